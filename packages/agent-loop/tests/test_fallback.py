@@ -19,7 +19,6 @@ from agent_loop import (
     ToolCallFragment,
     ToolResult,
     Usage,
-    read_model_failure,
 )
 from agent_tooling import AnswerSchema
 
@@ -204,41 +203,6 @@ def test_a_run_with_a_fallback_has_a_name_for_its_model():
     assert isinstance(request, CallModel)
     assert (started.model, request.model) == (None, None)
     assert answer(run)[-1].models == ()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[models] Rate Limit Error, slow down",
-        "Error code: 429 - {'error': {'message': 'You exceeded your current quota'}}",
-        "[models] Server Unavailable Error, Overloaded",
-        "Error code: 529 - {'type': 'error', 'error': {'type': 'overloaded_error', 'message': 'Overloaded'}}",
-        "[models] Error: 503 Service Unavailable",
-        "503 UNAVAILABLE. {'error': {'code': 503, 'message': 'Try again.', 'status': 'UNAVAILABLE'}}",
-        "The service is temporarily unavailable.",
-        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
-        "[models] Bad Request Error, The model `gpt-9` does not exist or you do not have access to it.",
-        "This model has been deprecated, learn more here",
-        "The server has no model 'gpt-9', or not for this key. Check the name and the key's access to it.",
-        "plugin not found",
-        "The server failed to answer (status 503). Try again later.",
-    ],
-)
-def test_an_error_that_another_model_may_not_have_is_known_by_its_text(text):
-    assert read_model_failure(text).may_pass_elsewhere
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[models] Incorrect model credentials provided, please check and try again.",
-        "[models] Bad Request Error, Invalid schema for function 'add'",
-        "Your input exceeds the context window of this model.",
-        "boom",
-    ],
-)
-def test_an_error_of_the_request_is_no_others_business(text):
-    assert not read_model_failure(text).may_pass_elsewhere
 
 
 def priced(currency, price="0.5"):

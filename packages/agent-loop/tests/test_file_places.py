@@ -1,7 +1,7 @@
 """Where the images and files of a conversation stand."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_loop import Message, ToolCall, with_files_moved
@@ -109,7 +109,6 @@ roles = st.sampled_from(["system", "user", "assistant", "tool"])
 
 
 @pytest.mark.untraced
-@settings(max_examples=50)
 @given(st.lists(st.builds(lambda role, content: said(role, *content), roles, parts), max_size=6))
 def test_no_file_is_lost_and_none_stands_where_it_must_not(messages):
     moved = with_files_moved(messages)

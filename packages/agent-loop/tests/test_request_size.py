@@ -5,7 +5,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_loop import (
@@ -142,7 +142,6 @@ sizes = st.sampled_from([1_200, 4_000, 9_000, 19_000, 21_000])
 contents = st.lists(sizes | st.text(max_size=2_000), max_size=3)
 
 
-@settings(max_examples=40)
 @given(history=st.lists(contents, max_size=5), results=st.lists(contents, max_size=6))
 def test_the_laws_of_what_is_left_out(history, results):
     count = iter(range(99))

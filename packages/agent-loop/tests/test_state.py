@@ -1,7 +1,7 @@
 import pytest
 
 from agent_loop import TRANSITIONS, LocalProtocolError
-from agent_loop._state import next_state  # noqa: PLC2701 - the table itself is under test
+from agent_loop._rules.transitions import next_state  # noqa: PLC2701 - the table itself is under test
 
 
 TRIGGERS = sorted({trigger for allowed in TRANSITIONS.values() for trigger in allowed})

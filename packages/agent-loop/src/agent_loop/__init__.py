@@ -2,12 +2,16 @@
 
 from stream_text import MessageError, ThinkFilter
 
-from ._agents import AgentAnswer, Agents
-from ._approval import AskApproval, Decision
-from ._budgets import BudgetName, Budgets, BudgetUse
-from ._compaction_events import CompactedWindow, CompactionKind, RunCompacted
-from ._display import should_emit_text
-from ._errors import (
+from ._file_places import with_files_moved
+from ._rules.agents import AgentAnswer, Agents
+from ._rules.display import should_emit_text
+from ._rules.settings import RunSettings
+from ._rules.snapshots import validate_snapshot_key
+from ._rules.transitions import TRANSITIONS, State, Trigger
+from ._run import AgentRun
+from ._time import CallWatch, TimeBudget
+from ._values.budgets import BudgetName, Budgets, BudgetUse
+from ._values.errors import (
     AgentLoopError,
     InvalidSettingError,
     LocalProtocolError,
@@ -15,15 +19,18 @@ from ._errors import (
     SnapshotError,
     SnapshotFault,
 )
-from ._events import (
+from ._values.events import (
     AgentEvent,
+    AskApproval,
     CallModel,
     ClosingReason,
+    CompactionKind,
     Event,
     Finished,
     ModelCallEnded,
     RoundEnded,
     RoundStarted,
+    RunCompacted,
     RunTools,
     ShowFile,
     ShowText,
@@ -31,9 +38,9 @@ from ._events import (
     ToolCallEnded,
     ToolCallStarted,
 )
-from ._failure_texts import to_plain_text
-from ._file_places import with_files_moved
-from ._inputs import (
+from ._values.inputs import (
+    CompactedWindow,
+    Decision,
     Failure,
     Input,
     ModelDelta,
@@ -44,17 +51,11 @@ from ._inputs import (
     ToolCallFragment,
     ToolResult,
 )
-from ._messages import Message, Role, ToolCall
-from ._model_failures import read_model_failure
-from ._models import FallbackModel
-from ._own_functions import CallInstead, OwnFunction
-from ._reading import read_input
-from ._run import AgentRun
-from ._snapshots import validate_snapshot_key
-from ._state import TRANSITIONS, State, Trigger
-from ._time import CallWatch, TimeBudget
-from ._usage import AgentUse, Usage
-from ._window import Window
+from ._values.messages import Message, Role, ToolCall
+from ._values.models import FallbackModel, Window
+from ._values.own_functions import CallInstead, OwnFunction
+from ._values.reading import read_input
+from ._values.usage import AgentUse, Usage
 
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "RoundEnded",
     "RoundStarted",
     "RunCompacted",
+    "RunSettings",
     "RunTools",
     "ShowFile",
     "ShowText",
@@ -115,9 +117,7 @@ __all__ = [
     "Usage",
     "Window",
     "read_input",
-    "read_model_failure",
     "should_emit_text",
-    "to_plain_text",
     "validate_snapshot_key",
     "with_files_moved",
 ]

@@ -1,4 +1,4 @@
-"""Where an image or a file may stand: in what a user says and what a tool answers; many providers refuse it elsewhere."""
+"""Moving images and files to where providers accept them: user messages and tool results."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import Any
 
 from stream_text import read_member
 
-from ._messages import Message, Role
+from ._values.messages import Message, Role
 
 
 _STAYS = "(what follows below)"

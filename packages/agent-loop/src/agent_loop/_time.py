@@ -6,7 +6,7 @@ The platform ends a run, and each model call in it, without regard for what a pe
 from dataclasses import dataclass, replace
 from typing import Self
 
-from ._inputs import Failure, ModelDelta, ModelFailure
+from ._values.inputs import Failure, ModelDelta, ModelFailure
 
 
 _RUN_LIMIT_SECONDS = 600.0
@@ -26,12 +26,14 @@ class TimeBudget:
         closing_seconds: How much of that is kept for the closing call.
         call_seconds: How long one model call may take in all.
         silence_seconds: How long a model may be silent.
+        call_ending: What would end a longer call, as a clause for whoever reads why it was given up.
     """
 
     run_seconds: float = 570.0
     closing_seconds: float = 120.0
     call_seconds: float = 235.2
     silence_seconds: float = _SILENCE_SECONDS
+    call_ending: str = "the platform would have ended it"
 
     @classmethod
     def within(
@@ -88,7 +90,7 @@ class TimeBudget:
         return replace(failure, has_time=failure.has_time and has_time)
 
     def end_of_run(self) -> Failure:
-        """Return what ends a run whose time is up."""
+        """Return the failure that ends a run whose time is up."""
         message = f"The run reached its time limit of {self.run_seconds:.4g} seconds before the model was done."
         return Failure(message=message, reason="time_limit")
 
@@ -98,7 +100,7 @@ def _before(limit: float, *, part: int, most: float) -> float:
 
 
 class CallWatch:
-    """The time of one model call: told what comes and when, it says when the call is to be given up, and as what.
+    """A watch for one model call: it is told what arrives and when, and says when to give the call up and with which failure.
 
     A model's plugin that is dead says nothing, and the platform does not tell. A minute of silence means death only where keep-alives were
     seen in the call before. A keep-alive is a delta that holds nothing.
@@ -138,7 +140,7 @@ class CallWatch:
         return max(0.0, min(end, self._heard + self._max_silence) - now)
 
     def give_up(self, *, now: float) -> Failure | ModelFailure:
-        """Return what a call has failed by whose time is up."""
+        """Return the failure of a call whose time is up."""
         late = now + _TOLERANCE_SECONDS
         took, silent = now - self._started, now - self._heard
         if late >= self._budget.run_seconds:
@@ -148,16 +150,13 @@ class CallWatch:
             if self._max_silence < self._budget.silence_seconds:
                 message = f"the model's plugin seems to have died: it was silent for {silent:.0f} seconds, where it had sent keep-alives"
         elif late >= self._end:
-            message = (
-                f"it took over {took:.0f} seconds, and Dify's plugin daemon would have ended it "
-                "(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT)"
-            )
+            message = f"it took over {took:.0f} seconds, and {self._budget.call_ending}"
         else:
             message = f"it had said nothing that could be shown after {took:.0f} seconds, and the time of the run was short"
         return self._budget.fit(ModelFailure(message=message, is_transient=True), now)
 
     def end(self, *, now: float) -> ModelFailure | None:
-        """Return what a call has failed by that has ended; None where it has not failed.
+        """Return the failure of a call that has ended; None if it has not failed.
 
         The platform closes a stream without a word when the model's daemon goes away.
         """

@@ -1,0 +1,129 @@
+"""Agents that a run calls as tools: whose budgets they use, how deep they may call each other, and what their caller reads."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from agent_loop._values.errors import LocalProtocolError, RefusedAgentError
+from agent_loop._values.events import AgentEvent, Event, Finished, RoundStarted, ShowText
+from agent_loop._values.inputs import ToolResult
+from agent_loop._values.usage import AgentUse
+from stream_text import ThinkFilter
+
+from .ending import find_agent_uses, find_stop
+from .sentences import AGENT_FAILED, build_too_deep
+from .spending import pass_seconds
+from .state import RunContext
+
+
+class _Run(Protocol):
+    """A run that may become that of an agent: an `AgentRun`."""
+
+    agents: "Agents"
+
+
+class Agents:
+    """The agents that a run has called as tools, and its own place among those of another run."""
+
+    def __init__(self, run: RunContext) -> None:
+        self._run = run
+
+    @property
+    def uses(self) -> tuple[AgentUse, ...]:
+        """What each agent has used by now, in the order in which they were called, each before those that it has called itself."""
+        return find_agent_uses(self._run)
+
+    def guard(self, lock: AbstractContextManager[Any]) -> None:
+        """Set the lock under which what is used is counted, where agents are fed in threads of their own; before any is adopted."""
+        self._run.lock = lock
+
+    def adopt(self, child: _Run, *, name: str, call_id: str, seconds: float = 0.0) -> None:
+        """Make a run that has not started an agent of this run.
+
+        What it uses counts for this run, too, and for those that this one belongs to, at once; so it ends where one of their budgets is used up, without a
+        closing call of its own. What a person would have to approve here it may not call. Agents that run at the same time may be fed in threads of their own, once there is a lock (`guard`).
+
+        Args:
+            child: The run of the agent.
+            name: The name of the agent.
+            call_id: The open tool call that it answers.
+            seconds: How old this run is.
+
+        Raises:
+            RefusedAgentError: If no agent may be called any deeper, or a budget is used up or cannot be kept. Its text is for the model.
+            LocalProtocolError: If the agent's run has started, or no call with that id is open.
+        """
+        caller, agent = self._run, child.agents._run  # noqa: SLF001 - of this class
+        if (state := agent.state.status) != "ready":
+            raise LocalProtocolError("it has started already", state=state, received="adopt")
+        if call_id not in caller.state.round.open_calls:
+            message = f"no open call has the id {call_id!r}"
+            raise LocalProtocolError(message, state="ready", received="adopt")
+        if caller.agent_depth < 1:
+            raise RefusedAgentError(build_too_deep(caller.max_agent_depth))
+        pass_seconds(caller, seconds)
+        agent.caller, agent.joined_at, agent.lock = caller, seconds, caller.lock
+        agent.max_agent_depth = caller.max_agent_depth
+        agent.agent_depth = min(agent.agent_depth, caller.agent_depth - 1)
+        if stop := find_stop(agent):
+            raise RefusedAgentError(stop.message)
+        caller.called.append((name, call_id, agent))
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentAnswer:
+    """The answer that an agent's caller reads, gathered from the events of the agent's run.
+
+    Attributes:
+        name: The name of the agent.
+        call_id: The tool call that it answers.
+        finished: The end of its run, once that is there.
+    """
+
+    name: str
+    call_id: str
+    finished: Finished | None = None
+    _shown: list[str] = field(default_factory=list[str])
+
+    def take(self, event: Event) -> AgentEvent:
+        """Take an event of the agent's run and return it as an event of the calling run."""
+        match event:
+            case AgentEvent(path=path, agent=agent, event=inner):
+                return AgentEvent(path=(self.call_id, *path), agent=agent, event=inner)
+            case RoundStarted():
+                self._shown.clear()
+            case ShowText(text=text):
+                self._shown.append(text)
+            case Finished():
+                self.finished = event
+            case _:
+                pass
+        return AgentEvent(path=(self.call_id,), agent=self.name, event=event)
+
+    def read(self) -> ToolResult:
+        """Return what the caller's model reads: the answer, or why there is none, with what is known so far. What a model's client has said of an error is not told.
+
+        Raises:
+            LocalProtocolError: If the run has not ended.
+        """
+        finished = self.finished
+        if finished is None:
+            raise LocalProtocolError("the agent has not ended", state="model", received="read")
+        if finished.error is None:
+            words = _without_thoughts("".join(self._shown)) or finished.answer.strip()
+            return ToolResult(call_id=self.call_id, content=words)
+        told = _without_thoughts(finished.error)
+        rest = (_without_thoughts(text) for text in self._shown)
+        known = "\n".join(text for text in rest if text not in {"", told})
+        if finished.reason == "error":
+            told = AGENT_FAILED
+        content = f"{told}\n{known}".rstrip()
+        is_failure = finished.reason in {"error", "invalid_answer"} or not known
+        return ToolResult(
+            call_id=self.call_id, content=content, error=content if is_failure else None
+        )
+
+
+def _without_thoughts(text: str) -> str:
+    shown = ThinkFilter(show=False)
+    return (shown.feed(text) + shown.close()).strip()

@@ -1,0 +1,162 @@
+"""Which tool calls of a round are made, which wait for a person, which the run answers by itself, and what the others are refused with."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from agent_loop._values.inputs import ToolResult
+from agent_loop._values.messages import ToolCall
+from agent_tooling import (
+    BUDGET_USED_UP,
+    Approval,
+    disallowed_tool_text,
+    parse_tool_arguments,
+    repeated_key_text,
+    too_long_question_text,
+    too_many_calls_text,
+    too_many_questions_text,
+)
+from stream_text import find_repeated_key
+
+from .sentences import MAX_ASKED_CALLS, MAX_ASKED_CHARACTERS, MAX_CALLS, UNAPPROVED
+from .spending import give_back_tool_call, take_tool_call
+from .state import Bind, MadeCall, RunContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilteredCalls:
+    """The tool calls of a round.
+
+    Attributes:
+        made: Those that are made.
+        waiting: Those that a person has to approve first.
+        answered: Those that the run answers by itself, with their results.
+        refused: The others, with the sentences that refuse them.
+    """
+
+    made: list[MadeCall] = field(default_factory=list[MadeCall])
+    waiting: list[MadeCall] = field(default_factory=list[MadeCall])
+    answered: list[tuple[ToolCall, ToolResult]] = field(
+        default_factory=list[tuple[ToolCall, ToolResult]]
+    )
+    refused: list[tuple[ToolCall, str]] = field(default_factory=list[tuple[ToolCall, str]])
+
+
+def filter_calls(run: RunContext, calls: Sequence[ToolCall]) -> FilteredCalls:
+    """Say what becomes of each call of a round, and answer those of own functions."""
+    filtered = FilteredCalls()
+    for call in calls[:MAX_CALLS]:
+        _filter_one(run, call, filtered)
+    filtered.refused.extend((call, too_many_calls_text(MAX_CALLS)) for call in calls[MAX_CALLS:])
+    return filtered
+
+
+def grant(run: RunContext, call: ToolCall) -> None:
+    """Remember that a person has approved a call, where that is good for more than this one."""
+    approval = _find_approval(run, call, run.bind)
+    if approval.ask == "once":
+        run.state.grants = tuple(dict.fromkeys((*run.state.grants, approval.grant)))
+
+
+def to_shown(run: RunContext, call: ToolCall) -> ToolCall:
+    """Return a call as its tool would get it: with JSON made anew, so that nothing is read of it but what counts, and without what nobody may know."""
+    bound = run.bind and run.bind(call)
+    bound = parse_tool_arguments(call.arguments) if bound is None else bound
+    if not bound:
+        return call
+    shown = bound.args if bound.shown is None else bound.shown
+    return replace(call, arguments=json.dumps(shown, ensure_ascii=False, default=str))
+
+
+def _needs_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> bool:
+    """Return whether a person has to approve a call that has not been approved yet.
+
+    Args:
+        run: The run whose rules count.
+        call: The call, of this run or of an agent that it has called.
+        bind: Returns the arguments that it would be made with.
+    """
+    approval = _find_approval(run, call, bind)
+    return approval.ask == "always" or (
+        approval.ask == "once" and approval.grant not in run.state.grants
+    )
+
+
+def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approval:
+    """Hold a call against the rules: its arguments as the model wrote them, and as the tool would get them, whichever asks more."""
+    rules = run.settings.approval_rules
+    if rules is None:
+        return Approval(ask="never")
+    written = parse_tool_arguments(call.arguments)
+    readings = [written.args if written.ok else None]
+    bound = bind and bind(call)
+    if bound is None:
+        return rules.find(call.name, *readings)
+    if not bound:  # Then it is refused by whoever binds it, and never made.
+        return Approval(ask="never")
+    return rules.find(call.name, *readings, bound.args, schema=bound.schema)
+
+
+def _is_asked_above(run: RunContext, call: ToolCall) -> bool:
+    """Return whether a person would have to approve a call in a run that this one belongs to: an agent cannot wait for that."""
+    caller = run.caller
+    while caller is not None and not _needs_approval(caller, call, run.bind):
+        caller = caller.caller
+    return caller is not None
+
+
+def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> None:
+    own = run.settings.own.get(call.name)
+    if own is None and (problem := _find_disallowed(run, call.name)):
+        filtered.refused.append((call, problem))
+        return
+    if not take_tool_call(run):
+        filtered.refused.append((call, BUDGET_USED_UP))
+        return
+    taken = call if own is None else own.take(call)
+    if isinstance(taken, ToolResult):
+        filtered.answered.append((call, taken))
+    elif problem := _find_disallowed(run, taken.name):
+        filtered.refused.append((call, problem))
+    elif _is_asked_above(run, taken):
+        give_back_tool_call(run)
+        filtered.refused.append((call, UNAPPROVED))
+    else:
+        _pass(run, call, taken, filtered)
+
+
+def _pass(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCalls) -> None:
+    """Have a call made at once or wait for a person, or refuse one that nobody could be asked about."""
+    problem = _find_repeated_key(run, call, made)
+    has_to_wait = problem is None and _needs_approval(run, made, run.bind)
+    if has_to_wait:
+        problem = _find_excess(run, made, len(filtered.waiting))
+    if problem is not None:
+        give_back_tool_call(run)
+        filtered.refused.append((call, problem))
+    else:
+        (filtered.waiting if has_to_wait else filtered.made).append((call, made))
+
+
+def _find_repeated_key(run: RunContext, call: ToolCall, made: ToolCall) -> str | None:
+    """Return the sentence for a key that stands twice, where a rule may ask for the tool: who reads the call takes either value for what counts."""
+    rules = run.settings.approval_rules
+    if rules is None or rules.find(made.name, None).ask == "never":
+        return None
+    keys = (find_repeated_key(one.arguments) for one in (call, made))
+    return next((repeated_key_text(key) for key in keys if key is not None), None)
+
+
+def _find_excess(run: RunContext, made: ToolCall, waiting: int) -> str | None:
+    if waiting >= MAX_ASKED_CALLS:
+        return too_many_questions_text(MAX_ASKED_CALLS)
+    length = len(to_shown(run, made).arguments)
+    is_long = length > MAX_ASKED_CHARACTERS
+    return too_long_question_text(length, MAX_ASKED_CHARACTERS) if is_long else None
+
+
+def _find_disallowed(run: RunContext, name: str) -> str | None:
+    allowed = run.settings.allowed
+    if allowed is None or name in allowed:
+        return None
+    return disallowed_tool_text(run.settings.redact(name), allowed)

@@ -1,0 +1,134 @@
+"""How the calls of a round go: the model's answer piece by piece, and the ends of model calls and tool calls. What follows from them is decided elsewhere."""
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from agent_loop._values.events import (
+    Event,
+    ModelCallEnded,
+    RoundEnded,
+    ShowFile,
+    ToolCallEnded,
+    ToolCallStarted,
+)
+from agent_loop._values.inputs import ModelDelta, ToolResult
+from agent_loop._values.messages import ToolCall
+from agent_loop._values.usage import Usage
+
+from .display import note_result, should_emit_text, show
+from .requests import take_usage
+from .spending import add_usage, find_unknown, find_uses
+from .state import Compaction, RunContext
+
+
+def take_delta(run: RunContext, delta: ModelDelta) -> tuple[Event, ...]:
+    """Take a piece of the model's answer and return what is shown of it."""
+    is_commentary = delta.phase == "commentary"
+    answer = run.state.round.answer
+    text = answer.take_text(delta.text, is_commentary=is_commentary) if delta.text else ""
+    # The calls first: text that comes in one piece with them is hidden where text around calls is.
+    answer.take_rest(delta)
+    shown = _show_answer(run, text, is_commentary=is_commentary) if text else ()
+    if not delta.files:
+        return shown
+    run.state.display.has_shown = True
+    return (*shown, *(ShowFile(file=file) for file in delta.files))
+
+
+def end_answer(run: RunContext) -> Iterator[Event]:
+    """End a model call that has succeeded."""
+    current = run.state.round
+    usage = current.answer.usage
+    add_usage(run, usage)
+    find_unknown(run, usage)
+    take_usage(run, usage)
+    rest = current.answer.complete()
+    current.open_calls = {call.call_id: call for call in current.answer.calls}
+    yield from _show_answer(run, rest)
+    yield _to_call_ended(run)
+
+
+def break_answer(run: RunContext, error: str, *, shows_rest: bool) -> Iterator[Event]:
+    """End a model call that has failed, and show what was held back of its answer, or let it go."""
+    rest = run.state.round.answer.break_off()
+    if shows_rest:
+        yield from _show_answer(run, rest)
+    add_usage(run, run.state.round.answer.usage)
+    yield _to_call_ended(run, error)
+
+
+def end_summary(run: RunContext, usage: Usage | None = None) -> None:
+    """Count what the open call for a summary has used, which is over."""
+    compaction = cast("Compaction", run.state.compaction)
+    used = usage.counted() if usage else compaction.answer.usage
+    compaction.usage += used
+    add_usage(run, used)
+
+
+def refuse_call(run: RunContext, call: ToolCall, text: str) -> Iterator[Event]:
+    """Begin and end a tool call that is not made."""
+    yield ToolCallStarted(call=call)
+    yield end_call(run, ToolResult(call_id=call.call_id, error=text))
+
+
+def end_call(run: RunContext, result: ToolResult, *, is_own: bool = False) -> ToolCallEnded:
+    """Take the result of an open tool call and return its end."""
+    current = run.state.round
+    call = current.take_result(result)
+    if not is_own:  # What the run says to the model by itself is nothing that a tool has found.
+        note_result(run, current.name_of(call), result)
+    return ToolCallEnded(call=call, result=result, is_own=is_own)
+
+
+def end_calls(run: RunContext, results: Iterable[ToolResult]) -> tuple[ToolCallEnded, ...]:
+    """Take the results of those calls that are open still."""
+    is_open = run.state.round.open_calls
+    return tuple(end_call(run, result) for result in results if result.call_id in is_open)
+
+
+def end_round(run: RunContext, error: str | None = None) -> RoundEnded:
+    """Return the end of the current round."""
+    current = run.state.round
+    return RoundEnded(
+        round=current.number,
+        answer=current.answer.said,
+        results=current.ordered_results,
+        usage=current.answer.usage,
+        error=error,
+        budgets=find_uses(run),
+    )
+
+
+def let_go(run: RunContext) -> str:
+    """Return the text that is held back, which is held no longer."""
+    held, run.state.held_text = run.state.held_text, []
+    return "".join(held)
+
+
+def _to_call_ended(run: RunContext, error: str | None = None) -> ModelCallEnded:
+    """Return the end of the model call; one that failed has no tool calls."""
+    answer = run.state.round.answer
+    return ModelCallEnded(
+        round=run.state.round.number,
+        text="".join(answer.text),
+        tool_calls=answer.calls if error is None else (),
+        usage=answer.usage,
+        error=error,
+        opaque_body=answer.opaque_body,
+    )
+
+
+def _show_answer(run: RunContext, text: str, *, is_commentary: bool = False) -> tuple[Event, ...]:
+    settings, current = run.settings, run.state.round
+    if settings.answer_schema is not None:
+        run.state.held_text.append(text)
+    elif should_emit_text(
+        has_tool_calls=is_commentary or current.answer.has_tool_calls,
+        iteration=current.number,
+        maximum_iterations=settings.maximum_iterations,
+        emit_intermediate_thoughts=settings.emit_intermediate_thoughts,
+    ):
+        return show(run, text)
+    elif is_commentary:
+        current.commentary.append(text)
+    return ()

@@ -1,0 +1,150 @@
+"""What follows from each input of a run: this is where an input finds its rule."""
+
+from collections.abc import Iterable, Iterator
+
+from agent_loop._values.events import Event
+from agent_loop._values.inputs import (
+    CompactedWindow,
+    Decision,
+    Failure,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    TimePassed,
+    TimeShort,
+    ToolResult,
+)
+from agent_loop._values.models import FILTERED
+from agent_loop._values.reading import read_input
+from agent_tooling import AnswerSchema
+
+from .calls import end_answer, end_round, refuse_call, take_delta
+from .compaction import OF_SUMMARY, take_summary
+from .display import show
+from .ending import end_failed, end_with_answer, end_with_refusals, fail, find_stop, finish
+from .requests import add_round, add_user_text, has_to_answer
+from .rounds import begin_again, begin_round, is_passed_on
+from .sentences import (
+    TOOLS_OVER,
+    build_invalid_answer,
+    build_model_failure,
+    build_repair_request,
+    build_unknown,
+)
+from .spending import find_unknown, find_used_up_above, pass_seconds
+from .state import RunContext
+from .tool_calls import begin_tools, take_decision, take_result
+from .transitions import next_state
+
+
+def start_run(run: RunContext) -> tuple[Event, ...]:
+    """Begin the first round, if a budget above leaves the run any."""
+    if run.state.status == "ready" and (stop := find_stop(run)):
+        return tuple(fail(run, stop))
+    run.move("start")
+    return tuple(begin_round(run))
+
+
+def take_input(run: RunContext, received: object) -> tuple[Event, ...]:
+    """Take one input and return what follows from it, in order."""
+    if run.state.status == "summary" and isinstance(received, OF_SUMMARY):
+        return tuple(take_summary(run, received))
+    events: Iterable[Event]
+    match received:
+        case ModelDelta():
+            run.move("delta")
+            return take_delta(run, received)
+        case ModelDone():
+            events = _end_model_call(run)
+        case ToolResult():
+            events = take_result(run, received)
+        case Decision():
+            events = take_decision(run, received)
+        case ModelFailure():
+            events = _take_model_failure(run, received)
+        case CompactedWindow():
+            events = take_summary(run, received)
+        case TimeShort() | TimePassed():
+            events = _take_time(run, received)
+        case Failure():
+            events = fail(run, received)
+        case _:
+            return take_input(run, read_input(received))
+    return tuple(events)
+
+
+def _end_model_call(run: RunContext) -> Iterator[Event]:
+    next_state(run.state.status, "answer")  # Taken where a model call is open, and nowhere else.
+    answer, schema = run.state.round.answer, run.settings.answer_schema
+    if is_passed_on(run):
+        return _take_model_failure(run, FILTERED)
+    if fault := answer.fault:
+        error = build_model_failure(run.state.round.number, fault)
+        return end_failed(run, error, "error", is_answered=True)
+    if schema is not None and (has_to_answer(run) or not answer.has_tool_calls):
+        return _end_structured_answer(run, schema)
+    if not answer.has_tool_calls:
+        run.move("answer")
+        return end_with_answer(run)
+    return _take_tool_calls(run)
+
+
+def _end_structured_answer(run: RunContext, schema: AnswerSchema) -> Iterator[Event]:
+    """End a round whose answer is the last one if it fulfils the schema, or have the model answer once more."""
+    state, current = run.state, run.state.round
+    yield from end_answer(run)
+    for call in current.answer.calls:
+        yield from refuse_call(run, call, TOOLS_OVER)
+    checked = schema.check(current.answer.finally_said)
+    if checked.problem is None:
+        run.move("answer")
+        yield from show(run, checked.text)
+        yield from finish(run, current.ending, value=checked.value)
+        return
+    problem = run.settings.redact(checked.problem)
+    is_last = current.is_beyond_budget or current.number >= run.settings.maximum_iterations
+    if state.is_repair or is_last or find_used_up_above(run):
+        run.move("refusal")
+        error = build_invalid_answer(problem, is_repaired=state.is_repair)
+        yield from finish(run, "invalid_answer", error=error, is_answered=False)
+    elif unknown := find_unknown(run, current.answer.usage):
+        run.move("refusal")  # No call more where nobody knows what it would use.
+        yield from finish(run, "error", error=build_unknown(unknown), is_answered=False)
+    else:
+        run.move("repair")
+        state.is_repair = True
+        add_round(run)
+        add_user_text(run, build_repair_request(problem))
+        yield end_round(run)
+        yield from begin_round(run)
+
+
+def _take_tool_calls(run: RunContext) -> Iterator[Event]:
+    current = run.state.round
+    if current.closing is not None:
+        run.move("refusal")
+        return end_with_refusals(run, current.closing)
+    if unknown := find_unknown(run, current.answer.usage):
+        return fail(run, Failure(message=build_unknown(unknown)))
+    run.move("tool_calls")
+    return begin_tools(run)
+
+
+def _take_model_failure(run: RunContext, failure: ModelFailure) -> Iterator[Event]:
+    next_state(run.state.status, "retry")  # Taken where a model call is open, and nowhere else.
+    error = build_model_failure(run.state.round.number, failure.message)
+    again = begin_again(run, failure, error)
+    if again is None:
+        return end_failed(run, error, "error", is_answered=failure.is_transient)
+    run.move("retry")
+    return again
+
+
+def _take_time(run: RunContext, news: TimeShort | TimePassed) -> tuple[Event, ...]:
+    if isinstance(news, TimePassed):
+        run.move("time_passed")
+        pass_seconds(run, news.seconds)
+    else:
+        run.move("time_short")
+        run.state.is_time_short = True
+    return ()

@@ -1,0 +1,166 @@
+"""How a run ends: with an answer, with tools that are refused, or because it has failed. The last event is always `Finished`."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from agent_loop._values.events import ClosingReason, Event, Finished, StopReason
+from agent_loop._values.inputs import Failure, ToolResult
+from agent_loop._values.usage import AgentUse
+
+from .calls import (
+    break_answer,
+    end_answer,
+    end_call,
+    end_calls,
+    end_round,
+    end_summary,
+    refuse_call,
+)
+from .display import has_outcome, open_display, show, show_outcome
+from .requests import add_round
+from .sentences import (
+    CUT_BEFORE_ANSWER,
+    MAX_CALLS,
+    NO_ANSWER,
+    build_budget_above,
+    build_refusal,
+    build_unknown,
+)
+from .spending import (
+    find_unknown_below,
+    find_used_up,
+    find_used_up_above,
+    find_uses,
+    give_back_tool_call,
+)
+from .state import RunContext
+
+
+_OF_THE_MODEL: Final = ("error", "time_limit")  # while a call is open
+
+
+def end_with_answer(run: RunContext) -> Iterator[Event]:
+    """End with the answer of the current round, or with the sentence that there is none."""
+    current = run.state.round
+    if not run.state.display.has_words:  # Then the commentary is the answer.
+        yield from show(run, "".join(current.commentary))
+    yield from end_answer(run)
+    ending = current.ending
+    if not current.answer.has_answer:
+        yield from show(run, CUT_BEFORE_ANSWER if ending == "output_limit" else NO_ANSWER)
+    yield from finish(run, ending)
+
+
+def end_with_refusals(run: RunContext, reason: ClosingReason) -> Iterator[Event]:
+    """End a closing call in which the model has asked for tools all the same."""
+    yield from end_answer(run)
+    open_display(run)
+    maximum = run.settings.maximum_iterations
+    for number, call in enumerate(run.state.round.answer.calls):
+        name = run.settings.redact(call.name)
+        text = build_refusal(name, reason=reason, maximum_iterations=maximum)
+        yield from refuse_call(run, call, text)
+        if number < MAX_CALLS:
+            yield from show(run, text)
+            open_display(run)
+    yield from finish(run, reason)
+
+
+def find_stop(run: RunContext) -> Failure | None:
+    """Return what ends a run before its next model call, because of the runs that it belongs to or of the agents that it has called."""
+    if budget := find_used_up_above(run):
+        return Failure(message=build_budget_above(budget), reason="budget")
+    unknown = find_unknown_below(run)
+    return Failure(message=build_unknown(unknown)) if unknown else None
+
+
+def fail(run: RunContext, failure: Failure) -> Iterator[Event]:
+    """End because of a failure, with what open tool calls have come to nevertheless."""
+    yield from end_calls(run, failure.results)
+    is_answered = failure.reason != "error"
+    yield from end_failed(run, failure.message, failure.reason, is_answered=is_answered)
+
+
+def end_failed(
+    run: RunContext, error: str, reason: StopReason, *, is_answered: bool
+) -> Iterator[Event]:
+    """End without an answer.
+
+    Args:
+        run: The run.
+        error: The sentence of the failure.
+        reason: Why the run stops.
+        is_answered: Whether the sentence, and what is known so far, are shown in the place of an answer; never where that has to fulfil a schema, or where a model call has failed and
+            nothing is known.
+    """
+    state = run.state
+    is_call_open = state.status in {"model", "summary"}
+    if state.status == "summary":
+        end_summary(run)
+    run.move("failure")
+    yield from give_up_waiting(run, error)
+    if is_call_open and reason in _OF_THE_MODEL:
+        is_answered = is_answered and has_outcome(run) and not run.settings.fail_on_model_failure
+    if is_call_open:
+        yield from break_answer(run, error, shows_rest=state.display.has_shown)
+    for call in tuple(state.round.open_calls.values()):
+        result = ToolResult(call_id=call.call_id, error=error, is_unfinished=is_answered)
+        yield end_call(run, result)
+    if is_answered := is_answered and run.settings.answer_schema is None:
+        yield from show_outcome(run, error, is_late=reason == "time_limit")
+    yield from finish(run, reason, error=error, is_answered=is_answered)
+
+
+def give_up_waiting(run: RunContext, error: str) -> Iterator[Event]:
+    """End the calls that wait for a person, who is not waited for any more."""
+    waiting, run.state.waiting_calls, run.state.decisions = run.state.waiting_calls, (), {}
+    for call, _ in waiting:
+        give_back_tool_call(run)
+        yield from refuse_call(run, call, error)
+
+
+def finish(
+    run: RunContext,
+    reason: StopReason,
+    *,
+    error: str | None = None,
+    is_answered: bool = True,
+    value: Any = None,
+) -> Iterator[Event]:
+    """End the current round, if one has begun, and the run; the attributes of `Finished` say what is what."""
+    state = run.state
+    if state.round.number:
+        add_round(run)
+        yield end_round(run, error)
+    yield Finished(
+        reason=reason,
+        rounds=state.round.number,
+        usage=state.spending.usage,
+        answer=state.round.answer.said,
+        messages=state.messages,
+        error=error,
+        is_answered=is_answered,
+        budget=find_used_up(run),
+        budgets=find_uses(run),
+        models=tuple(state.models),
+        value=value,
+        agents=find_agent_uses(run),
+    )
+
+
+def find_agent_uses(run: RunContext) -> tuple[AgentUse, ...]:
+    """Return what each agent has used by now, in the order in which they were called, each before those that it has called itself."""
+    return (*run.state.agent_uses, *_iter_agent_uses(run, ()))
+
+
+def _iter_agent_uses(run: RunContext, path: tuple[str, ...]) -> Iterator[AgentUse]:
+    for name, call_id, agent in tuple(run.called):  # Another thread may add one meanwhile.
+        spent, inner = agent.state.spending, (*path, call_id)
+        yield AgentUse(
+            path=inner,
+            agent=name,
+            model_calls=spent.model_calls,
+            models=tuple(agent.state.models),
+            usage=spent.usage,
+        )
+        yield from _iter_agent_uses(agent, inner)

@@ -1,0 +1,169 @@
+"""What the model is asked with: the messages by now, the tools and their choice, the schema, and which model it is.
+
+Each request begins with the one before, but where something does not fit any more.
+"""
+
+from typing import Any
+
+from agent_loop._values.events import CallModel, ClosingReason
+from agent_loop._values.messages import Message
+from agent_loop._values.models import FallbackModel, without_reasoning
+from agent_loop._values.usage import Usage
+from stream_text import RequestSize, ThinkFilter, read_member, render_omission
+
+from .display import open_display
+from .round_messages import Round
+from .sentences import build_schema_request
+from .spending import find_used_up, find_used_up_above
+from .state import RunContext
+from .window_use import WindowUse
+
+
+def begin_conversation(run: RunContext) -> None:
+    """Bound the requests of a run, and ask in words for the schema of its answer where the model takes none as a format."""
+    bound_requests(run)
+    if not run.settings.has_answer_format:
+        _ask_for_schema(run)
+
+
+def open_round(run: RunContext, number: int) -> None:
+    """Make a new round the current one, and say whether it has to be the last."""
+    is_beyond_budget = find_used_up(run) is not None
+    closing: ClosingReason | None = "budget" if is_beyond_budget else None
+    if run.state.is_time_short:
+        closing = "time_limit"
+    if 0 < run.settings.closing_round <= number:
+        closing = "maximum_iterations"
+    opened = Round(number=number, closing=closing, is_beyond_budget=is_beyond_budget)
+    opened.answer.shown = ThinkFilter(show=run.settings.emit_intermediate_thoughts)
+    run.state.round = opened
+    open_display(run)
+
+
+def has_to_answer(run: RunContext) -> bool:
+    """Return whether the model may call no tool in the current round."""
+    return run.state.round.closing is not None or run.state.is_repair
+
+
+def can_repeat_call(run: RunContext) -> bool:
+    """Return whether the current round, while its model call is open, could be followed by one with the same request."""
+    state = run.state
+    is_last = state.round.is_beyond_budget or state.round.number >= run.settings.maximum_iterations
+    return not (is_last or state.display.has_words or find_used_up_above(run))
+
+
+def build_request(run: RunContext, wait_seconds: float = 0.0) -> CallModel:
+    """Return the request of the current round, within its bound."""
+    state, settings = run.state, run.settings
+    left_out = _fit(run)
+    is_closing = has_to_answer(run)
+    tools = settings.offered if state.has_tool_choice or not is_closing else ()
+    choice = "none" if is_closing else state.tool_choice
+    if state.model is not None:
+        state.models.append(state.model)
+    is_rewritten, state.is_rewritten = state.is_rewritten, False
+    return CallModel(
+        round=state.round.number,
+        messages=state.messages,
+        tools=tools,
+        tool_choice=choice if tools and state.has_tool_choice else None,
+        is_closing=is_closing,
+        wait_seconds=wait_seconds,
+        allowed_tools=settings.allowed_names,
+        answer_schema=None if settings.answer_schema is None else settings.answer_schema.schema,
+        model=state.model,
+        left_out=left_out,
+        is_rewritten=is_rewritten,
+    )
+
+
+def add_messages(run: RunContext, *messages: Message, pinned: frozenset[str] = frozenset()) -> None:
+    """Add what the next request says beyond the one before.
+
+    Args:
+        run: The run.
+        messages: The messages.
+        pinned: The ids of the calls whose results stay when the run is made shorter.
+    """
+    state = run.state
+    for index, message in enumerate(messages, len(state.messages)):
+        if message.tool_call_id in pinned:
+            state.marks.pinned += (index,)
+    state.messages += messages
+
+
+def add_user_text(run: RunContext, text: str) -> None:
+    """Add what the run itself has to say to the model."""
+    add_messages(run, Message(role="user", content=text))
+
+
+def add_round(run: RunContext) -> None:
+    """Add the answer of the current round and the results of its calls."""
+    current = run.state.round
+    add_messages(run, *current.to_messages(), pinned=current.pinned_ids)
+
+
+def relax_tool_choice(run: RunContext) -> None:
+    """Let the model choose once tools have run: one that is forced to call them could never answer."""
+    if run.state.tool_choice not in {None, "auto", "none"}:
+        run.state.tool_choice = "auto"
+
+
+def take_usage(run: RunContext, usage: Usage) -> None:
+    """Take note of what the model says its last request has used; before its answer is added."""
+    if run.state.window is not None:
+        get_window_use(run).take(usage, len(run.state.messages))
+
+
+def take_over(run: RunContext, fallback: FallbackModel) -> None:
+    """Ask another model from now on, without the reasoning of the one before."""
+    state = run.state
+    state.fallback = None
+    state.model = fallback.name
+    state.has_tool_choice = fallback.has_tool_choice
+    state.messages = tuple(map(without_reasoning, state.messages))
+    state.window = fallback.window or state.window
+    bound_requests(run)  # The messages are smaller.
+    if state.window_use is not None:
+        state.window_use.forget()
+    if run.settings.has_answer_format and not fallback.has_answer_format:
+        _ask_for_schema(run)
+
+
+def bound_requests(run: RunContext) -> None:
+    """Begin anew to keep requests within their bound; a file that no request could hold is left out even if it is the newest."""
+    most = run.settings.max_request_bytes
+    if most is not None:
+        run.state.request_size = RequestSize(most, omit=_to_sentence, max_file_bytes=most)
+
+
+def get_window_use(run: RunContext) -> WindowUse:
+    """Return what estimates how much of the window is taken."""
+    if run.state.window_use is None:  # The tools are known by now.
+        run.state.window_use = WindowUse(run.settings.offered)
+    return run.state.window_use
+
+
+def _ask_for_schema(run: RunContext) -> None:
+    if run.settings.answer_schema is not None:
+        run.state.marks.fixed += (len(run.state.messages),)
+        add_user_text(run, build_schema_request(run.settings.answer_schema.schema))
+
+
+def _fit(run: RunContext) -> int:
+    """Keep the messages within their bound; return how many images and files have become a sentence by this."""
+    if run.state.request_size is None:
+        return 0
+    fitted, left_out = run.state.request_size.fit(run.state.messages)
+    run.state.messages = tuple(fitted)
+    return left_out
+
+
+def _to_sentence(part: object, reason: str) -> dict[str, Any]:
+    """Return the text part that stands for a part, in the words of its own kind."""
+    kind = read_member(part, "type", "kind")
+    kind = str(getattr(kind, "value", kind))
+    name = read_member(part, "filename", "name")
+    word = next((word for word in ("image", "audio", "video") if word in kind), "file")
+    text = render_omission(word, reason=reason, name=name if isinstance(name, str) else "")
+    return {"type": "input_text" if kind.startswith("input_") else "text", "text": text}

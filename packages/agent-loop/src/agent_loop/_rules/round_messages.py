@@ -1,0 +1,231 @@
+"""What a round gathers: the model's answer as it comes in, the results of its tool calls, and the messages that the next request adds for it."""
+
+import json
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from agent_loop._values.events import ClosingReason, StopReason
+from agent_loop._values.inputs import ModelDelta, ToolResult
+from agent_loop._values.messages import Message, ToolCall
+from agent_loop._values.usage import Usage
+from agent_tooling import parse_tool_arguments
+from stream_text import ThinkFilter, ToolCallMerger
+
+
+_no_thoughts = partial(ThinkFilter, show=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelAnswer:
+    """The answer to one model call, as far as it has come.
+
+    Attributes:
+        text: The pieces of the answer as they came.
+        words: The answer without thoughts, in pieces.
+        final: The same without commentary.
+        calls: The valid tool calls, once the answer is complete.
+        usage: The usage of the model call.
+        finish_reason: Why the model stopped, as its client says.
+        opaque_body: What the model's client wants back with the answer.
+        has_files: Whether the model has made a file.
+        is_whole: Whether the answer is complete.
+        read: How many pieces of the text stand in `words`.
+        fragments: The tool calls as they come in.
+        shown: What tells the thoughts in the text from the words, for the reader.
+        spoken: The same for `words`.
+        in_commentary: Whether the last piece was commentary.
+    """
+
+    text: list[str] = field(default_factory=list[str])
+    words: list[str] = field(default_factory=list[str])
+    final: list[str] = field(default_factory=list[str])
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: str | None = None
+    opaque_body: Any = None
+    has_files: bool = False
+    is_whole: bool = False
+    read: int = 0
+    # No run waits for a person while an answer comes in, so what reads it is in no snapshot.
+    fragments: ToolCallMerger = field(init=False, default_factory=ToolCallMerger)
+    shown: ThinkFilter = field(init=False, default_factory=_no_thoughts)
+    spoken: ThinkFilter = field(init=False, default_factory=_no_thoughts)
+    in_commentary: bool = field(init=False, default=False)
+
+    @property
+    def said(self) -> str:
+        """The answer without thoughts."""
+        self._read_text()
+        return "".join(self.words)
+
+    @property
+    def finally_said(self) -> str:
+        """The answer without thoughts, and without commentary where there is anything else."""
+        said = self.said
+        return "".join(self.final).strip() or said
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the model has said something by now, or made a file."""
+        return self.has_files or bool(self.said.strip())
+
+    @property
+    def has_tool_calls(self) -> bool:
+        """Whether the answer holds a valid tool call by now."""
+        return self.fragments.has_calls
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a content filter has left nothing of the answer."""
+        is_empty = not (self.has_answer or self.has_tool_calls)
+        return self.finish_reason == "content_filter" and is_empty
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with an answer that is nothing but tool calls that cannot be made, as a clause; empty where it is fine."""
+        broken = self.fragments.broken_calls
+        if self.has_tool_calls or self.has_answer or not broken:
+            return ""
+        return f"its tool call has no {'id' if broken[0].name else 'name'}"
+
+    def take_text(self, text: str, *, is_commentary: bool) -> str:
+        """Take a piece of the text and return what of it can be shown."""
+        if is_commentary != self.in_commentary:
+            self._read_text()
+            self.in_commentary = is_commentary
+        self.text.append(text)
+        return self.shown.feed(text)
+
+    def take_rest(self, delta: ModelDelta) -> None:
+        """Take what a delta holds besides its text."""
+        for fragment in delta.tool_calls:
+            self.fragments.add(
+                call_id=fragment.call_id,
+                index=fragment.index,
+                name=fragment.name,
+                arguments=fragment.arguments,
+            )
+        if delta.opaque_body is not None:
+            self.opaque_body = delta.opaque_body
+        self.usage = delta.usage.counted() if delta.usage else self.usage
+        self.finish_reason = delta.finish_reason or self.finish_reason
+        self.has_files = self.has_files or bool(delta.files)
+
+    def complete(self) -> str:
+        """Settle the tool calls of an answer that is complete, and return what is still to be shown."""
+        self.calls = tuple(
+            ToolCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
+            for call in self.fragments.calls
+        )
+        self.is_whole = True
+        return self.break_off()
+
+    def break_off(self) -> str:
+        """End an answer that nothing more comes of, and return what is still to be shown."""
+        self._read_text()
+        rest = self.spoken.close()
+        self.words.append(rest)
+        self.final.append(rest)
+        return self.shown.close()
+
+    def _read_text(self) -> None:
+        """Separate thoughts and words in what has come since the last time; all at once costs far less than piece by piece."""
+        if self.read < len(self.text):
+            spoken = self.spoken.feed("".join(self.text[self.read :]))
+            self.read = len(self.text)
+            self.words.append(spoken)
+            if not self.in_commentary:
+                self.final.append(spoken)
+
+
+@dataclass(slots=True, kw_only=True)
+class Round:
+    """One model call and the tool calls that follow from it.
+
+    Attributes:
+        number: Its number, counted from 1; 0 before the first.
+        closing: Why the model was told to answer without tools; None if it was not.
+        is_beyond_budget: Whether a budget was used up before it began.
+        answer: The model's answer.
+        commentary: Text that is hidden because it is said on the way to something else.
+        open_calls: The calls that have no result yet, by their ids.
+        results: The results by now, by the ids of their calls.
+        made_names: The names of the tools that are called, by the ids of the calls.
+    """
+
+    number: int = 0
+    closing: ClosingReason | None = None
+    is_beyond_budget: bool = False
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
+    commentary: list[str] = field(default_factory=list[str])
+    open_calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    made_names: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def ending(self) -> StopReason:
+        """Why the run ends with this answer."""
+        if self.answer.finish_reason == "length":
+            return "output_limit"
+        return (self.closing or "answered") if self.answer.has_answer else "empty_answer"
+
+    @property
+    def ordered_results(self) -> tuple[ToolResult, ...]:
+        """The results by now, in the order of the calls."""
+        ids = (call.call_id for call in self.answer.calls)
+        return tuple(self.results[call_id] for call_id in ids if call_id in self.results)
+
+    @property
+    def pinned_ids(self) -> frozenset[str]:
+        """The ids of the calls whose results stay when the run is made shorter."""
+        return frozenset(call_id for call_id, result in self.results.items() if result.is_pinned)
+
+    def name_of(self, call: ToolCall) -> str:
+        """Return the name of the tool that a call is about, which may not be the function that the model has called."""
+        return self.made_names.get(call.call_id, call.name)
+
+    def take_result(self, result: ToolResult) -> ToolCall:
+        """Take the result of one of the open calls and return the call."""
+        self.results[result.call_id] = replace(result, artifact=None, cause=None)
+        return self.open_calls.pop(result.call_id)
+
+    def to_messages(self) -> tuple[Message, ...]:
+        """Return what the next request adds for this round: the answer, and the results in the order of the calls.
+
+        Of an answer that was broken off only what was said counts; nothing where nothing was.
+        """
+        answer = self.answer
+        if not answer.is_whole:
+            said = answer.said
+            return (Message(role="assistant", content=said),) if said.strip() else ()
+        assistant = Message(
+            role="assistant",
+            content="".join(answer.text),
+            tool_calls=tuple(map(to_replayed, answer.calls)),
+            opaque_body=answer.opaque_body,
+        )
+        names = {call.call_id: call.name for call in answer.calls}
+        tools = (
+            Message(
+                role="tool",
+                content=result.content,
+                tool_call_id=result.call_id,
+                name=names[result.call_id],
+            )
+            for result in self.ordered_results
+        )
+        return (assistant, *tools)
+
+
+def to_replayed(call: ToolCall) -> ToolCall:
+    """Return `call` as it goes back to the model: with arguments that are a JSON object.
+
+    Model clients parse replayed arguments and fail on broken ones; the model still sees what it wrote.
+    """
+    if not call.arguments:
+        return replace(call, arguments="{}")
+    if parse_tool_arguments(call.arguments).ok:
+        return call
+    wrapped = json.dumps({"invalid_arguments": call.arguments}, ensure_ascii=False)
+    return replace(call, arguments=wrapped)

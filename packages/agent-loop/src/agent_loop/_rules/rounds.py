@@ -1,0 +1,86 @@
+"""How a round begins, and how one begins again whose model call has failed."""
+
+import re
+from collections.abc import Iterator
+
+from agent_loop._values.events import Event, RoundStarted
+from agent_loop._values.inputs import ModelFailure
+from agent_loop._values.models import FILTERED, FallbackModel
+
+from .calls import break_answer, end_round, let_go
+from .compaction import ask_in_round, find_next_cut, shrink_window
+from .requests import can_repeat_call, open_round, take_over
+from .spending import wait
+from .state import RunContext
+
+
+_MAX_CHARACTERS = 20_000  # of a message that are looked at
+_TOO_LONG = re.compile(
+    r"context.?(length|window|size)|maximum context|(prompt|input|request) is too long|too many (input )?tokens"
+)
+
+
+def begin_round(run: RunContext, failure: ModelFailure | None = None) -> Iterator[Event]:
+    """Begin a round, after a failure with the request that failed; the run may have to be made shorter first."""
+    run.state.is_retry = failure is not None
+    open_round(run, run.state.round.number + 1)
+    let_go(run)
+    yield RoundStarted(round=run.state.round.number, model=run.state.model)
+    yield from ask_in_round(run, failure.wait_seconds if failure else 0.0)
+
+
+def may_retry(run: RunContext) -> bool:
+    """Return whether the open call would be made once more if it failed now, for a passing reason and with time left."""
+    return can_repeat_call(run) and not run.state.is_retry
+
+
+def is_passed_on(run: RunContext) -> bool:
+    """Return whether a content filter has left nothing of the open answer, and another model is asked."""
+    return run.state.round.answer.is_filtered and _find_fallback(run, FILTERED) is not None
+
+
+def begin_again(run: RunContext, failure: ModelFailure, error: str) -> Iterator[Event] | None:
+    """Return what follows where the open call is made again, by this model or another; None where it is not."""
+    fallback = _find_fallback(run, failure)
+    if fallback is not None:
+        return _begin_with(run, fallback, error)
+    if _is_passing(run, failure):
+        return _begin_once_more(run, failure, error)
+    if _can_shorten(run, failure):
+        shrink_window(run)
+        return _begin_once_more(run, failure, error)
+    return None
+
+
+def _begin_with(run: RunContext, fallback: FallbackModel, error: str) -> Iterator[Event]:
+    yield from _end_failed_round(run, error)
+    take_over(run, fallback)
+    yield from begin_round(run)
+
+
+def _begin_once_more(run: RunContext, failure: ModelFailure, error: str) -> Iterator[Event]:
+    yield from _end_failed_round(run, error)
+    wait(run, failure.wait_seconds)  # Passed when the call is made.
+    yield from begin_round(run, failure)
+
+
+def _end_failed_round(run: RunContext, error: str) -> Iterator[Event]:
+    yield from break_answer(run, error, shows_rest=False)
+    yield end_round(run, error)
+
+
+def _is_passing(run: RunContext, failure: ModelFailure) -> bool:
+    return failure.is_transient and failure.has_time and may_retry(run)
+
+
+def _can_shorten(run: RunContext, failure: ModelFailure) -> bool:
+    """Return whether a call has failed by the length of its request, and the run can be made shorter for that."""
+    says_too_long = _TOO_LONG.search(failure.message[:_MAX_CHARACTERS].lower()) is not None
+    return failure.has_time and may_retry(run) and says_too_long and find_next_cut(run) is not None
+
+
+def _find_fallback(run: RunContext, failure: ModelFailure) -> FallbackModel | None:
+    """Return the model that takes over after a failure of the open call, if one does."""
+    is_for_another = failure.may_pass_elsewhere or (failure.is_transient and not may_retry(run))
+    may_call = can_repeat_call(run) and failure.has_time and is_for_another
+    return run.state.fallback if may_call else None

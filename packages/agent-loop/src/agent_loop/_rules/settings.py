@@ -1,0 +1,179 @@
+"""The settings of a run: each with what it may be, and whether a run that goes on elsewhere has to share it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from inspect import signature
+from typing import Any, Concatenate, Final, cast
+
+from agent_loop._values.budgets import Budgets
+from agent_loop._values.errors import InvalidSettingError
+from agent_loop._values.models import FallbackModel, Window
+from agent_loop._values.numbers import is_whole
+from agent_loop._values.own_functions import OwnFunction, read_functions
+from agent_tooling import AnswerSchema, ApprovalRules
+
+from .snapshots import digest
+
+
+_CHECK: Final = "check"
+_SHARED: Final = "shared"
+
+
+def _whole(least: int, *, is_optional: bool = False) -> dict[str, Any]:
+    def fits(value: object) -> bool:
+        return is_whole(value, least=least) or (is_optional and value is None)
+
+    return {_CHECK: (f"at least {least}, a whole number", fits)}
+
+
+def _one_of(kind: type, *, shared: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+    def fits(value: object) -> bool:
+        return value is None or isinstance(value, kind)
+
+    return {_CHECK: (f"{kind.__name__} or None", fits), _SHARED: shared}
+
+
+def _is_no_text(value: object) -> bool:
+    return not isinstance(value, str)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """The settings of a run, which never change once it has started.
+
+    Attributes:
+        tools: The tools to offer, in whatever form the driver wants them back in `CallModel`.
+        own_functions: Functions that the run answers by itself; they are offered behind the tools, as `agent_tooling.Tool`s.
+        maximum_iterations: The hard cap of model calls, at least 1.
+        emit_intermediate_thoughts: Show `<think>` blocks, and what the model says around tool calls.
+        fail_on_model_failure: End with an error in any case where a model call fails for good, or is open when the time is up.
+        tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
+        has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
+        budgets: What the run may use.
+        allowed_tools: The names of the only tools that may be called; None for all. Calls of others are refused, and all tools are offered.
+        approval_rules: Which tool calls a person has to approve: for those the run stops with `AskApproval`, once the other calls of the round have answered.
+        answer_schema: What the last answer has to be. Text of a round is held back until it has ended, and of the last one only the valid answer is shown. An answer that is
+            not valid is asked for once more; then the run ends with an error, and so does one that ends without an answer.
+        has_answer_format: Whether the model takes the schema as its format; if not, the request asks for it in words.
+        model: What the events call the model.
+        fallback: The model that takes over, once and for the rest of the run, after an error that another may not have, or one that has broken off a call twice.
+        max_request_bytes: How many bytes the messages of a request may have, as JSON writes them.
+        window: How much the model reads. Where a request would fill it, the model is asked for a summary first, which takes the place of all but what a system says, the
+            task, pinned results and the last rounds (`RunCompacted`). None where nobody knows.
+        redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
+        max_agent_depth: How deep agents may call agents: with 1 those that this run calls may call none.
+        own: The own functions by name.
+        offered: The tools, and behind them the own functions.
+        allowed: The names of the only tools that may be called, as a tuple; None for all.
+
+    Raises:
+        InvalidSettingError: If a setting is of another kind, `maximum_iterations` or `max_request_bytes` is under 1, `max_agent_depth` under 0, there is a fallback and no `model`, or
+            an own function has the name of a tool or of another one.
+    """
+
+    tools: Sequence[Any] = ()
+    own_functions: Iterable[OwnFunction] = ()
+    maximum_iterations: int = field(metadata=_whole(1))
+    emit_intermediate_thoughts: bool = True
+    fail_on_model_failure: bool = False
+    tool_choice: str | None = None
+    has_tool_choice: bool = True
+    budgets: Budgets | None = field(default=None, metadata=_one_of(Budgets))
+    allowed_tools: Iterable[str] | None = field(
+        default=None,
+        metadata={
+            _CHECK: ("names of tools, and not one text", _is_no_text),
+            _SHARED: _as_it_is,
+        },
+    )
+    approval_rules: ApprovalRules | None = field(
+        default=None, metadata=_one_of(ApprovalRules, shared=lambda rules: rules.text)
+    )
+    answer_schema: AnswerSchema | None = field(
+        default=None, metadata=_one_of(AnswerSchema, shared=lambda answer: answer.schema)
+    )
+    has_answer_format: bool = False
+    model: str | None = field(default=None, metadata={_SHARED: _as_it_is})
+    fallback: FallbackModel | None = field(
+        default=None, metadata=_one_of(FallbackModel, shared=lambda fallback: fallback.name)
+    )
+    max_request_bytes: int | None = field(default=None, metadata=_whole(1, is_optional=True))
+    window: Window | None = field(default=None, metadata=_one_of(Window))
+    redact: Callable[[str], str] = str
+    max_agent_depth: int = field(default=2, metadata=_whole(0))
+    own: Mapping[str, OwnFunction] = field(init=False)
+    offered: tuple[Any, ...] = field(init=False)
+    allowed: tuple[str, ...] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what no run could keep, where the run is made and not in the middle of it."""
+        for known in fields(self):
+            expected, fits = known.metadata.get(_CHECK, ("", None))
+            if fits is not None and not fits(value := getattr(self, known.name)):
+                raise InvalidSettingError(known.name, expected, value)
+        if self.fallback is not None and self.model is None:
+            raise InvalidSettingError("model", "named where there is a fallback", self.model)
+        tools, own_functions = tuple(self.tools), tuple(self.own_functions)
+        own = read_functions(own_functions, tools)
+        allowed = None if self.allowed_tools is None else tuple(dict.fromkeys(self.allowed_tools))
+        read = {
+            "tools": tools,
+            "own_functions": own_functions,
+            "allowed_tools": allowed,
+            "own": own,
+            "offered": (*tools, *(function.tool for function in own.values())),
+            "allowed": allowed,
+        }
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def allowed_names(self) -> tuple[str, ...] | None:
+        """The names of the only tools and own functions that may be called; None for all."""
+        return None if self.allowed is None else tuple(dict.fromkeys((*self.allowed, *self.own)))
+
+    @property
+    def closing_round(self) -> int:
+        """The round that closes the run for the sake of its maximum; 0 for none. Where an answer may have to be repaired, a call is kept for that."""
+        maximum = self.maximum_iterations
+        if self.answer_schema is not None:
+            return max(maximum - 1, min(maximum, 2))
+        return maximum if maximum > 1 else 0
+
+    def digest_shared(self) -> dict[str, str]:
+        """Return digests of the settings that a run has to share to take up another one: what a call means, and what the model has been told, depends on them."""
+        digests: dict[str, str] = {}
+        for known in fields(self):
+            if (shared := known.metadata.get(_SHARED)) is not None:
+                value = getattr(self, known.name)
+                digests[known.name] = digest(value if value is None else shared(value))
+        return digests
+
+
+def takes_settings[**P, Owner](
+    settings: Callable[P, RunSettings],
+) -> Callable[
+    [Callable[[Owner, Iterable[object], RunSettings], None]],
+    Callable[Concatenate[Owner, Iterable[object], P], None],
+]:
+    """Return a decorator by which a constructor takes settings as keywords of its own, so that they are written once."""
+
+    def decorate(
+        construct: Callable[[Owner, Iterable[object], RunSettings], None],
+    ) -> Callable[Concatenate[Owner, Iterable[object], P], None]:
+        def __init__(  # noqa: N807 - as users see it
+            self: Owner, messages: Iterable[object], *args: P.args, **kwargs: P.kwargs
+        ) -> None:
+            construct(self, messages, settings(*args, **kwargs))
+
+        own, taken = signature(construct), signature(settings)
+        shown = [*list(own.parameters.values())[:2], *taken.parameters.values()]
+        cast("Any", __init__).__signature__ = own.replace(parameters=shown)
+        __init__.__doc__ = construct.__doc__
+        return __init__
+
+    return decorate

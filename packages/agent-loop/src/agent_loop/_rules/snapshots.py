@@ -1,0 +1,133 @@
+"""Snapshots: the state of a run in a signed envelope with a version and an expiry.
+
+No clock is read here. What is signed is canonical JSON, so that a store may write it in its own way.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from agent_loop._values.errors import InvalidSettingError, SnapshotError
+from stream_text import InvalidJsonError, parse_json
+
+
+VERSION: Final = 2
+"""The version of the format: the names and meanings of all fields of `RunState`. Version 1 was the format before `RunState` was one value."""
+
+_FORMAT: Final = "agent-run-snapshot"
+_KEYS: Final = {"format", "version", "expires_at", "key_id", "state", "signature"}
+_LEAST_KEY_BYTES: Final = 16
+_MAX_DEPTH: Final = 400  # What a model and its tools may nest, and the envelope around it.
+
+
+def seal(state: Mapping[str, Any], *, key: bytes, expires_at: float) -> str:
+    """Return a state as a signed snapshot.
+
+    Raises:
+        InvalidSettingError: If the key has under 16 bytes.
+        SnapshotError: If the state cannot be written as JSON.
+    """
+    validate_snapshot_key(key)
+    envelope = {
+        "format": _FORMAT,
+        "version": VERSION,
+        "expires_at": expires_at,
+        "key_id": _key_id(key),
+        "state": state,
+    }
+    try:
+        envelope["signature"] = _sign(envelope, key)
+        return json.dumps(envelope, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SnapshotError("not_plain", f"snapshot: cannot be written as JSON: {error}") from None
+
+
+def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
+    """Return the state in a snapshot.
+
+    Args:
+        snapshot: The snapshot, as JSON text or as what it says.
+        key: The key that it was signed with.
+        now: The time, in seconds since 1970.
+
+    Raises:
+        InvalidSettingError: If the key has under 16 bytes.
+        SnapshotError: If it is none, of another version, signed with another key, changed since, or expired.
+    """
+    validate_snapshot_key(key)
+    envelope = _read(snapshot)
+    version = envelope["version"]
+    if isinstance(version, int) and version > VERSION:
+        problem = f"{version} is of a later release; this one reads {VERSION}"
+        raise SnapshotError("newer", f"snapshot.version: {problem}")
+    if version == 1:
+        problem = "1 is of an earlier release; whatever its run has asked has to be asked again"
+        raise SnapshotError("older", f"snapshot.version: {problem}")
+    if envelope.keys() != _KEYS or version != VERSION:
+        raise SnapshotError(
+            "unreadable", f"snapshot: expected version {VERSION} with {', '.join(sorted(_KEYS))}"
+        )
+    if envelope["key_id"] != _key_id(key):
+        raise SnapshotError("foreign", "snapshot.key_id: it was signed with another key")
+    signature = envelope.pop("signature")
+    try:
+        is_genuine = hmac.compare_digest(_sign(envelope, key), signature)
+    except (TypeError, ValueError, RecursionError):
+        is_genuine = False
+    if not is_genuine:
+        raise SnapshotError("tampered", "snapshot.signature: it was changed since it was signed")
+    if now >= envelope["expires_at"]:
+        late = now - envelope["expires_at"]
+        raise SnapshotError("expired", f"snapshot.expires_at: it expired {late:.0f} seconds ago")
+    return envelope["state"]
+
+
+def digest(value: object) -> str:
+    """Return the same text for equal values."""
+    return hashlib.sha256(_canonical(value)).hexdigest()[:32]
+
+
+def validate_snapshot_key(key: object) -> None:
+    """Check that this can be a key.
+
+    Raises:
+        InvalidSettingError: If it has under 16 bytes, or is no bytes.
+    """
+    if not isinstance(key, bytes):
+        raise InvalidSettingError("snapshot_key", "bytes", type(key))
+    if len(key) < _LEAST_KEY_BYTES:
+        raise InvalidSettingError(
+            "snapshot_key", f"at least {_LEAST_KEY_BYTES} bytes long", len(key)
+        )
+
+
+def _read(snapshot: object) -> dict[str, Any]:
+    value = snapshot
+    if isinstance(snapshot, str):
+        try:
+            value = parse_json(snapshot, max_depth=_MAX_DEPTH)
+        except InvalidJsonError as error:
+            raise SnapshotError("unreadable", f"snapshot: expected JSON: {error}") from None
+    if not isinstance(value, Mapping):
+        raise SnapshotError(
+            "unreadable", f"snapshot: expected a JSON object, got {type(value).__name__}"
+        )
+    envelope = dict(cast("Mapping[str, Any]", value))
+    if envelope.get("format") != _FORMAT or "version" not in envelope:
+        raise SnapshotError("unreadable", f"snapshot.format: expected {_FORMAT!r}")
+    return envelope
+
+
+def _sign(envelope: Mapping[str, Any], key: bytes) -> str:
+    return hmac.new(key, _canonical(envelope), hashlib.sha256).hexdigest()
+
+
+def _key_id(key: bytes) -> str:
+    """Return an id of the key that does not reveal it."""
+    return hmac.new(key, b"agent-run-snapshot key id", hashlib.sha256).hexdigest()[:16]
+
+
+def _canonical(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

@@ -1,0 +1,157 @@
+"""What a run has used of its budgets, and what the runs have used that it belongs to.
+
+The budgets of a run hold for its agents, too: what one uses is used of its own budgets, and of those of every run that it belongs to. The runs of one tree may be
+fed in different threads, so what counts for several of them is counted under their lock.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from agent_loop._values.budgets import BudgetName, Budgets, BudgetUse, Unknown
+from agent_loop._values.usage import Usage
+
+from .state import RunContext
+
+
+_NEAR = Decimal("0.8")  # Our choice.
+_NO_BUDGETS = Budgets()
+_NO_MONEY: dict[str, Any] = dict.fromkeys(
+    ("input_price", "output_price", "total_price"), Decimal(0)
+)
+
+
+def find_uses(run: RunContext) -> tuple[BudgetUse, ...]:
+    """Return how much of each of its budgets a run has used."""
+    if (budgets := run.settings.budgets) is None:
+        return ()
+    spent = run.state.spending
+    used: dict[BudgetName, float | Decimal] = {
+        "max_total_tokens": spent.usage.total_tokens,
+        "max_cost": spent.usage.total_price,
+        "max_seconds": spent.seconds,
+        "max_tool_calls": spent.tool_calls,
+    }
+    return tuple(
+        BudgetUse(name=name, used=amount, maximum=maximum)
+        for name, amount in used.items()
+        if (maximum := getattr(budgets, name)) is not None
+    )
+
+
+def find_used_up(run: RunContext) -> BudgetName | None:
+    """Return the first budget that is used up, of a run itself or of one that it belongs to."""
+    return _find(_iter_uses(run), Decimal(1))
+
+
+def find_used_up_above(run: RunContext) -> BudgetName | None:
+    """Return the first budget above a run that is used up and leaves it no model call, not even a closing one: any but that of tool calls."""
+    above = () if run.caller is None else _iter_uses(run.caller)
+    return _find((use for use in above if use.name != "max_tool_calls"), Decimal(1))
+
+
+def add_usage(run: RunContext, usage: Usage) -> None:
+    """Count a model call of a run itself; of one in another currency all but the money."""
+    run.state.spending.model_calls += 1
+    with run.lock:
+        for each in _iter_chain(run):
+            spent = each.state.spending
+            if not spent.usage.total_price:  # What has cost nothing has no currency.
+                spent.usage = replace(spent.usage, currency="")
+            differs = _is_in_another_currency(spent.usage, usage)
+            spent.usage += replace(usage, **_NO_MONEY) if differs else usage
+
+
+def pass_seconds(run: RunContext, seconds: float) -> None:
+    """Take note of how long a run has lasted; less than before changes nothing."""
+    with run.lock:
+        for each in _iter_chain(run):
+            each.state.spending.seconds = max(each.state.spending.seconds, seconds)
+            seconds += each.joined_at
+
+
+def wait(run: RunContext, seconds: float) -> None:
+    """Count a wait that is to come."""
+    pass_seconds(run, run.state.spending.seconds + seconds)
+
+
+def take_tool_call(run: RunContext) -> bool:
+    """Return whether another tool call may be made, and count it."""
+    with run.lock:
+        if find_used_up(run):
+            return False
+        for each in _iter_chain(run):
+            each.state.spending.tool_calls += 1
+    return True
+
+
+def give_back_tool_call(run: RunContext) -> None:
+    """Count one tool call less, which was counted and is not made."""
+    with run.lock:
+        for each in _iter_chain(run):
+            each.state.spending.tool_calls -= 1
+
+
+def take_near(run: RunContext) -> BudgetName | None:
+    """Return the budget whose end is near, when it is for the first time and none is used up."""
+    spent = run.state.spending
+    if spent.has_warned or find_used_up(run):
+        return None
+    near = _find(_iter_uses(run), _NEAR)
+    spent.has_warned = near is not None
+    return near
+
+
+def find_unknown(run: RunContext, usage: Usage) -> Unknown | None:
+    """Return what cannot be kept or told, because of what a model call tells of its use; the runs above know it from then on, too."""
+    found: Unknown | None = None
+    with run.lock:
+        for each in _iter_chain(run):
+            spent = each.state.spending
+            untold = _find_untold(each, usage, is_own=each is run)
+            found = found or untold or spent.unknown
+            if each is not run:
+                spent.unknown = spent.unknown or untold
+    return found
+
+
+def find_unknown_below(run: RunContext) -> Unknown | None:
+    """Return what cannot be kept, of a run itself or of one that it belongs to, because of what agents have used."""
+    spent = (each.state.spending for each in _iter_chain(run))
+    return next((each.unknown for each in spent if each.unknown), None)
+
+
+def _find_untold(run: RunContext, usage: Usage, *, is_own: bool) -> Unknown | None:
+    """Return what of a run's own a usage leaves unknown: a budget, or the money that the run itself has cost."""
+    budgets = run.settings.budgets or _NO_BUDGETS
+    if budgets.max_total_tokens is not None and not usage.total_tokens:
+        return "max_total_tokens"
+    if budgets.max_cost is not None and not usage.total_price:
+        return "max_cost"
+    counts_money = is_own or budgets.max_cost is not None
+    if counts_money and _is_in_another_currency(run.state.spending.usage, usage):
+        return "currency"
+    return None
+
+
+def _is_in_another_currency(spent: Usage, usage: Usage) -> bool:
+    currencies = {used.currency for used in (spent, usage) if used.total_price}
+    return len(currencies - {""}) > 1
+
+
+def _iter_chain(run: RunContext | None) -> Iterator[RunContext]:
+    """Yield a run and those that it belongs to, the outermost last."""
+    while run is not None:
+        yield run
+        run = run.caller
+
+
+def _iter_uses(run: RunContext) -> Iterator[BudgetUse]:
+    return (use for each in _iter_chain(run) for use in find_uses(each))
+
+
+def _find(uses: Iterable[BudgetUse], share: Decimal) -> BudgetName | None:
+    return next(
+        (use.name for use in uses if Decimal(use.used) >= Decimal(use.maximum) * share), None
+    )

@@ -1,0 +1,205 @@
+"""All that changes in a run, as one value whose JSON is the snapshot of the run.
+
+The names of classes and fields are part of the format of snapshots: whoever changes one raises `snapshots.VERSION`. A field with `init=False` is in no snapshot, because it
+is empty, or can be found out again, whenever a run waits for a person. What a run is made with (tools, keys, functions) stands in `RunSettings` and is never in the state.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_loop._values.budgets import Unknown
+from agent_loop._values.inputs import Decision
+from agent_loop._values.messages import ToolCall
+from agent_loop._values.models import FallbackModel, Window
+from agent_loop._values.reading import read_messages
+from agent_loop._values.usage import AgentUse, Usage
+from agent_tooling import ToolArguments
+from stream_text import RequestSize
+
+from .cuts import Cut, Marks
+from .round_messages import ModelAnswer, Round
+from .settings import RunSettings
+from .transitions import State, Trigger, next_state
+from .window_use import WindowUse
+
+
+type MadeCall = tuple[ToolCall, ToolCall]
+"""A tool call as the model wrote it, and as it is made."""
+
+type Bind = Callable[[ToolCall], ToolArguments | None]
+"""What tells the arguments that a call would be made with; None where it does not know them."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Spending:
+    """What a run has used by now, the agents that it has called included.
+
+    Attributes:
+        usage: The usage of the model calls.
+        model_calls: How many model calls the run has made itself.
+        seconds: How long the run has lasted.
+        tool_calls: How many tool calls were made.
+        unknown: What an agent's model leaves unknown.
+        has_warned: Whether the model knows that a budget is near its end.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    model_calls: int = 0
+    seconds: float = 0.0
+    tool_calls: int = 0
+    unknown: Unknown | None = None
+    has_warned: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Display:
+    """What the reader has seen of a run, and what is still to be said of its tools.
+
+    Attributes:
+        has_words: Whether the open round has shown more than blank space.
+        has_shown: Whether a round has by now, or a file.
+        owes_break: Whether a line break comes before the next text.
+        ends_line: Whether what was shown last ends a line.
+        known: The last results of tools, each with its tool's name.
+        known_count: How many there were in all.
+        unfinished: The names of tools that were given up while they still ran.
+    """
+
+    has_words: bool = False
+    has_shown: bool = False
+    owes_break: bool = False
+    ends_line: bool = True
+    known: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    known_count: int = 0
+    unfinished: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True, kw_only=True)
+class Compaction:
+    """A run that is being made shorter.
+
+    Attributes:
+        cut: Where its messages are cut.
+        answer: What has come of the call for a summary.
+        usage: What such calls have used that are over.
+        is_retry: Whether the open one was made before, and failed.
+    """
+
+    cut: Cut
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
+    usage: Usage = field(default_factory=Usage)
+    is_retry: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class RunState:
+    """All that changes in a run.
+
+    Attributes:
+        messages: All messages by now: those that the run was given, and what the rounds that are over have added.
+        marks: Which of them stay when the run is made shorter.
+        model: What the events call the model that is asked now.
+        models: The model of each request by now, where they have names.
+        tool_choice: The choice of the next call that is not the closing one.
+        has_tool_choice: Whether the model knows a tool choice.
+        window: How much the model reads.
+        fallback: The model that may still take over.
+        round: The round that has begun last.
+        spending: What was used.
+        display: What the reader has seen.
+        is_time_short: Whether the next round has to be the last.
+        is_retry: Whether the model call of the round was made before, and failed.
+        is_repair: Whether the model has been asked once more for an answer that fulfils the schema.
+        held_text: Text that is held back until the round has ended, where the answer has to fulfil a schema.
+        grants: What a person has approved for the rest of the run.
+        waiting_calls: The calls that a person is asked about.
+        decisions: What was decided about them by now, by their ids.
+        agent_uses: What agents have used that were called in another process.
+        status: Where the run is.
+        compaction: How the run is being made shorter, in the status `summary`.
+        is_rewritten: Whether the next request does not begin with the one before.
+        request_size: What keeps requests within their bound; None where there is none.
+        window_use: What estimates how much of the window is taken; None before that is asked.
+    """
+
+    messages: tuple[Any, ...]
+    marks: Marks
+    model: str | None
+    models: list[str] = field(default_factory=list[str])
+    tool_choice: str | None
+    has_tool_choice: bool
+    window: Window | None
+    fallback: FallbackModel | None
+    round: Round = field(default_factory=Round)
+    spending: Spending = field(default_factory=Spending)
+    display: Display = field(default_factory=Display)
+    is_time_short: bool = False
+    is_retry: bool = False
+    is_repair: bool = False
+    held_text: list[str] = field(default_factory=list[str])
+    grants: tuple[str, ...] = ()
+    waiting_calls: tuple[MadeCall, ...] = ()
+    decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
+    agent_uses: tuple[AgentUse, ...] = ()
+    status: State = field(init=False, default="ready")
+    compaction: Compaction | None = field(init=False, default=None)
+    is_rewritten: bool = field(init=False, default=False)
+    request_size: RequestSize | None = field(init=False, default=None)
+    window_use: WindowUse | None = field(init=False, default=None)
+
+    @classmethod
+    def begin(cls, messages: Iterable[object], settings: RunSettings) -> "RunState":
+        """Return the state of a run that has not started.
+
+        Raises:
+            MessageError: If the messages are no list of messages.
+        """
+        read = read_messages(messages)
+        return cls(
+            messages=read,
+            marks=Marks.of(read),
+            model=settings.model,
+            tool_choice=settings.tool_choice,
+            has_tool_choice=settings.has_tool_choice,
+            window=settings.window,
+            fallback=settings.fallback,
+        )
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class RunContext:
+    """What every rule is given: the settings of a run, its state, and the runs around it.
+
+    Attributes:
+        settings: The settings.
+        state: The state.
+        bind: What tells the arguments that a call would be made with, for approval rules.
+        caller: The run that has called this one as an agent; None for an outermost one.
+        joined_at: How many seconds old the caller was then.
+        lock: One for all runs of a tree, which may be fed in different threads.
+        agent_depth: How deep agents of this run may go: 0 where it may call none.
+        max_agent_depth: How deep agents of the outermost run may go.
+        called: The agents that this run has called: the name, the id of the call, and the run of each.
+    """
+
+    settings: RunSettings
+    state: RunState
+    bind: Bind | None = None
+    caller: "RunContext | None" = None
+    joined_at: float = 0.0
+    lock: AbstractContextManager[Any] = field(default_factory=nullcontext)
+    agent_depth: int
+    max_agent_depth: int
+    called: list[tuple[str, str, "RunContext"]] = field(
+        default_factory=list[tuple[str, str, "RunContext"]]
+    )
+
+    def move(self, trigger: Trigger) -> None:
+        """Move the run by a trigger.
+
+        Raises:
+            LocalProtocolError: If nothing leads on from the status of the run by this trigger.
+        """
+        self.state.status = next_state(self.state.status, trigger)

@@ -1,0 +1,112 @@
+"""The states of a run and what leads from one to the next.
+
+This table alone decides about states: a rule names the trigger, and the run takes the state that it finds here.
+
+    ready ──start──▶ model ──tool_calls──▶ tools ──results──▶ model ...      tools ──ask──▶ approval ──decided──▶ tools
+                       │ retry ──▶ model     │
+                       │ compact ▶ summary ──compacted──▶ model
+                       │ repair ─▶ model     │
+                       │                     │
+                       │ answer, refusal     │ results_shown
+                       ▼                     ▼
+                    finished  ◀──failure── (any)
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal
+
+from agent_loop._values.errors import LocalProtocolError
+
+
+type State = Literal["ready", "model", "summary", "tools", "approval", "finished"]
+"""`ready`: not started; `model`: a model call is open; `summary`: one that sums up the run before the next is; `tools`: tool results are awaited; `approval`: a person's
+decisions are; `finished`: nothing follows."""
+
+type Trigger = Literal[
+    "start",
+    "delta",
+    "time_short",
+    "time_passed",
+    "retry",
+    "repair",
+    "compact",
+    "compacted",
+    "tool_calls",
+    "answer",
+    "refusal",
+    "tool_result",
+    "ask",
+    "decision",
+    "decided",
+    "results",
+    "results_shown",
+    "failure",
+]
+"""What moves a run from state to state."""
+
+TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
+    {
+        "ready": {
+            "start": "model",
+            "time_short": "ready",
+            "time_passed": "ready",
+            "failure": "finished",
+        },
+        "model": {
+            "delta": "model",
+            "time_short": "model",
+            "time_passed": "model",
+            "retry": "model",
+            "repair": "model",
+            "compact": "summary",
+            "tool_calls": "tools",
+            "answer": "finished",
+            "refusal": "finished",
+            "failure": "finished",
+        },
+        "summary": {
+            "delta": "summary",
+            "time_short": "summary",
+            "time_passed": "summary",
+            "compact": "summary",
+            "compacted": "model",
+            "failure": "finished",
+        },
+        "tools": {
+            "tool_result": "tools",
+            "time_short": "tools",
+            "time_passed": "tools",
+            "ask": "approval",
+            "results": "model",
+            "results_shown": "finished",
+            "failure": "finished",
+        },
+        "approval": {
+            "decision": "approval",
+            "decided": "tools",
+            "time_short": "approval",
+            "time_passed": "approval",
+            "failure": "finished",
+        },
+        "finished": {},
+    }
+)
+"""For each state the triggers that it takes, and the state that each leads to."""
+
+
+def next_state(state: State, trigger: Trigger) -> State:
+    """Return the state that `trigger` leads to from `state`.
+
+    Raises:
+        LocalProtocolError: If the table has no such transition.
+    """
+    allowed = TRANSITIONS[state]
+    if trigger not in allowed:
+        expected = ", ".join(allowed) or "nothing"
+        raise LocalProtocolError(
+            f"a run in state {state!r} cannot take {trigger!r}; it can take: {expected}",
+            state=state,
+            received=trigger,
+        )
+    return allowed[trigger]

@@ -1,0 +1,72 @@
+"""What a run may use."""
+
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from typing import Literal
+
+from .errors import InvalidSettingError
+from .numbers import is_number, is_whole
+
+
+_COUNTS = ("max_total_tokens", "max_tool_calls")
+
+type BudgetName = Literal["max_total_tokens", "max_cost", "max_seconds", "max_tool_calls"]
+"""A budget, by the name of its field in `Budgets`."""
+
+type Unknown = BudgetName | Literal["currency"]
+"""What a model leaves unknown: a budget that cannot be kept, or a sum of money in two currencies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budgets:
+    """What a run may use at most; None is no limit.
+
+    When four fifths of one are used, the model is told so, once in a run. When one is used up, no call starts any more but a closing one: what the
+    model asked for meanwhile is refused with a sentence. A run so exceeds a budget by the response under way and the closing one.
+
+    Attributes:
+        max_total_tokens: Input and output tokens of all model calls, at least 1.
+        max_cost: Money, over 0, in the currency of the model's prices.
+        max_seconds: Seconds since the run began, over 0, as `TimePassed` tells them. Tools that still run then are given up.
+        max_tool_calls: Tool calls that are made, at least 0.
+
+    Raises:
+        InvalidSettingError: If one is smaller than that, or no number.
+    """
+
+    max_total_tokens: int | None = None
+    max_cost: Decimal | None = None
+    max_seconds: float | None = None
+    max_tool_calls: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the ranges of the budgets."""
+        for field in fields(self):
+            value, name = getattr(self, field.name), field.name
+            if value is None:
+                continue
+            if name in _COUNTS:
+                least = 0 if name == "max_tool_calls" else 1
+                if not is_whole(value, least=least):
+                    raise InvalidSettingError(name, f"at least {least}, a whole number", value)
+            elif not is_number(value) or value <= 0:
+                raise InvalidSettingError(name, "more than 0, a number", value)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Return how long until the budget of seconds is used up, never under 0; None where there is none."""
+        return None if self.max_seconds is None else max(0.0, self.max_seconds - now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetUse:
+    """The part of a budget that is used so far.
+
+    Attributes:
+        name: The budget.
+        used: What is used of it by now, which may be more than there was.
+        maximum: What there was.
+    """
+
+    name: BudgetName
+    used: float | Decimal
+    maximum: float | Decimal

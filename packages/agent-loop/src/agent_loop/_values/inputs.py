@@ -1,0 +1,216 @@
+"""The inputs of a run: plain values. What it answers is in `events`."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from stream_text import read_member
+
+from .usage import Usage
+
+
+_MAX_PARTS_SHOWN = 100
+_MAX_KIND_CHARACTERS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallFragment:
+    """A tool call, or a piece of one, as a stream delivers it.
+
+    A piece without id belongs to the call of its `index`, or else to the latest call.
+    """
+
+    call_id: str = ""
+    name: str = ""
+    arguments: str = ""
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDelta:
+    """A piece of the model's answer. In one delta the text comes before the tool calls.
+
+    Attributes:
+        text: The next piece of text, thoughts included.
+        tool_calls: The next pieces of tool calls.
+        opaque_body: A snapshot of what to hand back with this answer; the last one that is not None counts.
+        usage: The usage of this model call; the last one that is not None counts.
+        finish_reason: Why the model stopped; `length` means at its output limit.
+        phase: What the text is, where the model's client knows: `commentary` is said on the way to something else, most often
+            to a tool call. None and everything else is no commentary.
+        files: Images and the like that the model has made, in whatever form; they are handed on by `ShowFile`, and the model reads none of them again.
+    """
+
+    text: str = ""
+    tool_calls: tuple[ToolCallFragment, ...] = ()
+    opaque_body: Any = None
+    usage: Usage | None = None
+    finish_reason: str | None = None
+    phase: str | None = None
+    files: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is a keep-alive, with nothing of an answer in it."""
+        if (
+            self.text or self.tool_calls or self.files
+        ):  # Nearly always, and much faster than the rest.
+            return False
+        return self == ModelDelta(phase=self.phase)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDone:
+    """The end of the model's answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailure:
+    """The end of a model call that failed.
+
+    Attributes:
+        message: Why, as a clause that a person can read.
+        is_transient: Whether the platform broke it off, so that it may pass when it is made again.
+        wait_seconds: How long to wait before that.
+        has_time: Whether there is time for that.
+        may_pass_elsewhere: Whether another model may answer at once: a rate limit, an overload, a content filter, a model that is gone.
+    """
+
+    message: str
+    is_transient: bool
+    wait_seconds: float = 0.0
+    has_time: bool = True
+    may_pass_elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """The result of a tool call, as the model reads it.
+
+    Attributes:
+        call_id: The call that it answers.
+        content: What the model reads: a text, or content parts (text, image, file), which the run passes through. Empty, it becomes `error`.
+        error: Why the call failed or was refused, in a sentence that the model may read; None where it did not.
+        is_unfinished: Whether the tool was given up while it still ran.
+        is_pinned: Whether it stays with the model word for word when the run is made shorter.
+        artifact: What the tool made for others than the model, such as files for a person.
+        cause: The exception behind a failure, for a log and nobody else. `ToolCallEnded` hands on both, and the run keeps neither.
+    """
+
+    call_id: str
+    content: str | tuple[Any, ...] = ""
+    error: str | None = None
+    is_unfinished: bool = False
+    is_pinned: bool = False
+    artifact: Any = field(default=None, repr=False)
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Use the error as content if there is no other."""
+        if not self.content and self.error:
+            object.__setattr__(self, "content", self.error)
+
+    @property
+    def text(self) -> str:
+        """What a person can read of the content: its texts, and the kind of every other part in brackets; of 100 parts at most."""
+        if isinstance(self.content, str):
+            return self.content
+        return _read_parts(self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a person has decided about a call that needs approval.
+
+    Attributes:
+        call_id: The call.
+        is_approved: Whether it may be made.
+        reason: What the person says to a call that they deny; the model reads it.
+        by: Who has decided, as the driver calls them; for a log.
+        refusal: What the model reads of a call that is not made for another reason than a person's no, in the place of the sentence that they did not approve it.
+    """
+
+    call_id: str
+    is_approved: bool
+    reason: str | None = None
+    by: str | None = None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeShort:
+    """A notice that there is time for only one more model call, which will be the closing one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimePassed:
+    """A notice of how long the run has lasted, for a budget of seconds.
+
+    Attributes:
+        seconds: Since the run began; a smaller number than before changes nothing.
+    """
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The reason why a run cannot go on.
+
+    Attributes:
+        message: One sentence for the reader.
+        reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did, `budget` when one is used up, `size_limit` when its next request would
+            hold too much. Then what is known so far is the answer.
+        results: What open tool calls have come to nevertheless, such as agents that were told to end.
+    """
+
+    message: str
+    reason: Literal["error", "time_limit", "size_limit", "budget", "cancelled"] = "error"
+    results: tuple[ToolResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactedWindow:
+    """A conversation that the model's API has compacted, instead of a summary.
+
+    Attributes:
+        messages: What stands in the place of all messages of the request but its last, which asks for a summary, and but those of the system; the task stands in it.
+        usage: What that has cost.
+    """
+
+    messages: tuple[Any, ...]
+    usage: Usage | None = None
+
+
+type Input = (
+    ModelDelta
+    | ModelDone
+    | ModelFailure
+    | ToolResult
+    | Decision
+    | TimeShort
+    | TimePassed
+    | Failure
+    | CompactedWindow
+)
+"""What a run is fed with."""
+
+
+def _read_parts(parts: tuple[Any, ...]) -> str:
+    """Return the texts of content parts, and the kind of every other part in brackets; of 100 parts at most."""
+    shown = [_part_text(part) for part in parts[:_MAX_PARTS_SHOWN]]
+    more = len(parts) - len(shown)
+    return "\n".join([*shown, f"[{more:,} more parts]"] if more else shown)
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    kind = read_member(part, "type")
+    kind = str(getattr(kind, "value", kind) or "")
+    if kind.endswith("text"):
+        text = read_member(part, "text", "data")  # `data` in the parts of some platforms
+    else:
+        text = None if kind else read_member(part, "text")
+    if isinstance(text, str):
+        return text
+    return f"[{kind if 0 < len(kind) <= _MAX_KIND_CHARACTERS else 'part'}]"

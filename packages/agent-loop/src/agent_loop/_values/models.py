@@ -1,0 +1,111 @@
+"""The models of a run: how much one reads, which one takes over, and what of a conversation goes to that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from stream_text import ThinkFilter, read_member
+
+from .errors import InvalidSettingError
+from .inputs import ModelFailure
+from .messages import Message
+
+
+FILTERED = ModelFailure(
+    message="a content filter stopped the answer", is_transient=False, may_pass_elsewhere=True
+)
+"""The failure of an answer that a content filter has removed entirely."""
+
+_THOUGHTS = frozenset({"reasoning", "reasoning_text", "thinking", "redacted_thinking"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The size of a model's context window, and when a run is compacted to fit it.
+
+    Attributes:
+        tokens: How many tokens a request may have, at least 1,000.
+        compact_at: From which share of that on the run is compacted, over 0 and at most 1.
+        keep: Which share of it the last rounds may have that are kept word for word, over 0 and less than `compact_at`; the last round always is.
+
+    Raises:
+        InvalidSettingError: If one is outside of its range.
+    """
+
+    tokens: int
+    compact_at: float = 0.8
+    keep: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Check the ranges of the fields."""
+        least = 1_000
+        if self.tokens < least:
+            raise InvalidSettingError("window.tokens", f"at least {least:,}", self.tokens)
+        if not 0 < self.compact_at <= 1:
+            raise InvalidSettingError("window.compact_at", "over 0 and at most 1", self.compact_at)
+        if not 0 < self.keep < self.compact_at:
+            raise InvalidSettingError(
+                "window.keep", "over 0 and less than window.compact_at", self.keep
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackModel:
+    """The model that takes over after an error that another model may not have.
+
+    Attributes:
+        name: What `CallModel.model` calls it.
+        has_tool_choice: Whether it knows a tool choice.
+        has_answer_format: Whether it takes a schema as the format of its answer.
+        window: How much it reads; None for as much as the first.
+    """
+
+    name: str
+    has_tool_choice: bool = True
+    has_answer_format: bool = False
+    window: Window | None = None
+
+
+def without_reasoning(message: Any) -> Any:
+    """Return a message without its opaque body and the thoughts in its text, which only the model that wrote it can use.
+
+    A message that is neither a `Message` nor a mapping stays as it is.
+    """
+    if read_member(message, "role") != "assistant":
+        return message
+    content: Any = read_member(message, "content")
+    if isinstance(message, Message):
+        return replace(message, content=_without_thoughts(content), opaque_body=None)
+    if isinstance(message, Mapping):
+        fields = cast("Mapping[str, Any]", message)
+        kept = {key: value for key, value in fields.items() if key != "opaque_body"}
+        return kept | {"content": _without_thoughts(content)}
+    return message
+
+
+def _without_thoughts(content: Any) -> Any:
+    if isinstance(content, str):
+        shown = ThinkFilter(show=False)
+        return shown.feed(content) + shown.close()
+    if isinstance(content, list | tuple):
+        parts = (_part(part) for part in cast("list[Any]", content))
+        return type(cast("list[Any]", content))(part for part in parts if part is not None)
+    return content
+
+
+def _part(part: Any) -> Any:
+    """Return a part of a content without what is its model's own; None where that is all."""
+    if isinstance(part, str):
+        return _without_thoughts(part)
+    if not isinstance(part, Mapping):
+        return part
+    fields = cast("Mapping[str, Any]", part)
+    if fields.get("type") in _THOUGHTS:
+        return None
+    kept = {key: value for key, value in fields.items() if key != "opaque_body"}
+    for key in ("text", "data"):
+        if isinstance(text := kept.get(key), str) and str(kept.get("type", "text")).endswith(
+            "text"
+        ):
+            kept[key] = _without_thoughts(text)
+    return kept

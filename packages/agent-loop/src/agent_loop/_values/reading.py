@@ -1,0 +1,124 @@
+"""Reading inputs of other types by their fields: what a model's client or a tool's caller passes in."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from stream_text import MessageError, read_member, read_written_call
+
+from .inputs import (
+    CompactedWindow,
+    Decision,
+    Failure,
+    Input,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    TimePassed,
+    TimeShort,
+    ToolCallFragment,
+    ToolResult,
+)
+from .usage import Usage
+
+
+_INPUTS = (
+    ModelDelta
+    | ModelDone
+    | ModelFailure
+    | ToolResult
+    | Decision
+    | TimeShort
+    | TimePassed
+    | Failure
+    | CompactedWindow
+)
+_TEXT = ("text", "content")
+_ANSWER = (*_TEXT, "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
+
+
+def read_messages(messages: object) -> tuple[Any, ...]:
+    """Read the messages that a run begins with: they stay as they are, but each has to be a record of some kind.
+
+    Raises:
+        MessageError: If it is no list of messages, or one of them is none.
+    """
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
+        raise _wrong_type("messages", "a list of messages", cast("object", messages))
+    read = tuple(cast("Iterable[Any]", messages))
+    for index, message in enumerate(read):
+        if message is None or isinstance(message, str | bytes | int | float | list | tuple):
+            raise _wrong_type(f"messages[{index}]", "a message", cast("object", message))
+    return read
+
+
+def read_input(value: object) -> Input:
+    """Read a piece of an answer, a whole answer or a tool's result from anything that has its fields; `AgentRun.feed` does the same.
+
+    Args:
+        value: Anything; one of this package's inputs is returned as it is.
+
+    Raises:
+        MessageError: If it has none of these fields, or one of them is of another type.
+    """
+    if isinstance(value, _INPUTS):
+        return value
+    if read_member(value, "call_id") is not None:
+        return _read_result(value)
+    if all(read_member(value, name) is None for name in _ANSWER):
+        raise _wrong_type("received", "a piece of an answer or a tool result", value)
+    return _read_delta(value)
+
+
+def _read_result(value: object) -> ToolResult:
+    content: Any = read_member(value, "content")
+    if isinstance(content, list | tuple):
+        content = tuple(cast("Sequence[Any]", content))
+    elif not isinstance(content, str | None):
+        raise _wrong_type("content", "a text or a list of parts", content)
+    return ToolResult(
+        call_id=_read_text(value, "call_id") or "",
+        content=content or "",
+        error=_read_text(value, "error"),
+        is_unfinished=bool(read_member(value, "is_unfinished")),
+        is_pinned=bool(read_member(value, "is_pinned")),
+    )
+
+
+def _read_delta(value: object) -> ModelDelta:
+    calls: Any = read_member(value, "tool_calls") or ()
+    if not isinstance(calls, list | tuple):
+        raise _wrong_type("tool_calls", "a list", calls)
+    files: Any = read_member(value, "files") or ()
+    if not isinstance(files, list | tuple):
+        raise _wrong_type("files", "a list", files)
+    usage = read_member(value, "usage")
+    return ModelDelta(
+        text=next((text for name in _TEXT if (text := _read_text(value, name))), ""),
+        tool_calls=tuple(
+            _read_fragment(call, f"tool_calls[{index}]")
+            for index, call in enumerate(cast("Sequence[object]", calls))
+        ),
+        opaque_body=read_member(value, "opaque_body"),
+        usage=None if usage is None else Usage.read(usage),
+        finish_reason=_read_text(value, "finish_reason"),
+        phase=_read_text(value, "phase"),
+        files=tuple(cast("Sequence[Any]", files)),
+    )
+
+
+def _read_fragment(value: object, field: str) -> ToolCallFragment:
+    call = read_written_call(value, field=field)
+    return ToolCallFragment(
+        call_id=call.call_id, name=call.name, arguments=call.arguments, index=call.index
+    )
+
+
+def _read_text(value: object, name: str) -> str | None:
+    text: Any = read_member(value, name)
+    if not isinstance(text, str | None):
+        raise _wrong_type(name, "a text", text)
+    return text
+
+
+def _wrong_type(field: str, expected: str, value: object) -> MessageError:
+    return MessageError(f"{field}: expected {expected}, got {type(value).__name__}", field=field)

@@ -1,0 +1,160 @@
+"""Tokens and money of model calls, and their sums."""
+
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from typing import Any, Final, Self
+
+from stream_text import MessageError, read_member
+
+from .numbers import is_number
+
+
+_ZERO = Decimal(0)
+_MAX_DIGITS: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """The tokens that model calls used, and their prices where those are known. `Usage()` is nothing at all.
+
+    Counts, prices and latency add up. A unit price, a price unit and the currency stay those of the first call that named them.
+
+    Attributes:
+        input_tokens: All input, cached or not.
+        cached_tokens: The part of `input_tokens` that came from the prompt cache.
+        output_tokens: All output, reasoning included.
+        reasoning_tokens: The part of `output_tokens` spent on reasoning.
+        total_tokens: Input and output.
+        cache_write_tokens: The part of `input_tokens` newly written to the cache, where it is billed apart.
+        cache_write_12h_tokens: The part of `cache_write_tokens` that is kept for 12 hours.
+        input_unit_price: Price of a unit of input tokens, in `currency`.
+        input_price_unit: What the unit price is multiplied by: `0.000001` for a price per million tokens.
+        input_price: Price of the input tokens.
+        output_unit_price: As `input_unit_price`.
+        output_price_unit: As `input_price_unit`.
+        output_price: Price of the output tokens.
+        total_price: Price of both.
+        currency: ISO 4217 code; empty when nobody named one.
+        latency: Seconds spent in model calls.
+    """
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    total_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_12h_tokens: int = 0
+    input_unit_price: Decimal = _ZERO
+    input_price_unit: Decimal = _ZERO
+    input_price: Decimal = _ZERO
+    output_unit_price: Decimal = _ZERO
+    output_price_unit: Decimal = _ZERO
+    output_price: Decimal = _ZERO
+    total_price: Decimal = _ZERO
+    currency: str = ""
+    latency: float = 0.0
+
+    @classmethod
+    def read(cls, value: object, *, field: str = "usage") -> Self:
+        """Read a usage that has these fields, or some of them, as attributes or keys; a missing total is input plus output, and a figure that is not finite, or does not fit, -1.
+
+        Args:
+            value: A mapping or an object.
+            field: Where it stands, for the error.
+
+        Raises:
+            MessageError: If a field of it is of another type than here.
+        """
+        if isinstance(value, cls):
+            return value
+        found: dict[str, Any] = {}
+        for known in fields(cls):
+            figure = read_member(value, known.name)
+            if figure is not None:
+                found[known.name] = _read_figure(
+                    figure, _KINDS[known.name], f"{field}.{known.name}"
+                )
+        usage = cls(**found)
+        if "total_tokens" in found:
+            return usage
+        return replace(usage, total_tokens=usage.counted().total_tokens)
+
+    def counted(self) -> Self:
+        """Return the figures that count: those under zero, not finite or of over 30 digits become 0, and a total is raised to the sum of its parts if it or all of them are known."""
+        figures = {name: getattr(self, name) for name in _KINDS if name != "currency"}
+        untold = {name for name, figure in figures.items() if not _is_figure(figure)}
+        figures |= {name: _KINDS[name]() for name in untold}
+        for total, *parts in _SUMS:
+            if figures[total] or untold.isdisjoint(parts):
+                figures[total] = max(figures[total], sum(figures[part] for part in parts))
+        return replace(self, **figures)
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the usage of both."""
+        return Usage(
+            **{
+                name: _add(getattr(self, name), getattr(other, name), name)
+                for name in _KINDS  # far faster than `fields`
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentUse:
+    """The use of models by one agent that was called as a tool.
+
+    Attributes:
+        path: The ids of the calls that lead to the agent, the outermost first.
+        agent: The name of the agent.
+        model_calls: How many model calls it has made.
+        models: The model of each of them, where its run has names for its models.
+        usage: What it has used, with the agents that it has called itself.
+    """
+
+    path: tuple[str, ...]
+    agent: str
+    model_calls: int
+    models: tuple[str, ...]
+    usage: Usage
+
+
+_KINDS: dict[str, type] = {known.name: type(known.default) for known in fields(Usage)}
+_SUMS = (
+    ("total_tokens", "input_tokens", "output_tokens"),
+    ("total_price", "input_price", "output_price"),
+)
+_KEPT = frozenset(
+    {
+        "input_unit_price",
+        "input_price_unit",
+        "output_unit_price",
+        "output_price_unit",
+        "currency",
+    }
+)
+
+
+def _add(mine: Any, other: Any, name: str) -> Any:
+    return (mine or other) if name in _KEPT else mine + other
+
+
+def _is_figure(value: Any) -> bool:
+    return is_number(value) and value >= 0 and abs(Decimal(value).adjusted()) <= _MAX_DIGITS
+
+
+def _read_figure(value: object, kind: type, field: str) -> object:
+    if isinstance(value, bool):
+        pass
+    elif isinstance(value, kind):
+        return value
+    elif kind is not str and isinstance(value, int):
+        return kind(value) if _is_figure(value) else kind(-1)
+    elif kind is not str and isinstance(value, float | Decimal) and not is_number(value):
+        return kind(-1)
+    raise MessageError(
+        f"{field}: expected {_EXPECTED[kind]}, got {type(value).__name__}", field=field
+    )
+
+
+_EXPECTED = {int: "a whole number", Decimal: "a Decimal", float: "a number", str: "a text"}
