@@ -366,12 +366,13 @@ def test_an_agent_has_a_log_of_its_own_that_names_the_run_and_the_call_it_answer
     script = Script(ask(call(), use("ask", call_id="c2")), f"So {other} {secret}.")
     events = play(run, script, [finder, tools[1]], log=RunLog(tmp_path))
     schema = json.loads((DOCS / "run-log-1.schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
     files = sorted(tmp_path.glob("*.jsonl"))
     runs = {}
     for path in files:
         records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         for record in records:
-            jsonschema.validate(record, schema)
+            validator.validate(record)
         runs[path.stem] = records
         assert secret not in path.read_text(encoding="utf-8")
         assert other not in path.read_text(encoding="utf-8")

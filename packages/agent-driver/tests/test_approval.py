@@ -197,7 +197,7 @@ def test_the_time_of_a_run_goes_on_and_that_of_the_person_does_not_count(play):
     script, bank = Script(ask(pay()), ask(pay("c2")), "Done."), Bank()
     snapshot = stop(play(run, script, bank.tools))
     late = json.loads(snapshot)
-    assert 0 < late["state"]["parts"]["Spending"]["seconds"] < 10
+    assert 0 < late["state"]["run"]["spending"]["seconds"] < 10
 
     events = play(build(budgets=budgets), script, bank.tools, resume=snapshot, decisions=True)
 

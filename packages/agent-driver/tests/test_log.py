@@ -317,7 +317,7 @@ PIECES = st.one_of(
 
 
 @given(st.lists(st.lists(PIECES, max_size=4), min_size=5, max_size=5), st.integers(1, 5))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_log_changes_nothing_and_tells_all(tmp_path_factory, answers, maximum):
     def play_one(**options):
         messages = [{"role": "user", "content": "?"}, Odd()]

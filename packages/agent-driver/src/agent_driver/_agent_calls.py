@@ -1,4 +1,4 @@
-"""Calls of agents, as a part of the run that makes them."""
+"""Agents that are played as part of the run that calls them."""
 
 from collections.abc import Callable
 from typing import cast
@@ -34,27 +34,25 @@ class AgentCall:
         name, call_id = job.tool.name, job.call.call_id
         run = agent.build(str(job.args[TASK]))
         caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
-        calls = offer_tools(run, agent.tools, caller.result_characters, caller.tool_search)
+        calls = offer_tools(run, agent.tools, caller.settings)
         run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
         recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
         self.agent = agent
         self.setup = Setup(
             run=run,
+            settings=caller.settings,
             calls=calls,
             clock=caller.clock.for_agent(caller.run, is_over=is_over),
-            max_parallel_tools=caller.max_parallel_tools,
-            result_characters=caller.result_characters,
-            tool_search=caller.tool_search,
             recorder=recorder,
         )
         self._answer = AgentAnswer(name=name, call_id=call_id)
 
     def take(self, event: Event) -> AgentEvent:
-        """Take an event of the agent's run and return it as whoever shows the caller's sees it."""
+        """Take an event of the agent's run and return it as an event of the calling run."""
         return self._answer.take(event)
 
     def read(self) -> ToolOutput:
-        """Return what the call has come to, once the run has ended."""
+        """Return the result of the call, once the agent's run has ended."""
         result, finished = self._answer.read(), cast("Finished", self._answer.finished)
         recorder = self.setup.recorder
         outcome = AgentOutcome(
@@ -70,5 +68,5 @@ class AgentCall:
 
 
 def refuse_agent(error: RefusedAgentError) -> ToolOutput:
-    """Return the output of a call of an agent that is not made."""
+    """Return the output of a refused agent call."""
     return ToolOutput(content=str(error), error=str(error), cause=error)

@@ -28,7 +28,7 @@ _PARAMETERS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOutcome:
-    """The end of an agent's run, for others than the model that has called it.
+    """The outcome of an agent's run, for code; the model that called the agent does not read it.
 
     Attributes:
         agent: The name of the agent.
@@ -51,7 +51,7 @@ class AgentOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Agent:
-    """The function of a tool that is an agent. A driver plays it as a part of the run that calls it; called by anybody else it plays a run of its own.
+    """The function behind an agent tool. A driver plays it as part of the calling run; any other caller makes it play a run of its own.
 
     Attributes:
         model: What calls its model.
@@ -65,7 +65,7 @@ class Agent:
 
     @property
     def is_async(self) -> bool:
-        """Whether its model has to be awaited."""
+        """Whether its model is async."""
         return is_async_function(self.model)
 
     def __call__(self, task: str) -> str:
@@ -74,7 +74,7 @@ class Agent:
         Raises:
             ToolError: If there is no answer; its text is for the model.
         """
-        from ._sync import drive  # noqa: PLC0415 - which plays agents, too
+        from ._drive import drive  # noqa: PLC0415 - which plays agents, too
 
         played = AgentAnswer(name="agent", call_id="")
         for event in drive(self.build(task), self.model, self.tools):
@@ -97,11 +97,11 @@ def agent_tool(  # noqa: PLR0913 - the settings of an agent
     emit_intermediate_thoughts: bool = False,
     **settings: Any,
 ) -> Tool:
-    """Make a tool of an agent: a model with tools and an instruction of its own, which is called with a task and answers with a text.
+    """Make a tool of an agent: a model with its own tools and instruction, which is given a task and answers with text.
 
-    `drive` and `adrive` play it as a part of the run that calls it. It reads its task and nothing else of that run. What it uses is used of the caller's budgets at
-    once, and its own (`budgets`) hold besides; it ends when the caller is cancelled or has no more time for tools, and the caller reads what there is by then. Agents
-    may call agents, as deep as the outermost run allows (`max_agent_depth`). Its events are given out as `AgentEvent`s, and it has a run log of its own beside the caller's.
+    `drive` and `adrive` play it as part of the run that calls it. It reads its task and nothing else of that run. What it uses counts in the caller's budgets at once, and its own
+    `budgets` apply as well. It ends when the caller is cancelled or has no more time for tools; the caller then reads what it has so far. Agents may call agents, as deep as the
+    outermost run allows (`max_agent_depth`). Its events are yielded as `AgentEvent`s, and it has a run log of its own beside the caller's.
 
     Args:
         name: The name that the caller's model calls it by.

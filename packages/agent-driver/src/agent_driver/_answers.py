@@ -1,4 +1,4 @@
-"""What a model's callable gives back, as inputs of a run."""
+"""Reading what a model's function returns, as inputs of a run."""
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -25,37 +25,37 @@ _ENDS = ModelDone | ModelFailure | Failure | CompactedWindow
 
 
 class AsyncModelError(TypeError):
-    """A model that has to be awaited, where nobody awaits."""
+    """An async model in a blocking drive."""
 
     def __init__(self) -> None:
         super().__init__("model: expected one that is not async; use adrive, which awaits it")
 
 
 def to_input(received: object) -> Any:
-    """Return what came as the run takes it: a text is a piece of the answer."""
+    """Return a piece as an input of the run: text becomes a `ModelDelta`."""
     return ModelDelta(text=received) if isinstance(received, str) else received
 
 
 def is_end(received: object) -> bool:
-    """Return whether a model's answer is over with this."""
+    """Return whether this input ends a model's answer."""
     return isinstance(received, _ENDS)
 
 
 def asked_by(events: Sequence[Event]) -> CallModel | RunTools | None:
-    """Return the event that asks for something: the last, if any does."""
+    """Return the last event if it asks the driver for something, else None."""
     last = events[-1] if events else None
     return last if isinstance(last, CallModel | RunTools) else None
 
 
 def is_decision(received: object) -> bool:
-    """Return whether the run decides by this what comes next, so that it has to know the time."""
+    """Return whether the run decides what comes next after this input, so that it has to know the time first."""
     return isinstance(received, _ENDS | ToolResult)
 
 
 def is_whole(answer: object) -> bool:
-    """Return whether this is a whole answer, and no stream of pieces of one.
+    """Return whether this is a whole answer rather than a stream of pieces.
 
-    Of a record that could be iterated over, such as a model of pydantic's or a named tuple, its fields tell.
+    Records that can be iterated over, such as pydantic models and named tuples, are recognised by their fields.
     """
     if isinstance(answer, str | bytes | Mapping):
         return True
@@ -66,10 +66,15 @@ def is_whole(answer: object) -> bool:
 
 
 def to_failure(error: BaseException) -> ModelFailure:
-    """Return what a run takes in the place of an error of the model's client, which goes to the log whole.
+    """Log an error of the model's client and return it as a `ModelFailure`.
 
-    An error that says of itself that it is transient (`is_transient`) lets the call be made once more.
+    If the error has a true `is_transient`, the call may be made once more.
+
+    Raises:
+        AsyncModelError: If that is the error: the caller of `drive` has made a mistake.
     """
+    if isinstance(error, AsyncModelError):
+        raise error
     _log.warning("the model call failed", exc_info=error)
     is_transient = getattr(error, "is_transient", False) is True
     told = ""
@@ -79,14 +84,14 @@ def to_failure(error: BaseException) -> ModelFailure:
 
 
 def name_piece(error: MessageError, index: int) -> MessageError:
-    """Return an error that says which piece of a model's answer cannot be read."""
+    """Return the error with the piece of the answer that cannot be read in its field."""
     place = f"answer[{index}]"
     field = place if error.field == "received" else f"{place}.{error.field}"
     return MessageError(str(error).replace(error.field, field, 1), field=field)
 
 
 def close(answer: object) -> None:
-    """Let go of an answer, as far as that can be done while somebody else may be reading it."""
+    """Close an answer, if possible, although another thread may be reading it."""
     closer = cast("Any", getattr(answer, "close", None))
     if callable(closer):
         try:
@@ -96,18 +101,18 @@ def close(answer: object) -> None:
 
 
 def find_compactor(model: object, call: CallModel) -> Callable[[CallModel], Any] | None:
-    """Return what makes a conversation shorter by the model's API, where that is asked for and the model can: its `compact`."""
+    """Return the model's `compact`, if compaction is requested and the model has it, else None."""
     compact = getattr(model, "compact", None) if call.is_compaction else None
     return cast("Callable[[CallModel], Any]", compact) if callable(compact) else None
 
 
 def log_no_compaction(error: BaseException) -> None:
-    """Log why the model's API has not made a conversation shorter; a summary will."""
+    """Log why the model's API could not compact the conversation; a summary is used instead."""
     _log.warning("the model's API could not compact the conversation", exc_info=error)
 
 
 def ask_model(model: Callable[[CallModel], Any], call: CallModel) -> Any:
-    """Call a model, or what makes its conversations shorter where that is asked for; where that fails, the model is asked for a summary."""
+    """Call the model, or its `compact` if compaction is requested; if that fails, ask the model for a summary."""
     if compact := find_compactor(model, call):
         try:
             return compact(call)
@@ -117,7 +122,7 @@ def ask_model(model: Callable[[CallModel], Any], call: CallModel) -> Any:
 
 
 class Asked:
-    """A model's answer, asked for with the first piece of it, so that whoever waits for a piece waits for the model too.
+    """A model's answer. The model is called when the first piece is read, so that waiting for a piece includes waiting for the model.
 
     Args:
         model: What calls the model.
@@ -141,7 +146,7 @@ class Asked:
             close(answer)
 
     def close(self) -> None:
-        """Let go of the answer, also from another thread."""
+        """Close the answer; safe to call from another thread."""
         self._is_closed = True
         close(self._answer)
 

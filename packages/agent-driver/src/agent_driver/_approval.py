@@ -1,4 +1,4 @@
-"""Runs that stop for a person's leave: how they are put by, and how they go on."""
+"""Runs that stop for approval: how they are saved and how they continue."""
 
 import time
 from collections.abc import Mapping
@@ -7,16 +7,13 @@ from typing import Any, cast
 
 from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
 
+from ._settings import DriveSettings
 from ._tool_calls import ToolCalls
-
-
-type Decisions = bool | Mapping[str, bool | Decision]
-"""What a person has decided: the same about all calls that wait, or about each by its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """What a drive needs for calls that a person has to approve.
+    """The approval settings of one drive.
 
     Attributes:
         key: What snapshots are signed with; None where the run never asks.
@@ -33,7 +30,7 @@ class Approval:
     def seal(
         self, run: AgentRun, calls: ToolCalls, events: tuple[Event, ...], *, log: str | None
     ) -> tuple[Event, ...]:
-        """Return events with the snapshot of the run, which names its log, in the one that asks for approval, if it is there."""
+        """Return the events, with the run's snapshot added to an `AskApproval` at the end."""
         if not events or not isinstance(asked := events[-1], AskApproval):
             return events
         expires_at = time.time() + self.seconds
@@ -43,16 +40,8 @@ class Approval:
         return (*events[:-1], replace(asked, snapshot=snapshot))
 
 
-def prepare_approval(  # noqa: PLR0913 - the settings of one drive
-    run: AgentRun,
-    calls: ToolCalls,
-    *,
-    key: bytes | None,
-    seconds: float,
-    snapshot: object,
-    decisions: Decisions | None,
-) -> Approval:
-    """Check the settings for approval, have rules see what tools would get, and take up the run of a snapshot.
+def prepare_approval(settings: DriveSettings, calls: ToolCalls) -> Approval:
+    """Check the approval settings, bind the rules to the tools, and resume the run of a snapshot.
 
     Raises:
         DeclarationError: If a rule names no tool, or a path that its tool cannot have.
@@ -60,6 +49,7 @@ def prepare_approval(  # noqa: PLR0913 - the settings of one drive
         TypeError: If an argument is of a kind that cannot be it.
         ValueError: If there is no key for a run that may ask or it is too short, or not one decision for each call that waits.
     """
+    run, key, seconds = settings.run, settings.snapshot_key, settings.snapshot_seconds
     if key is not None:
         validate_snapshot_key(key)
     if run.approval_rules is not None:
@@ -68,18 +58,18 @@ def prepare_approval(  # noqa: PLR0913 - the settings of one drive
         schemas = {name: tool.parameters for name, tool in calls.tools.items()}
         run.approval_rules.for_tools(dict.fromkeys(schemas, ()), schemas)
         run.bind_by(calls.find_arguments)
-    if snapshot is None:
-        if decisions is not None:
+    if settings.resume is None:
+        if settings.decisions is not None:
             raise ValueError("decisions: expected none where nothing is resumed")
         return Approval(key=key, seconds=seconds)
     if key is None:
         raise ValueError("snapshot_key: expected the key that the snapshot was signed with")
-    asked, extra = run.resume(snapshot, key=key, now=time.time())
+    asked, extra = run.resume(settings.resume, key=key, now=time.time())
     if extra is not None:
         calls.load(extra)
     resumes = extra and extra.get("log")  # Of an earlier release there is none.
-    told = _read_decisions(decisions, asked)
-    return Approval(key=key, seconds=seconds, decisions=told, resumes=resumes)
+    decisions = _read_decisions(settings.decisions, asked)
+    return Approval(key=key, seconds=seconds, decisions=decisions, resumes=resumes)
 
 
 def _read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:

@@ -1,4 +1,4 @@
-"""A drive, written into a run log."""
+"""Writing a drive into a run log."""
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
@@ -27,7 +27,7 @@ from ._tool_calls import Job, Sorted
 
 
 class Recorder:
-    """What writes one drive into a log.
+    """A writer of one drive into a run log.
 
     Args:
         log: The log.
@@ -71,7 +71,7 @@ class Recorder:
         return self.writer.path.stem
 
     def for_agent(self, job: Job, tools: Iterable[Tool], run: AgentRun) -> "Recorder":
-        """Return what writes the run of an agent that is called as a tool: a log of its own, which names this one and the call.
+        """Return a recorder for an agent that is called as a tool, with a log of its own that names this run and the call.
 
         What is hidden from one of the models stands in neither log.
         """
@@ -82,7 +82,7 @@ class Recorder:
         return Recorder(self._log, tools, max_request_bytes=run.max_request_bytes, about=about)
 
     def take(self, received: Input | None, events: Iterable[Event]) -> None:
-        """Write what the run was fed with and what followed from it."""
+        """Write an input of the run and the events that followed."""
         if isinstance(received, ModelDelta):
             self._take_delta(received)
         for event in events:
@@ -122,7 +122,7 @@ class Recorder:
             )
 
     def take_sorted(self, sorted_: Sorted) -> None:
-        """Write what the tools of a round are called with."""
+        """Write the arguments that the tools of a round are called with."""
         for job in (*sorted_.jobs, *sorted_.repeats):
             names = list(_iter_hidden_names(job))
             self.writer.hide(job.args.get(name) for name in names)
@@ -131,7 +131,7 @@ class Recorder:
             self.writer.bound(call_id, job.args, [*names, *job.tool.hidden], tool=tool)
 
     def begin(self, job: Job) -> None:
-        """Write that a tool begins to run; from any thread."""
+        """Write that a tool has started; may be called from any thread."""
         self._begun.add(job.call.call_id)
         self.writer.started(job.call.call_id)
 
@@ -149,7 +149,7 @@ class Recorder:
 
     @contextmanager
     def _ended(self) -> Generator[None]:
-        """End the log with what stands inside; what is raised there is written first, unless somebody has let go of it."""
+        """End the log after the block; an error is written first, except when the generator was closed."""
         try:
             yield
         except GeneratorExit:
@@ -238,7 +238,7 @@ class Recorder:
 
 
 def _show_tool(tool: object) -> object:
-    """Return a tool as the model is told of it."""
+    """Return a tool as the model sees it."""
     if not isinstance(tool, Tool):
         return tool
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}

@@ -1,4 +1,4 @@
-"""The tools of a round that run."""
+"""Which tools of a round are running."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,10 @@ from ._tool_calls import Job, Sorted, give_up
 
 
 LAST_SECONDS = 0.7
-"""How long agents have that are told to end, to say what there is by then."""
+"""How long agents that are told to end have to return what they have so far."""
 
 type Heard = AgentEvent | tuple[Job, ToolOutput]
-"""What is heard of tools that run: something that has happened in an agent, or what a call has come to."""
+"""An event of an agent, or the output of a call."""
 
 
 class Running:
@@ -45,11 +45,11 @@ class Running:
 
     @property
     def has_agents(self) -> bool:
-        """Whether an agent runs still."""
+        """Whether an agent is still running."""
         return bool(self._agents)
 
     def take(self, heard: Heard) -> AgentEvent | ToolResult:
-        """Take what was heard, and return it as the drive hands it on."""
+        """Take an agent's event or a call's output, and return what the drive passes on."""
         if isinstance(heard, AgentEvent):
             return heard
         job, output = heard
@@ -58,6 +58,6 @@ class Running:
         return self._calls.settle(job, output)
 
     def end(self) -> Iterator[ToolResult]:
-        """Yield the results of those that nobody waits for any more, and of those that others have answered."""
+        """Yield the results of abandoned calls, and of repeated calls that others have answered."""
         yield from map(give_up, self._waiting.values())
         yield from (self._calls.recall(job) or give_up(job) for job in self._repeats)

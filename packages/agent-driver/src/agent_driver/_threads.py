@@ -1,4 +1,4 @@
-"""Work in threads that nobody has to wait for: they end with the process, whatever they are doing."""
+"""Daemon threads for models and tools: they end with the process, whatever they are doing."""
 
 import threading
 from collections import deque
@@ -18,7 +18,7 @@ END = object()
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What was raised in a thread and is to be raised where its pieces are read."""
+    """An error from a reading thread, to be raised by whoever reads the pieces."""
 
     error: BaseException
 
@@ -58,7 +58,7 @@ def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Ca
 
 
 class Threads:
-    """Functions that run at once, in at most so many threads.
+    """A pool of daemon threads.
 
     Args:
         most: How many run at the same time.
@@ -82,15 +82,15 @@ class Threads:
         threading.Thread(target=self._run, name=self._name, daemon=True).start()
 
     def is_abandoned(self) -> bool:
-        """Return whether nobody waits any more for what runs."""
+        """Return whether the running functions were abandoned."""
         return self._abandoned.done()
 
     def on_abandon(self, stop: Callable[[], Any]) -> None:
-        """Have what runs told once nobody waits for it, even where it has ended by then."""
+        """Register a callback for when the functions are abandoned; it is called even if they have ended by then."""
         self._abandoned.add_done_callback(lambda _: stop())
 
     def abandon(self) -> None:
-        """Let go of what has not begun; what has begun is told that nobody waits for it, and goes on if it does not listen."""
+        """Drop functions that have not started, and tell running ones to stop; those that do not listen go on."""
         with self._lock:
             self._waiting.clear()
         self._abandoned.set_result(None)

@@ -1,4 +1,4 @@
-"""The time and the patience of a drive."""
+"""The clock of a drive: time limits and cancelling."""
 
 import time
 from collections.abc import Callable
@@ -33,11 +33,11 @@ class Settable(Protocol):
 
 
 type Cancelled = Callable[[], bool] | Settable | None
-"""What says that nobody wants the run any more: an event that is set, or a function that returns true."""
+"""An event that is set, or a function that returns true, once the run is cancelled."""
 
 
 class Clock:
-    """What there is of time, and whether the run is wanted still.
+    """A clock that knows the time limits of a run and whether it is cancelled.
 
     Args:
         budget: How long the run and its calls may take; None for as long as they like.
@@ -55,26 +55,26 @@ class Clock:
 
     @property
     def run_seconds(self) -> float:
-        """How long the run has lasted, with what it had before it was put by."""
+        """How long the run has lasted, including the time before it was saved."""
         return self._earlier_seconds + self.now
 
     @property
     def is_watched(self) -> bool:
-        """Whether anything could end a wait."""
+        """Whether a time limit or a cancel could end a wait."""
         return self._budget is not None or self._is_cancelled is not None
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether nobody wants the run any more."""
+        """Whether the run is cancelled."""
         return self._is_cancelled is not None and self._is_cancelled()
 
     @property
     def failure(self) -> Failure:
-        """What a run ends with that nobody wants any more."""
+        """The failure with which a cancelled run ends."""
         return CANCELLED
 
     def cancel(self, _: CallModel) -> Failure:
-        """Answer in the place of a model that is not called any more."""
+        """Answer in place of the model when the run is cancelled."""
         return self.failure
 
     @property
@@ -89,13 +89,13 @@ class Clock:
             run.feed(TimeShort())
 
     def fit(self, received: object) -> object:
-        """Return what is fed to a run; of a failure it says whether there is time to make the call once more."""
+        """Return the input for the run; a failure gets whether there is time to make the call again."""
         if self._budget is None or not isinstance(received, ModelFailure):
             return received
         return self._budget.fit(received, self.now)
 
     def seconds_for_tools(self, run: AgentRun) -> float | None:
-        """Return how long tools may still run, by the time of the run and by its budget; None for as long as they like."""
+        """Return how long tools may still run, by the time limit and the budget; None if unlimited."""
         now = self.now
         lefts = [run.budgets.seconds_left(self.run_seconds)]
         if self._budget is not None:
@@ -118,20 +118,20 @@ class Clock:
         return AgentClock(self, run, budget, is_over=is_over)
 
     def watch(self, call: CallModel, run: AgentRun) -> "Watch":
-        """Return what watches the time of a model call that begins now."""
+        """Return a watch for a model call that begins now."""
         if self._budget is None:
             return Watch(self, run, None)
         return Watch(self, run, CallWatch(self._budget, now=self.now, is_closing=call.is_closing))
 
     def patience(self, seconds: float | None) -> float | None:
-        """Return how long to wait at once of a time: no longer than a cancel may stay unseen; None for as long as it takes."""
+        """Return how long to wait at a time, so that a cancel is noticed soon; None for as long as it takes."""
         if self._is_cancelled is None:
             return seconds
         return _POLL_SECONDS if seconds is None else min(_POLL_SECONDS, seconds)
 
 
 class AgentClock(Clock):
-    """The clock of an agent: its run ends when nobody wants that of its caller any more, or the caller has no more time for tools.
+    """The clock of an agent, whose run ends when its caller is cancelled or has no more time for tools.
 
     Args:
         caller: The clock of the run that calls it.
@@ -190,16 +190,16 @@ class Watch:
             self._watch.take(received, now=self._clock.now)
 
     def give_up(self) -> object:
-        """Return what the call has failed by, whose time is up."""
+        """Return the failure of a call whose time is up."""
         return cast("CallWatch", self._watch).give_up(now=self._clock.now)
 
     def end(self) -> ModelFailure | None:
-        """Return what a call has failed by that has ended; None where it has not failed."""
+        """Return the failure of a call that has ended; None if it has not failed."""
         return None if self._watch is None else self._watch.end(now=self._clock.now)
 
 
 def can_say_so(cancelled: object) -> bool:
-    """Return whether something can say that a run is cancelled: a function with `async` would always seem to."""
+    """Return whether this can tell that a run is cancelled; an async function cannot, because its result is always true."""
     says = getattr(cancelled, "is_set", cancelled)
     return callable(says) and not iscoroutinefunction(says)
 

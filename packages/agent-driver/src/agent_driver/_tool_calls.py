@@ -1,8 +1,9 @@
-"""What becomes of a run's tool calls, but for running them: which are made, which are answered without, what the model reads."""
+"""Checking tool calls and bounding their results: which calls are made, which are answered without being made, what the model reads."""
 
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any, cast
 
 from agent_loop import Message, OwnFunction, ToolCall, ToolResult
@@ -28,8 +29,6 @@ from agent_tooling import (
     read_result_schema,
     unknown_tool_text,
 )
-
-from ._function_names import free_name
 
 
 _log = logging.getLogger("agent_driver")
@@ -97,7 +96,7 @@ class ToolCalls:
         )
 
     def build_reader(self, taken: Container[object]) -> OwnFunction | None:
-        """Return the function by which a model reads on in what was cut; None where no result could be that long.
+        """Return the function by which a model reads on in results that were cut; None if no result could be that long.
 
         Args:
             taken: Names that it must not have.
@@ -113,7 +112,7 @@ class ToolCalls:
         )
 
     def forget(self, messages: Iterable[object]) -> None:
-        """Take note that the model is sent these messages and no others any more: what results took of the budget is free."""
+        """Free the result budget of everything that is not in these messages any more."""
         results = (message for message in messages if isinstance(message, Message))
         self._budget.release(
             message.content
@@ -156,7 +155,7 @@ class ToolCalls:
         )
 
     def recall(self, job: Job) -> ToolResult | None:
-        """Return what stands in for a call that need not be made again."""
+        """Return the result of a call that need not be made again, else None."""
         recalled = self._memory.recall(job.call.name, job.shown)
         if recalled is None:
             return None
@@ -165,7 +164,7 @@ class ToolCalls:
         return ToolResult(call_id=job.call.call_id, content=self._budget.fit(recalled, is_cut=True))
 
     def find_arguments(self, call: ToolCall) -> ToolArguments:
-        """Return the arguments that a call would be made with, those that the model leaves out with the defaults it was told of."""
+        """Return the arguments that a call would be made with, including the declared defaults of those left out."""
         tool = self.tools.get(call.name)
         if tool is None:
             return RefusedArguments(error=unknown_tool_text(call.name))
@@ -185,7 +184,7 @@ class ToolCalls:
         )
 
     def save(self) -> dict[str, Any]:
-        """Return what is remembered of the calls of the run, as plain JSON; no hidden value is in it."""
+        """Return what is remembered of the run's calls, as plain JSON without hidden values."""
         return {"memory": self._memory.save(), "budget": self._budget.save()}
 
     def load(self, saved: Mapping[str, Any]) -> None:
@@ -226,7 +225,7 @@ def _with_note(content: ToolContent, dropped: Sequence[str]) -> ToolContent:
 
 
 def give_up(job: Job) -> ToolResult:
-    """Return the result of a call that nobody waits for any more."""
+    """Return the result of an abandoned call."""
     return ToolResult(
         call_id=job.call.call_id,
         error=TOOL_UNFINISHED,
@@ -236,7 +235,7 @@ def give_up(job: Job) -> ToolResult:
 
 
 def broken(error: BaseException) -> ToolOutput:
-    """Return the output of a tool that raised what no tool should."""
+    """Return the output of a tool that raised an unexpected error."""
     return ToolOutput(content=TOOL_FAILED, error=TOOL_FAILED, cause=error)
 
 
@@ -261,6 +260,12 @@ def read_tools(tools: Tools) -> dict[str, Tool]:
             raise ValueError(f"tools: expected one tool of each name, got two {made.name!r}")
         read[made.name] = made
     return read
+
+
+def free_name(name: str, taken: Container[object]) -> str:
+    """Return a name that is not taken: `name` itself, or with the first number from 2 on that makes it one."""
+    names = chain([name], (f"{name}_{number}" for number in count(2)))
+    return next(candidate for candidate in names if candidate not in taken)
 
 
 def _read_tool(tool: Any, name: Any, place: str) -> Tool:

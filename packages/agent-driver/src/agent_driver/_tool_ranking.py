@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # Who has few tools need not wait for it.
     from sqlite3 import Connection
 
 
-# Of names, descriptions, and parameters' names, descriptions and options. Chosen on one half of what benchmarks/tool_search.py asks.
+# Of names, descriptions, and parameters' names, descriptions and options. Chosen on one half of what tools/benchmarks/tool_search.py asks.
 _WEIGHTS: Final = (3.0, 2.0, 1.0, 1.0, 1.0)
 _GRAM_WEIGHT: Final = 0.2
 _GRAM_CHARACTERS: Final = 3

@@ -8,7 +8,7 @@ from typing import Any, Final
 from agent_loop import CallInstead, OwnFunction
 from agent_tooling import Tool, ToolError, unknown_tool_text, validation_error_text
 
-from ._function_names import free_name
+from ._tool_calls import free_name
 from ._tool_ranking import ToolRanking
 
 

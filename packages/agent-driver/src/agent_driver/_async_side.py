@@ -1,0 +1,220 @@
+"""Waiting, cancelling and reading in an event loop. `_side` does the same for the blocking drive."""
+
+import asyncio
+import inspect
+from asyncio import CancelledError
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from functools import partial
+from inspect import isawaitable
+from typing import Any
+
+from agent_loop import AgentEvent, CallModel, RefusedAgentError
+from agent_tooling import ToolOutput
+
+from ._agent_calls import AgentCall, refuse_agent
+from ._agents import Agent
+from ._answers import close, find_compactor, is_whole, log_no_compaction
+from ._running import Heard
+from ._setup import Setup
+from ._threads import END, Raised, Threads, read_in_thread
+from ._time import Clock, Watch
+from ._tool_calls import Job, broken
+
+
+type _Told = AgentEvent | tuple[Job, asyncio.Task[ToolOutput]]
+type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Awaitable[ToolOutput]]
+
+_LAST_SECONDS = 0.25  # For an answer that is let go of.
+
+
+async def async_sleep(seconds: float, clock: Clock) -> bool:
+    """Wait before a call; return whether the run is still wanted."""
+    end = clock.now + seconds
+    while not clock.is_cancelled:
+        left = end - clock.now
+        if left <= 0:
+            return True
+        await asyncio.sleep(clock.patience(left) or 0)
+    return False
+
+
+def async_read_answer(
+    model: Callable[[CallModel], Any], call: CallModel, clock: Clock, watch: Watch
+) -> AsyncGenerator[object]:
+    """Call the model and yield the pieces of its answer, until the run may wait no longer."""
+    pieces = _ask(model, call)
+    return _read_watched(pieces, clock, watch) if clock.is_watched else pieces
+
+
+async def _ask(model: Callable[[CallModel], Any], call: CallModel) -> AsyncGenerator[object]:
+    """Call the model and yield the pieces of its answer, in whatever form it gives them."""
+    answer = await _ask_compactor(model, call)
+    if answer is None:
+        answer = model(call)
+    if isawaitable(answer):
+        answer = await answer
+    if is_whole(answer):
+        yield answer
+        return
+    if not hasattr(answer, "__aiter__"):
+        answer = _read_in_thread(answer)
+    pieces: AsyncIterator[object] = aiter(answer)
+    try:
+        async for piece in pieces:
+            yield piece
+    finally:
+        aclose = getattr(pieces, "aclose", None)
+        if aclose is not None:
+            await aclose()
+
+
+async def _ask_compactor(model: Callable[[CallModel], Any], call: CallModel) -> Any:
+    """Return the conversation as the model's API has compacted it; None if it cannot."""
+    compact = find_compactor(model, call)
+    if compact is None:
+        return None
+    try:
+        answer: Any = compact(call)
+        return await answer if isawaitable(answer) else answer
+    except Exception as error:  # noqa: BLE001 - such as a gateway's that lacks it
+        log_no_compaction(error)
+        return None
+
+
+async def _read_in_thread(pieces: Iterable[object]) -> AsyncGenerator[object]:
+    """Yield what a thread reads."""
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[object]()
+    stop = read_in_thread(pieces, lambda piece: loop.call_soon_threadsafe(queue.put_nowait, piece))
+    try:
+        while (piece := await queue.get()) is not END:
+            if isinstance(piece, Raised):
+                raise piece.error
+            yield piece
+    finally:
+        stop()
+        close(pieces)
+
+
+async def _read_watched(
+    pieces: AsyncGenerator[object], clock: Clock, watch: Watch
+) -> AsyncGenerator[object]:
+    """Yield the pieces, and stop waiting when the time is up or the run is cancelled."""
+    following: asyncio.Future[object] | None = None
+    try:
+        while not clock.is_cancelled:
+            following = following or asyncio.ensure_future(anext(pieces, END))
+            left = watch.seconds_left
+            if left == 0:
+                yield watch.give_up()
+            done, _ = await asyncio.wait((following,), timeout=clock.patience(left))
+            if done:
+                piece, following = following.result(), None
+                if piece is END:
+                    return
+                yield piece
+        yield clock.failure
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.wait((following,), timeout=_LAST_SECONDS)
+        if following is None or following.done():
+            await pieces.aclose()
+
+
+class AsyncRunningTools:
+    """The tools of a round that run: those with `async` as tasks, the others in threads.
+
+    Args:
+        setup: The run.
+        jobs: The calls.
+        call_agent: What plays an agent.
+    """
+
+    def __init__(self, setup: Setup, jobs: Iterable[Job], call_agent: _CallAgent) -> None:
+        self._setup = setup
+        self._call_agent = call_agent
+        self._room = asyncio.Semaphore(setup.settings.max_parallel_tools)
+        self._threads = Threads(setup.settings.max_parallel_tools, "agent-driver-tool")
+        self._told: asyncio.Queue[_Told] = asyncio.Queue()
+        self._tasks = [self._start(job) for job in jobs]
+
+    async def hear(self, seconds: float | None) -> Heard | None:
+        """Return the next result or agent event; None if that takes longer than `seconds`."""
+        try:
+            told = await asyncio.wait_for(self._told.get(), seconds)
+        except TimeoutError:
+            return None
+        if isinstance(told, AgentEvent):
+            return told
+        job, task = told
+        return job, broken(CancelledError()) if task.cancelled() else task.result()
+
+    def abandon(self) -> None:
+        """Abandon whatever is still running."""
+        self._threads.abandon()
+        for task in self._tasks:
+            task.cancel()
+
+    def _start(self, job: Job) -> asyncio.Task[ToolOutput]:
+        task = asyncio.create_task(self._invoke(job))
+        task.add_done_callback(lambda ended: self._told.put_nowait((job, ended)))
+        return task
+
+    async def _invoke(self, job: Job) -> ToolOutput:
+        agent: object = job.tool.function
+        async with self._room:
+            self._setup.begin(job)
+            if isinstance(agent, Agent):
+                return await _acall(self._play_agent(job, agent))
+            if _is_async(job.tool.function):
+                return await _acall(job.tool.ainvoke(job.args))
+            loop = asyncio.get_running_loop()
+            done: asyncio.Future[ToolOutput] = loop.create_future()
+            self._threads.start(partial(_invoke_in_thread, job, loop, done, self._threads))
+            return await done
+
+    async def _play_agent(self, job: Job, agent: Agent) -> ToolOutput:
+        try:
+            call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
+        except RefusedAgentError as error:
+            return refuse_agent(error)
+        return await self._call_agent(call, self._told.put_nowait)
+
+
+async def _acall(output: Awaitable[ToolOutput]) -> ToolOutput:
+    try:
+        return await output
+    except (CancelledError, KeyboardInterrupt):  # Somebody else's wish.
+        raise
+    except BaseException as error:  # noqa: BLE001 - such as `SystemExit`: a tool ends no process
+        return broken(error)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    """Return whether calling a function does nothing but return what is awaited. One that only wraps such a function may do anything, so it is called in a thread."""
+    return any(
+        inspect.iscoroutinefunction(layer) or inspect.isasyncgenfunction(layer)
+        for layer in (function, getattr(function, "__call__", None))  # noqa: B004 - an object's own
+    )
+
+
+def _invoke_in_thread(
+    job: Job, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput], threads: Threads
+) -> None:
+    def wait(result: Coroutine[Any, Any, None]) -> None:
+        """Have the loop of the run await a result."""
+        awaited = asyncio.run_coroutine_threadsafe(result, loop)
+        threads.on_abandon(awaited.cancel)
+        awaited.result()
+
+    try:
+        output = job.tool.invoke(job.args, is_over=threads.is_abandoned, wait=wait)
+    except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
+        output = broken(error)
+
+    def settle() -> None:
+        if not done.done():
+            done.set_result(output)
+
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(settle)

@@ -1,0 +1,144 @@
+# Generated from _async_drive.py by tools/repository/blocking.py (nox -s blocking).
+"""The loop that plays a run: it makes model calls and runs tools. Waiting, cancelling and reading are in `_side`."""
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from agent_loop import (
+    AgentEvent,
+    CallModel,
+    Event,
+    MessageError,
+    ModelDone,
+    RunTools,
+    ToolResult,
+)
+from agent_tooling import ToolOutput
+
+from ._agent_calls import AgentCall
+from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
+from ._running import LAST_SECONDS, Running
+from ._settings import DriveSettings, takes_settings
+from ._setup import Setup, prepare
+from ._side import RunningTools, read_answer, sleep
+
+
+@takes_settings(DriveSettings)
+def drive(settings: DriveSettings) -> Generator[Event]:
+    """Play a run to its end, and yield every event as it happens.
+
+    The tools of a round run at once, each in a thread of its own. Whoever holds the generator may stop at any event and close it: the model's answer is let
+    go of, and so are tools that still run. What the model's client raises ends the run with its text, and goes to the log `agent_driver` whole; so
+    does what tools raise, of which the model reads only that they failed. What is no `Exception`, such as `SystemExit`, ends a tool alone, and leaves through
+    the generator where the model's client raises it.
+
+    Args:
+        settings: The fields of `DriveSettings`, each as an argument: `run`, `model` and `tools` by place or name, the others by name.
+
+    Raises:
+        LocalProtocolError: If the run has started already.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
+        SnapshotError: If what is to be resumed cannot be, or a message of a run that stops for approval cannot be written as JSON.
+        TypeError: If an argument is of a kind that cannot be it, or, with the first request, if the model has to be awaited.
+        ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision for each call that waits.
+        MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
+    """
+    setup = prepare(settings)
+    return setup.follow(_play(setup, settings.model))
+
+
+def call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput:
+    """Play an agent to its end."""
+    with closing(call.setup.follow(_play(call.setup, call.agent.model))) as events:
+        for event in events:
+            put(call.take(event))
+    return call.read()
+
+
+def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
+    run, clock = setup.run, setup.clock
+    clock.tell(run)
+    events = setup.start()
+    for event in events:
+        yield event
+    action = asked_by(events)
+    while action is not None:
+        if isinstance(action, CallModel):
+            inputs = _iter_answer(setup, model, action)
+        else:
+            inputs = _iter_results(setup, action)
+        action = None
+        with closing(inputs):
+            index = -1
+            for received in inputs:
+                index += 1
+                if isinstance(received, AgentEvent):
+                    yield received
+                    continue
+                if is_decision(received):
+                    clock.tell(run)
+                try:
+                    events = setup.feed(received)
+                except MessageError as error:
+                    raise name_piece(error, index) from None
+                for event in events:
+                    yield event
+                action = asked_by(events)
+                if run.state == "finished":  # with a result, say, that came with the cancel
+                    break
+
+
+def _iter_answer(
+    setup: Setup, model: Callable[[CallModel], Any], call: CallModel
+) -> Generator[Any]:
+    """Call the model and yield inputs for the run: the pieces of the answer, then its end."""
+    clock = setup.clock
+    is_wanted = sleep(call.wait_seconds, clock)
+    watch = clock.watch(call, setup.run)
+    pieces = read_answer(model if is_wanted else clock.cancel, call, clock, watch)
+    try:
+        with closing(pieces):
+            for piece in pieces:
+                received = to_input(piece)
+                watch.take(received)
+                yield received
+                if is_end(received):
+                    return
+    except Exception as error:  # noqa: BLE001 - whatever the model's client raises
+        yield to_failure(error)
+    else:
+        yield watch.end() or ModelDone()
+
+
+def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
+    """Run the tools of a round and yield their results and the events of agents as they come."""
+    clock = setup.clock
+    sorted_ = setup.sort(request.calls)
+    for result in sorted_.answered:
+        yield result
+    running = Running(setup, sorted_)
+    tools = RunningTools(setup, running.due, call_agent)
+    results: list[ToolResult] = []
+    try:
+        while not (running.is_done or clock.is_cancelled):
+            left = clock.seconds_for_tools(setup.run)
+            if left == 0:
+                break
+            if (heard := tools.hear(clock.patience(left))) is not None:
+                yield running.take(heard)
+        is_cancelled, end = clock.is_cancelled, clock.now + LAST_SECONDS
+        while running.has_agents and (heard := tools.hear(end - clock.now)) is not None:
+            taken = running.take(heard)
+            if is_cancelled and isinstance(taken, ToolResult):
+                results.append(taken)
+            else:
+                yield taken
+    finally:
+        tools.abandon()
+    if is_cancelled:
+        yield replace(clock.failure, results=tuple(results))
+    else:
+        for result in running.end():
+            yield result

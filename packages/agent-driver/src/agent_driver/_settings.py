@@ -1,0 +1,109 @@
+"""The settings of `drive` and `adrive`, and how they are checked."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, cast
+
+from agent_loop import AgentRun, CallModel, Decision, TimeBudget
+
+from ._time import Cancelled, can_say_so
+from ._tool_calls import Tools
+
+
+if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
+    from run_log import RunFeed
+
+
+type Decisions = bool | Mapping[str, bool | Decision]
+"""A person's decisions: one for all waiting calls, or one for each by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriveSettings:
+    """The arguments of `drive` and `adrive`.
+
+    Attributes:
+        run: A run that has not started. Where it offers no tools, it offers these.
+        model: What calls the model: with a `CallModel`, it returns an iterable of what `AgentRun.feed` takes, or the whole answer; for `adrive` it may be async.
+        tools: What the model may call.
+        cancelled: An event, or a function that returns true, once nobody wants the run any more. It ends within a second: a tool that cannot be stopped is
+            abandoned, and told.
+        time_budget: How long the run and its calls may take.
+        max_parallel_tools: How many tools run at the same time, at least 1.
+        result_characters: How much of one result the model reads.
+        tool_search: From how many tools on the model finds and calls them by the functions of a `ToolSearch`, at least 1; None for never. It then is given those, and besides them
+            only what the run offers by itself, or the one tool that its tool choice names.
+        log: Where the run is written; None for nowhere.
+        snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules. Where it stops for approval, the last event is an
+            `AskApproval` with a snapshot, and nothing follows.
+        snapshot_seconds: How long a snapshot is good.
+        resume: The snapshot of a run that goes on, in a new run in which a call means the same; see `AgentRun.resume`. Its messages do not matter.
+        decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
+
+    Raises:
+        TypeError: If an argument is of a kind that cannot be it.
+        ValueError: If `max_parallel_tools` or `tool_search` is under 1.
+    """
+
+    run: AgentRun
+    model: Callable[[CallModel], Any]
+    tools: Tools = ()
+    _: KW_ONLY
+    cancelled: Cancelled = None
+    time_budget: TimeBudget | None = None
+    max_parallel_tools: int = 8
+    result_characters: int = 200_000
+    tool_search: int | None = None
+    log: "RunFeed | None" = None
+    snapshot_key: bytes | None = None
+    snapshot_seconds: float = 86_400.0
+    resume: object = None
+    decisions: Decisions | None = None
+
+    def __post_init__(self) -> None:
+        """Check the kinds and ranges of the settings."""
+        for name, expected, fits in _KINDS:
+            if not fits(value := getattr(self, name)):
+                raise TypeError(f"{name}: expected {expected}, got {type(value).__name__}")
+        for name in ("max_parallel_tools", "tool_search"):
+            number = getattr(self, name)
+            if number is not None and number < 1:
+                raise ValueError(f"{name} must be at least 1, not {number!r}")
+
+
+def _is_a(kind: Any) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+_KINDS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+    ("run", "an AgentRun", _is_a(AgentRun)),
+    ("model", "a function that is called with a CallModel", callable),
+    ("max_parallel_tools", "a whole number", _is_a(int)),
+    ("tool_search", "a whole number or None", _is_a(int | None)),
+    ("time_budget", "a TimeBudget", _is_a(TimeBudget | None)),
+    (
+        "cancelled",
+        "an event, or a function without async",
+        lambda value: value is None or can_say_so(value),
+    ),
+)
+
+
+def takes_settings[**P, Events](
+    settings: Callable[P, DriveSettings],
+) -> Callable[[Callable[[DriveSettings], Events]], Callable[P, Events]]:
+    """Return a decorator by which a function takes settings as arguments of its own, so that they are written once."""
+
+    def decorate(play: Callable[[DriveSettings], Events]) -> Callable[P, Events]:
+        @wraps(play)
+        def played(*args: P.args, **kwargs: P.kwargs) -> Events:
+            return play(settings(*args, **kwargs))
+
+        returned = signature(play).return_annotation
+        shown = signature(settings).replace(return_annotation=returned)
+        cast("Any", played).__signature__ = shown
+        return played
+
+    return decorate

@@ -1,0 +1,139 @@
+"""Waiting, cancelling and reading in threads. `_async_side` does the same in an event loop."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Generator, Iterable
+from contextlib import closing, suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from agent_loop import AgentEvent, CallModel, RefusedAgentError
+from agent_tooling import ToolOutput
+
+from ._agent_calls import AgentCall, refuse_agent
+from ._agents import Agent
+from ._answers import Asked
+from ._async_drive import async_call_agent
+from ._running import Heard
+from ._setup import Setup
+from ._threads import END, Raised, Threads, read_in_thread
+from ._time import Clock, Watch
+from ._tool_calls import Job, broken
+
+
+type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], ToolOutput]
+
+
+def sleep(seconds: float, clock: Clock) -> bool:
+    """Wait before a call; return whether the run is still wanted."""
+    end = clock.now + seconds
+    while not clock.is_cancelled:
+        left = end - clock.now
+        if left <= 0:
+            return True
+        time.sleep(clock.patience(left) or 0)
+    return False
+
+
+def read_answer(
+    model: Callable[[CallModel], Any], call: CallModel, clock: Clock, watch: Watch
+) -> Generator[object]:
+    """Call the model and yield the pieces of its answer, until the run may wait no longer."""
+    with closing(Asked(model, call)) as asked:
+        if clock.is_watched:
+            yield from _read_watched(asked, clock, watch)
+        else:
+            yield from asked
+
+
+def _read_watched(pieces: Iterable[object], clock: Clock, watch: Watch) -> Generator[object]:
+    """Yield what a thread reads, and stop waiting when the time is up or the run is cancelled."""
+    queue: SimpleQueue[object] = SimpleQueue()
+    stop = read_in_thread(pieces, queue.put)
+    try:
+        while not clock.is_cancelled:
+            left = watch.seconds_left
+            if left == 0:
+                yield watch.give_up()
+            try:
+                piece = queue.get(timeout=clock.patience(left))
+            except Empty:
+                continue
+            if piece is END:
+                return
+            if isinstance(piece, Raised):
+                raise piece.error
+            yield piece
+        yield clock.failure
+    finally:
+        stop()
+
+
+class RunningTools:
+    """The tools of a round that run, each in a thread of its own.
+
+    Args:
+        setup: The run.
+        jobs: The calls.
+        call_agent: What plays an agent.
+    """
+
+    def __init__(self, setup: Setup, jobs: Iterable[Job], call_agent: _CallAgent) -> None:
+        self._setup = setup
+        self._call_agent = call_agent
+        self._threads = Threads(setup.settings.max_parallel_tools, "agent-driver-tool")
+        self._heard: SimpleQueue[Heard] = SimpleQueue()
+        for job in jobs:
+            self._threads.start(partial(self._invoke, job))
+
+    def hear(self, seconds: float | None) -> Heard | None:
+        """Return the next result or agent event; None if that takes longer than `seconds`."""
+        with suppress(Empty):
+            return self._heard.get(timeout=None if seconds is None else max(0.0, seconds))
+        return None
+
+    def abandon(self) -> None:
+        """Abandon whatever is still running."""
+        self._threads.abandon()
+
+    def _invoke(self, job: Job) -> None:
+        self._setup.begin(job)
+        # The output has no name here: an error in it leads, by its traceback, to this frame, and from there back to the output, which would stay until the
+        # garbage is collected.
+        self._heard.put((job, self._call(job)))
+
+    def _call(self, job: Job) -> ToolOutput:
+        agent: object = job.tool.function
+        try:
+            if isinstance(agent, Agent):
+                return self._play_agent(job, agent)
+            # Called where no event loop runs, a function may as well run one by itself, and return what is awaited or what is not.
+            return job.tool.invoke(
+                job.args,
+                is_over=self._threads.is_abandoned,
+                wait=lambda result: asyncio.run(_await(result, self._threads)),
+            )
+        except RefusedAgentError as error:
+            return refuse_agent(error)
+        except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
+            return broken(error)
+
+    def _play_agent(self, job: Job, agent: Agent) -> ToolOutput:
+        call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
+        if agent.is_async:
+            return asyncio.run(async_call_agent(call, self._heard.put))
+        return self._call_agent(call, self._heard.put)
+
+
+async def _await(result: Coroutine[Any, Any, None], threads: Threads) -> None:
+    """Await the result of a tool, for as long as somebody waits for it."""
+    task = asyncio.ensure_future(result)
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        with suppress(RuntimeError):  # The tool has ended, and its loop with it.
+            loop.call_soon_threadsafe(task.cancel)
+
+    threads.on_abandon(stop)
+    await task
