@@ -1,5 +1,3 @@
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -7,10 +5,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 from postgresql import Cluster
 
+from processes import ServerProcess
+
 
 # A busy machine must not fail a law that holds.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend():
+    """Run asynchronous tests on asyncio, and on nothing else."""
+    return "asyncio"
 
 
 @pytest.fixture(scope="session")
@@ -32,31 +38,13 @@ def database(request, tmp_path):
     return request.getfixturevalue("cluster").create()
 
 
-class DyingServer:
-    """A server in a process of its own."""
-
-    def __init__(self, *arguments):
-        script = Path(__file__).with_name("dying_server.py")
-        self._process = subprocess.Popen(
-            [sys.executable, script, *arguments], stdout=subprocess.PIPE, text=True
-        )
-
-    def wait_for(self, line):
-        assert self._process.stdout.readline().strip() == line
-
-    def kill(self):
-        self._process.kill()
-        self._process.wait()
-        self._process.stdout.close()
-
-
 @pytest.fixture
 def dying():
     """Return a function that starts a server with a run of three steps."""
     started = []
 
     def start(database, *, name):
-        started.append(DyingServer(database, name))
+        started.append(ServerProcess("dying_server.py", database, name))
         return started[-1]
 
     yield start

@@ -16,9 +16,6 @@ async def three_steps(run):
         async def work(name=name):
             await run.tell("begun", {"step": name})
             if name == "second" and run.attempt == 1:
-                await asyncio.sleep(0.2)  # until the event is stored
-                sys.stdout.write("begun second\n")
-                sys.stdout.flush()
                 await asyncio.sleep(60)
             return name.encode()
 
@@ -31,8 +28,12 @@ LEDGERED = Scripted(three_steps=three_steps)
 
 async def serve(database, name):
     async with engine(database, LEDGERED, server_name=name) as runs:
-        await start(runs, "three_steps")
-        await asyncio.sleep(60)
+        run_id = await start(runs, "three_steps")
+        # An event is shown once it is stored.
+        async for batch in runs.watch_events(run_id, tenant="ada"):
+            if any(event.data.get("step") == "second" for event in batch):
+                sys.stdout.write("begun second\n")
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -82,6 +82,16 @@ class Cluster:
         with psycopg.connect(self.url("postgres"), autocommit=True, options=writing) as connection:
             for statement in statements:
                 connection.execute(statement)
+
+    @contextmanager
+    def read_only(self):
+        """Refuse whatever writes, in all databases, within the context."""
+        reload = "SELECT pg_reload_conf()"
+        self.execute("ALTER SYSTEM SET default_transaction_read_only = on", reload)
+        try:
+            yield
+        finally:
+            self.execute("ALTER SYSTEM RESET default_transaction_read_only", reload)
 
     def disconnect(self, name):
         """End all sessions with a database."""

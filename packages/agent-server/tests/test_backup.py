@@ -31,26 +31,20 @@ async def wait(run):
 
 
 @pytest.mark.untraced
-def test_the_backup_of_the_manual_brings_back_what_was_there(tmp_path):
+async def test_the_backup_of_the_manual_brings_back_what_was_there(tmp_path):
     database = f"sqlite:///{tmp_path / '.local/state/agent-runner/runs.sqlite'}"
 
-    async def before():
-        async with engine(database, Scripted(wait=wait)) as runs:
-            ended, begun = await start(runs), await start(runs, "wait")
-            await finish(runs, ended)
-            await until(runs, begun, lambda run: run.status == "running")
-            await asyncio.to_thread(execute, 0, tmp_path)
-            return ended, begun, await start(runs)
-
-    async def after():
-        async with engine(database, Scripted(wait=wait)) as runs:
-            with pytest.raises(RunNotFoundError):
-                await runs.get(later, tenant="ada")
-            return await runs.get(ended, tenant="ada"), await finish(runs, begun)
-
-    ended, begun, later = asyncio.run(before())
-    execute(1, tmp_path)
-    first, second = asyncio.run(after())
+    async with engine(database, Scripted(wait=wait)) as runs:
+        ended, begun = await start(runs), await start(runs, "wait")
+        await finish(runs, ended)
+        await until(runs, begun, lambda run: run.status == "running")
+        await asyncio.to_thread(execute, 0, tmp_path)
+        later = await start(runs)
+    await asyncio.to_thread(execute, 1, tmp_path)
+    async with engine(database, Scripted(wait=wait)) as runs:
+        with pytest.raises(RunNotFoundError):
+            await runs.get(later, tenant="ada")
+        first, second = await runs.get(ended, tenant="ada"), await finish(runs, begun)
 
     assert stat.S_IMODE((tmp_path / "backup.sqlite").stat().st_mode) == 0o600
     assert first.status == "succeeded"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from web import executor, listening
+from web import client_at, executor, listening
 
 from agent_server.client import AsyncClient, Client, ServerProblemError
 from agent_server.executor import RunResult, Usage
@@ -56,30 +56,27 @@ both = pytest.mark.parametrize("kind", [Client, AsyncClient])
 
 
 @both
-def test_a_run_is_asked_for_followed_and_read(tmp_path, kind):
-    async def scene():
-        async with (
-            listening(tmp_path, executor(counting=counting), api_keys="ada:k1") as (port, _),
-            _Waiting(kind, f"http://127.0.0.1:{port}", api_key="k1") as client,
-        ):
-            agents = await client.call("agents")
-            metadata = {"case": "1"}
-            run = await client.call("create", "counting", {"input": 1}, metadata=metadata)
-            same = await client.call("create", "failing", {}, idempotency_key="k")
-            again = await client.call("create", "failing", {}, idempotency_key="k")
-            assert same.run_id == again.run_id
-            events = await client.all("events", run.run_id)
-            rest = await client.all("events", run.run_id, after=21)
-            none = await client.all("events", run.run_id, after=22)
-            ended = await client.call("wait", run.run_id)
-            sleeping = await client.call("create", "waiting", {})
-            waiting = asyncio.create_task(client.call("wait", sleeping.run_id))
-            await asyncio.sleep(0.1)
-            cancelled = await client.call("cancel", sleeping.run_id, reason="enough")
-            await client.call("cancel", sleeping.run_id)
-            return agents, run, events, rest, none, ended, cancelled, await waiting
-
-    agents, run, events, rest, none, ended, cancelled, waited = asyncio.run(scene())
+async def test_a_run_is_asked_for_followed_and_read(tmp_path, kind):
+    async with (
+        listening(tmp_path, executor(counting=counting), api_keys="ada:k1") as (port, _),
+        _Waiting(kind, f"http://127.0.0.1:{port}", api_key="k1") as client,
+    ):
+        agents = await client.call("agents")
+        metadata = {"case": "1"}
+        run = await client.call("create", "counting", {"input": 1}, metadata=metadata)
+        same = await client.call("create", "failing", {}, idempotency_key="k")
+        again = await client.call("create", "failing", {}, idempotency_key="k")
+        assert same.run_id == again.run_id
+        events = await client.all("events", run.run_id)
+        rest = await client.all("events", run.run_id, after=21)
+        none = await client.all("events", run.run_id, after=22)
+        ended = await client.call("wait", run.run_id)
+        sleeping = await client.call("create", "waiting", {})
+        waiting = asyncio.create_task(client.call("wait", sleeping.run_id))
+        await asyncio.sleep(0.1)
+        cancelled = await client.call("cancel", sleeping.run_id, reason="enough")
+        await client.call("cancel", sleeping.run_id)
+        waited = await waiting
 
     assert "counting" in [agent.name for agent in agents]
     assert (run.status, run.metadata) == ("queued", {"case": "1"})
@@ -92,23 +89,20 @@ def test_a_run_is_asked_for_followed_and_read(tmp_path, kind):
 
 
 @both
-def test_runs_are_listed_by_what_they_are(tmp_path, kind):
-    async def scene():
-        async with (
-            listening(tmp_path) as (port, _),
-            _Waiting(kind, f"http://127.0.0.1:{port}") as client,
-        ):
-            for odd in ("0", "1", "0"):
-                await client.call("create", "failing", {}, metadata={"odd": odd})
-            soon = datetime.now(UTC) + timedelta(hours=1)
-            return (
-                await client.all("list"),
-                await client.all("list", agent="failing", metadata={"odd": "1"}),
-                await client.all("list", status=["cancelled"], created_before=soon),
-                await client.all("list", created_after=soon),
-            )
-
-    every, odd, none, later = asyncio.run(scene())
+async def test_runs_are_listed_by_what_they_are(tmp_path, kind):
+    async with (
+        listening(tmp_path) as (port, _),
+        _Waiting(kind, f"http://127.0.0.1:{port}") as client,
+    ):
+        for odd in ("0", "1", "0"):
+            await client.call("create", "failing", {}, metadata={"odd": odd})
+        soon = datetime.now(UTC) + timedelta(hours=1)
+        every, odd, none, later = (
+            await client.all("list"),
+            await client.all("list", agent="failing", metadata={"odd": "1"}),
+            await client.all("list", status=["cancelled"], created_before=soon),
+            await client.all("list", created_after=soon),
+        )
 
     assert [run.metadata["odd"] for run in every] == ["0", "1", "0"]
     assert [run.metadata["odd"] for run in odd] == ["1"]
@@ -141,20 +135,17 @@ async def _cutting(port, *, size):
 
 
 @both
-def test_events_that_are_cut_off_are_taken_up_again_each_once(tmp_path, kind):
-    async def scene():
-        async with listening(tmp_path, executor(counting=counting)) as (port, _):
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
-                run_id = (await client.post("/v1/runs", json={"agent": "counting"})).json()[
-                    "run_id"
-                ]
-            async with (
-                _cutting(port, size=3000) as cut,
-                _Waiting(kind, f"http://127.0.0.1:{cut}") as client,
-            ):
-                return await client.all("events", run_id)
+async def test_events_that_are_cut_off_are_taken_up_again_each_once(tmp_path, kind):
+    async with listening(tmp_path, executor(counting=counting)) as (port, _):
+        async with client_at(port) as client:
+            run_id = (await client.post("/v1/runs", json={"agent": "counting"})).json()["run_id"]
+        async with (
+            _cutting(port, size=3000) as cut,
+            _Waiting(kind, f"http://127.0.0.1:{cut}") as client,
+        ):
+            events = await client.all("events", run_id)
 
-    assert [event.number for event in asyncio.run(scene())] == list(range(1, 23))
+    assert [event.number for event in events] == list(range(1, 23))
 
 
 def _answering(*answers):
@@ -179,17 +170,14 @@ _LAST = json.dumps(
 
 
 @both
-def test_a_server_that_is_busy_or_away_is_asked_again(kind):
+async def test_a_server_that_is_busy_or_away_is_asked_again(kind):
     transport, requests = _answering(_AWAY, (502, b"<html>", {}), _AGENTS)
     silent, streams = _answering(_AWAY, (200, b"", _SSE), (200, b"data: %b\n\n" % _LAST, _SSE))
 
-    async def scene():
-        async with _Waiting(kind, "http://x", transport=transport) as client:
-            agents = await client.call("agents")
-        async with _Waiting(kind, "http://x", transport=silent) as client:
-            return agents, await client.all("events", "a/b", after=7)
-
-    agents, events = asyncio.run(scene())
+    async with _Waiting(kind, "http://x", transport=transport) as client:
+        agents = await client.call("agents")
+    async with _Waiting(kind, "http://x", transport=silent) as client:
+        events = await client.all("events", "a/b", after=7)
 
     assert agents == []
     assert len(requests) == 3
@@ -199,7 +187,7 @@ def test_a_server_that_is_busy_or_away_is_asked_again(kind):
 
 
 @both
-def test_runs_are_listed_over_all_pages(kind):
+async def test_runs_are_listed_over_all_pages(kind):
     run = {
         "run_id": "a",
         "agent": "b",
@@ -220,17 +208,16 @@ def test_runs_are_listed_over_all_pages(kind):
     pages = [{"runs": [run], "next_cursor": "x"}, {"runs": [run], "next_cursor": None}]
     transport, requests = _answering(*((200, page, {}) for page in pages))
 
-    async def scene():
-        async with _Waiting(kind, "http://x", transport=transport) as client:
-            return await client.all("list", agent="b")
+    async with _Waiting(kind, "http://x", transport=transport) as client:
+        runs = await client.all("list", agent="b")
 
-    assert [one.run_id for one in asyncio.run(scene())] == ["a", "a"]
+    assert [one.run_id for one in runs] == ["a", "a"]
     asked = [dict(request.url.params) for request in requests]
     assert asked == [{"limit": "100", "agent": "b"}, {"limit": "100", "agent": "b", "cursor": "x"}]
 
 
 @both
-def test_what_another_try_would_not_mend_is_raised_with_what_the_server_says(kind):
+async def test_what_another_try_would_not_mend_is_raised_with_what_the_server_says(kind):
     problem = {
         "title": "",
         "status": 422,
@@ -239,16 +226,13 @@ def test_what_another_try_would_not_mend_is_raised_with_what_the_server_says(kin
     }
     transport, requests = _answering((422, problem, {}), (404, b"", {}), (404, b"", {}))
 
-    async def scene():
-        async with _Waiting(kind, "http://x", transport=transport) as client:
-            with pytest.raises(ServerProblemError) as refused:
-                await client.call("create", None, {"input": 1})
-            for ask in (client.call("get", "x"), client.all("events", "x")):
-                with pytest.raises(ServerProblemError, match="404: Not Found"):
-                    await ask
-            return refused.value
-
-    error = asyncio.run(scene())
+    async with _Waiting(kind, "http://x", transport=transport) as client:
+        with pytest.raises(ServerProblemError) as refused:
+            await client.call("create", None, {"input": 1})
+        for ask in (client.call("get", "x"), client.all("events", "x")):
+            with pytest.raises(ServerProblemError, match="404: Not Found"):
+                await ask
+        error = refused.value
 
     assert str(error) == "422: The request is not valid. (input: expected an object)"
     assert (error.status, error.errors[0].field) == (422, "input")
@@ -257,22 +241,19 @@ def test_what_another_try_would_not_mend_is_raised_with_what_the_server_says(kin
 
 
 @both
-def test_after_enough_tries_the_error_is_raised(kind):
+async def test_after_enough_tries_the_error_is_raised(kind):
     transport, requests = _answering(*[_AWAY] * 4, (200, b"", _SSE))
 
-    async def scene():
-        async with _Waiting(kind, "http://x", transport=transport, retries=1) as client:
-            for ask in (client.call("agents"), client.all("events", "x")):
-                with pytest.raises(ServerProblemError) as caught:
-                    await ask
-                assert caught.value.retry_after_seconds == 0
-        async with _Waiting(kind, "http://x", transport=transport, retries=0) as client:
-            with pytest.raises(httpx.TransportError, match="ended before the run did"):
-                await client.all("events", "x")
-        async with _Waiting(kind, "http://127.0.0.1:1", retries=0) as client:
-            with pytest.raises(httpx.ConnectError):
-                await client.call("agents")
-
-    asyncio.run(scene())
+    async with _Waiting(kind, "http://x", transport=transport, retries=1) as client:
+        for ask in (client.call("agents"), client.all("events", "x")):
+            with pytest.raises(ServerProblemError) as caught:
+                await ask
+            assert caught.value.retry_after_seconds == 0
+    async with _Waiting(kind, "http://x", transport=transport, retries=0) as client:
+        with pytest.raises(httpx.TransportError, match="ended before the run did"):
+            await client.all("events", "x")
+    async with _Waiting(kind, "http://127.0.0.1:1", retries=0) as client:
+        with pytest.raises(httpx.ConnectError):
+            await client.call("agents")
 
     assert len(requests) == 5

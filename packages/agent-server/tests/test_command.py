@@ -83,7 +83,7 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
     port, told, ready = _free_port(), [], []
 
     def visit():
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", verify=False) as client:
             try:
                 while not told:
                     with suppress(httpx.ConnectError):

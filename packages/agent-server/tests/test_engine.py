@@ -7,17 +7,13 @@ from agent_server.executor import RunResult
 from agent_server.runs import RunFilter, RunNotFoundError
 
 
-def test_a_run_is_executed_and_can_be_read_afterwards(database):
-    async def scene():
-        async with engine(database) as runs:
-            run, is_new = await runs.create(new_run(metadata={"case": "1"}))
-            told = await watch(runs, run.run_id)
-            ended = await finish(runs, run.run_id)
-            page = await runs.list(RunFilter(), tenant="ada", limit=10)
-            later = await runs.read_events(run.run_id, tenant="ada", after=2, limit=1)
-        return run, is_new, told, ended, page, later
-
-    run, is_new, told, ended, page, later = asyncio.run(scene())
+async def test_a_run_is_executed_and_can_be_read_afterwards(database):
+    async with engine(database) as runs:
+        run, is_new = await runs.create(new_run(metadata={"case": "1"}))
+        told = await watch(runs, run.run_id)
+        ended = await finish(runs, run.run_id)
+        page = await runs.list(RunFilter(), tenant="ada", limit=10)
+        later = await runs.read_events(run.run_id, tenant="ada", after=2, limit=1)
 
     assert (run.status, run.attempt, is_new) == ("queued", 0, True)
     assert [event.number for event in told] == [1, 2, 3, 4]
@@ -31,7 +27,7 @@ def test_a_run_is_executed_and_can_be_read_afterwards(database):
     assert later == [told[2]]
 
 
-def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(database):
+async def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(database):
     heard = []
 
     async def sleep(run):
@@ -40,15 +36,12 @@ def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(database):
         finally:
             heard.append(run.cancel_reason)
 
-    async def scene():
-        async with engine(database, Scripted(sleep=sleep)) as runs:
-            run_id = await start(runs, "sleep")
-            async for batch in runs.watch_events(run_id, tenant="ada"):
-                if batch[-1].type == "run_started":
-                    await runs.cancel(run_id, tenant="ada", reason="no longer wanted")
-            return await finish(runs, run_id), batch[-1]
-
-    run, last = asyncio.run(scene())
+    async with engine(database, Scripted(sleep=sleep)) as runs:
+        run_id = await start(runs, "sleep")
+        async for batch in runs.watch_events(run_id, tenant="ada"):
+            if batch[-1].type == "run_started":
+                await runs.cancel(run_id, tenant="ada", reason="no longer wanted")
+        run, last = await finish(runs, run_id), batch[-1]
 
     assert (run.status, run.cancel_reason, run.result) == ("cancelled", "no longer wanted", None)
     assert run.started_at is not None
@@ -56,25 +49,24 @@ def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(database):
     assert heard == ["no longer wanted"]
 
 
-def test_a_waiting_run_is_cancelled_without_being_begun(database):
+async def test_a_waiting_run_is_cancelled_without_being_begun(database):
     async def sleep(_run):
         await asyncio.sleep(60)
 
-    async def scene():
-        async with engine(database, Scripted(sleep=sleep), concurrency=1) as runs:
-            await start(runs, "sleep")
-            run_id = await start(runs, "echo")
-            watching = asyncio.create_task(watch(runs, run_id))
-            await asyncio.sleep(0.1)
-            return await runs.cancel(run_id, tenant="ada"), await watching
-
-    run, told = asyncio.run(scene())
+    async with engine(database, Scripted(sleep=sleep), concurrency=1) as runs:
+        await start(runs, "sleep")
+        run_id = await start(runs, "echo")
+        watching = asyncio.create_task(watch(runs, run_id))
+        await asyncio.sleep(0.1)
+        run, told = await runs.cancel(run_id, tenant="ada"), await watching
 
     assert (run.status, run.attempt, run.started_at) == ("cancelled", 0, None)
     assert [event.type for event in told] == ["run_cancelled"]
 
 
-def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeating_steps(database):
+async def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeating_steps(
+    database,
+):
     done = []
 
     async def two_steps(run):
@@ -89,16 +81,13 @@ def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeatin
         second = await run.step("second", lambda: work("second"))
         return RunResult(status="succeeded", output=second.decode())
 
-    async def scene():
-        async with engine(database, Scripted(two_steps=two_steps)) as runs:
-            run_id = await start(runs, "two_steps")
-            async for batch in runs.watch_events(run_id, tenant="ada"):
-                if batch[-1].type == "waiting":
-                    break
-        async with engine(database, Scripted(two_steps=two_steps)) as runs:
-            return await watch(runs, run_id), await finish(runs, run_id)
-
-    told, run = asyncio.run(scene())
+    async with engine(database, Scripted(two_steps=two_steps)) as runs:
+        run_id = await start(runs, "two_steps")
+        async for batch in runs.watch_events(run_id, tenant="ada"):
+            if batch[-1].type == "waiting":
+                break
+    async with engine(database, Scripted(two_steps=two_steps)) as runs:
+        told, run = await watch(runs, run_id), await finish(runs, run_id)
 
     assert done == ["first", "second"]
     assert run.result.output == "second"
@@ -107,32 +96,29 @@ def test_what_a_stopped_server_left_is_gone_on_with_by_the_next_without_repeatin
     assert attempts == [1, 2]
 
 
-def test_who_reads_a_run_at_the_same_time_gets_what_was_read_once(database):
-    async def scene():
-        async with engine(database) as runs:
-            run_id = await start(runs)
-            await finish(runs, run_id)
-            return await asyncio.gather(*(watch(runs, run_id) for _ in range(5)))
-
-    def is_read_once():
-        first, *others = asyncio.run(scene())
+async def test_who_reads_a_run_at_the_same_time_gets_what_was_read_once(database):
+    async def is_read_once(runs, run_id):
+        first, *others = await asyncio.gather(*(watch(runs, run_id) for _ in range(5)))
         assert first[-1].type == "run_succeeded"
         pairs = [pair for told in others for pair in zip(told, first, strict=True)]
         return all(one is other for one, other in pairs)
 
-    # On a busy machine the first may be done before the last begins.
-    assert any(is_read_once() for _ in range(10))
+    async with engine(database) as runs:
+        run_id = await start(runs)
+        await finish(runs, run_id)
+        # On a busy machine the first may be done before the last begins.
+        for _ in range(10):
+            if await is_read_once(runs, run_id):
+                return
+    pytest.fail("each of them read the run anew")
 
 
-def test_a_tenant_does_not_see_the_runs_of_another(database):
-    async def scene():
-        async with engine(database) as runs:
-            run_id = await start(runs, tenant="ada")
-            for ask in (runs.get, runs.cancel, runs.read_events):
-                with pytest.raises(RunNotFoundError):
-                    await ask(run_id, tenant="bob")
+async def test_a_tenant_does_not_see_the_runs_of_another(database):
+    async with engine(database) as runs:
+        run_id = await start(runs, tenant="ada")
+        for ask in (runs.get, runs.cancel, runs.read_events):
             with pytest.raises(RunNotFoundError):
-                await watch(runs, run_id, tenant="bob")
-            assert not (await runs.list(RunFilter(), tenant="bob", limit=10)).runs
-
-    asyncio.run(scene())
+                await ask(run_id, tenant="bob")
+        with pytest.raises(RunNotFoundError):
+            await watch(runs, run_id, tenant="bob")
+        assert not (await runs.list(RunFilter(), tenant="bob", limit=10)).runs

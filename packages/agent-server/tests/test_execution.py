@@ -9,22 +9,19 @@ from agents import Scripted, engine, eventually, finish, new_run, query, start, 
 from agent_server.executor import RunResult, TransientError, Usage
 
 
-def play(script, tmp_path, *, cancel=False, **settings):
+async def play(script, tmp_path, *, cancel=False, **settings):
     """Execute a script as a run, and return the run, its events and the server's figures."""
 
-    async def scene():
-        database = f"sqlite:///{tmp_path}/runs.sqlite"
-        async with engine(database, Scripted(script=script), **settings) as runs:
-            run_id = await start(runs, "script", metadata={"case": "1"})
-            if cancel:
-                await until(runs, run_id, lambda run: run.last_event > 1)
-                await runs.cancel(run_id, tenant="ada", reason="enough")
-                await runs.cancel(run_id, tenant="ada", reason="too late")
-            told = await watch(runs, run_id)
-            await eventually(lambda: runs.statistics().ended)
-            return await finish(runs, run_id), told, runs.statistics()
-
-    return asyncio.run(scene())
+    database = f"sqlite:///{tmp_path}/runs.sqlite"
+    async with engine(database, Scripted(script=script), **settings) as runs:
+        run_id = await start(runs, "script", metadata={"case": "1"})
+        if cancel:
+            await until(runs, run_id, lambda run: run.last_event > 1)
+            await runs.cancel(run_id, tenant="ada", reason="enough")
+            await runs.cancel(run_id, tenant="ada", reason="too late")
+        told = await watch(runs, run_id)
+        await eventually(lambda: runs.statistics().ended)
+        return await finish(runs, run_id), told, runs.statistics()
 
 
 def faults(*whiles):
@@ -41,13 +38,13 @@ def faults(*whiles):
     return work
 
 
-def test_an_executor_sees_its_run(tmp_path):
+async def test_an_executor_sees_its_run(tmp_path):
     async def script(run):
         number = await run.tell("seen", {})
         seen = [run.run_id, run.tenant, run.agent, run.request, dict(run.metadata), run.attempt]
         return RunResult(status="succeeded", output=[*seen, run.cancel_reason, number])
 
-    run, _, _ = play(script, tmp_path)
+    run, _, _ = await play(script, tmp_path)
 
     question = {"question": "why"}
     assert run.result.output == [
@@ -62,7 +59,7 @@ def test_an_executor_sees_its_run(tmp_path):
     ]
 
 
-def test_a_result_is_kept_with_usage_and_details(tmp_path):
+async def test_a_result_is_kept_with_usage_and_details(tmp_path):
     usage = Usage(input_tokens=5, output_tokens=7, cached_tokens=2, cost="0.01", currency="USD")
     result = RunResult(
         status="failed", error="no", error_type="model_error", usage=usage, details={"code": 3}
@@ -71,7 +68,7 @@ def test_a_result_is_kept_with_usage_and_details(tmp_path):
     async def script(_run):
         return result
 
-    run, told, figures = play(script, tmp_path)
+    run, told, figures = await play(script, tmp_path)
 
     assert (run.status, run.result) == ("failed", result)
     assert told[-1].type == "run_failed"
@@ -81,17 +78,17 @@ def test_a_result_is_kept_with_usage_and_details(tmp_path):
     assert figures.duration_seconds[float("inf")] == 1
 
 
-def test_a_transient_fault_is_tried_again(tmp_path):
+async def test_a_transient_fault_is_tried_again(tmp_path):
     async def script(run):
         done = await run.step("model", faults(None, None))
         return RunResult(status="succeeded", output=done.decode())
 
-    run, _, _ = play(script, tmp_path)
+    run, _, _ = await play(script, tmp_path)
 
     assert run.result.output == "done"
 
 
-def test_without_a_time_to_wait_the_pauses_grow(tmp_path):
+async def test_without_a_time_to_wait_the_pauses_grow(tmp_path):
     tries = []
 
     async def work():
@@ -103,7 +100,7 @@ def test_without_a_time_to_wait_the_pauses_grow(tmp_path):
     async def script(run):
         return RunResult(status="succeeded", output=(await run.step("model", work)).decode())
 
-    run, _, _ = play(script, tmp_path)
+    run, _, _ = await play(script, tmp_path)
 
     assert run.result.output == "done"
     assert tries[1] - tries[0] > 0.3
@@ -118,7 +115,7 @@ def test_without_a_time_to_wait_the_pauses_grow(tmp_path):
         (3, {"after_events": True}, "restarting"),
     ],
 )
-def test_what_was_shown_already_is_tried_again_only_where_the_step_says_so(
+async def test_what_was_shown_already_is_tried_again_only_where_the_step_says_so(
     tmp_path, fault_count, options, expected
 ):
     async def script(run):
@@ -131,13 +128,13 @@ def test_what_was_shown_already_is_tried_again_only_where_the_step_says_so(
             return RunResult(status="failed", error=str(error))
         return RunResult(status="succeeded", output=done.decode())
 
-    run, told, _ = play(script, tmp_path, retries=2)
+    run, told, _ = await play(script, tmp_path, retries=2)
 
     assert (run.result.error or run.result.output) == expected
     assert "text" in [event.type for event in told]
 
 
-def test_a_step_is_done_once_also_within_an_attempt(tmp_path):
+async def test_a_step_is_done_once_also_within_an_attempt(tmp_path):
     async def script(run):
         work = faults()
         done = await asyncio.gather(*(run.step("model", work) for _ in range(3)))
@@ -147,7 +144,7 @@ def test_a_step_is_done_once_also_within_an_attempt(tmp_path):
         done.append(await run.step("tool", failing))
         return RunResult(status="succeeded", output=[one.decode() for one in done])
 
-    run, _, _ = play(script, tmp_path)
+    run, _, _ = await play(script, tmp_path)
 
     assert run.result.output == ["done"] * 4
 
@@ -155,12 +152,12 @@ def test_a_step_is_done_once_also_within_an_attempt(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "size"), [({"max_events": 20}, 1), ({"max_event_bytes": 3000}, 100)]
 )
-def test_who_tells_too_much_ends_failed_with_what_was_told(tmp_path, settings, size):
+async def test_who_tells_too_much_ends_failed_with_what_was_told(tmp_path, settings, size):
     async def script(run):
         while True:
             await run.tell("text", {"text": "x" * size})
 
-    run, told, _ = play(script, tmp_path, **settings)
+    run, told, _ = await play(script, tmp_path, **settings)
 
     assert run.result.error_type == "event_limit"
     assert [event.type for event in told[1:-1]] == ["text"] * (len(told) - 2)
@@ -168,25 +165,25 @@ def test_who_tells_too_much_ends_failed_with_what_was_told(tmp_path, settings, s
 
 
 @pytest.mark.parametrize(("type_", "data"), [("run_failed", {}), ("text", {"x": float("nan")})])
-def test_what_cannot_be_told_is_refused(tmp_path, type_, data):
+async def test_what_cannot_be_told_is_refused(tmp_path, type_, data):
     async def script(run):
         with pytest.raises(ValueError, match=r"type: expected|JSON"):
             await run.tell(type_, data)
         return RunResult(status="succeeded")
 
-    run, told, _ = play(script, tmp_path)
+    run, told, _ = await play(script, tmp_path)
 
     assert run.status == "succeeded"
     assert len(told) == 2
 
 
-def test_much_text_is_kept_whole(tmp_path):
+async def test_much_text_is_kept_whole(tmp_path):
     async def script(run):
         for _ in range(40):
             await run.tell("text", {"text": "x" * 60_000})
         return RunResult(status="succeeded")
 
-    _, told, _ = play(script, tmp_path)
+    _, told, _ = await play(script, tmp_path)
 
     assert [event.number for event in told] == list(range(1, 43))
 
@@ -194,7 +191,7 @@ def test_much_text_is_kept_whole(tmp_path):
 @pytest.mark.parametrize(
     ("status", "expected"), [("failed", "cancelled"), ("succeeded", "succeeded")]
 )
-def test_a_cancelled_executor_may_still_have_succeeded(tmp_path, status, expected):
+async def test_a_cancelled_executor_may_still_have_succeeded(tmp_path, status, expected):
     async def script(run):
         await run.tell("began", {})
         try:
@@ -202,18 +199,18 @@ def test_a_cancelled_executor_may_still_have_succeeded(tmp_path, status, expecte
         except asyncio.CancelledError:
             return RunResult(status=status, output=run.cancel_reason)
 
-    run, told, _ = play(script, tmp_path, cancel=True)
+    run, told, _ = await play(script, tmp_path, cancel=True)
 
     assert (run.status, run.cancel_reason) == (expected, "enough")
     assert told[-1].type == f"run_{expected}"
 
 
-def test_an_error_of_an_executor_is_for_the_log_alone(tmp_path, caplog):
+async def test_an_error_of_an_executor_is_for_the_log_alone(tmp_path, caplog):
     async def script(run):
         await run.tell("text", {"text": "half"})
         raise RuntimeError("the secret is 42")
 
-    run, told, _ = play(script, tmp_path)
+    run, told, _ = await play(script, tmp_path)
 
     assert run.result.error_type == "internal_error"
     assert "the secret" not in str(run)
@@ -221,54 +218,49 @@ def test_an_error_of_an_executor_is_for_the_log_alone(tmp_path, caplog):
     assert [event.type for event in told] == ["run_started", "text", "run_failed"]
 
 
-def test_a_run_of_a_stopping_server_may_end(tmp_path):
+async def test_a_run_of_a_stopping_server_may_end(tmp_path):
     async def script(run):
         await asyncio.sleep(0.2)
         return RunResult(status="succeeded", output=run.attempt)
 
-    async def scene():
-        database = f"sqlite:///{tmp_path}/runs.sqlite"
-        executor = Scripted(script=script)
-        async with engine(database, executor, stop_seconds=5) as runs:
-            run, _ = await runs.create(new_run("script"))
-            await until(runs, run.run_id, lambda run: run.attempt == 1)
-        async with engine(database, executor) as runs:
-            return await runs.get(run.run_id, tenant="ada")
+    database = f"sqlite:///{tmp_path}/runs.sqlite"
+    executor = Scripted(script=script)
+    async with engine(database, executor, stop_seconds=5) as runs:
+        run, _ = await runs.create(new_run("script"))
+        await until(runs, run.run_id, lambda run: run.attempt == 1)
+    async with engine(database, executor) as runs:
+        run = await runs.get(run.run_id, tenant="ada")
 
-    assert asyncio.run(scene()).result.output == 1
+    assert run.result.output == 1
 
 
-def test_a_run_whose_step_cannot_be_stored_fails(tmp_path):
+async def test_a_run_whose_step_cannot_be_stored_fails(tmp_path):
     async def work(run):
         await run.step("\udc80", lambda: asyncio.sleep(0, b"done"))  # no database takes it
         return RunResult(status="succeeded")
 
-    async def scene():
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(work=work)) as runs:
-            return await finish(runs, await start(runs, "work"))
-
-    run = asyncio.run(scene())
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(work=work)) as runs:
+        run = await finish(runs, await start(runs, "work"))
 
     assert (run.result.error_type, run.attempt) == ("internal_error", 1)
 
 
 @pytest.mark.postgresql
-def test_a_step_that_postgresql_cannot_store_harms_its_run_alone(cluster):
+async def test_a_step_that_postgresql_cannot_store_harms_its_run_alone(cluster):
     async def work(run):
         # No index takes so much that cannot be compressed.
         await run.step(secrets.token_hex(10_000), lambda: asyncio.sleep(0, b"done"))
 
-    async def scene():
-        async with engine(cluster.create(), Scripted(work=work)) as runs:
-            ids = [await start(runs, agent) for agent in ("work", "echo")]
-            return [await finish(runs, run_id) for run_id in ids]
-
-    failed, other = asyncio.run(scene())
+    async with engine(cluster.create(), Scripted(work=work)) as runs:
+        ids = [await start(runs, agent) for agent in ("work", "echo")]
+        failed, other = [await finish(runs, run_id) for run_id in ids]
 
     assert (failed.result.error_type, other.status) == ("internal_error", "succeeded")
 
 
-def test_a_run_whose_events_cannot_be_stored_is_begun_as_often_as_servers_may_die_of_it(tmp_path):
+async def test_a_run_whose_events_cannot_be_stored_is_begun_as_often_as_servers_may_die_of_it(
+    tmp_path,
+):
     database = f"sqlite:///{tmp_path}/runs.sqlite"
     refusal = "WHEN length(NEW.body) > 300 BEGIN SELECT RAISE(ABORT, 'too large'); END"
 
@@ -276,11 +268,8 @@ def test_a_run_whose_events_cannot_be_stored_is_begun_as_often_as_servers_may_di
         await run.tell("text", {"text": "x" * 300})
         await asyncio.sleep(60)
 
-    async def scene():
-        async with engine(database, Scripted(work=work), max_attempts=2) as runs:
-            query(database, f"CREATE TRIGGER refuses BEFORE INSERT ON agent_run_events {refusal}")
-            return await finish(runs, await start(runs, "work"))
-
-    run = asyncio.run(scene())
+    async with engine(database, Scripted(work=work), max_attempts=2) as runs:
+        query(database, f"CREATE TRIGGER refuses BEFORE INSERT ON agent_run_events {refusal}")
+        run = await finish(runs, await start(runs, "work"))
 
     assert (run.result.error_type, run.attempt) == ("interrupted", 2)

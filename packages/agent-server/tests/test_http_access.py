@@ -28,81 +28,69 @@ def _basic(key):
         _basic("k1"),
     ],
 )
-def test_nobody_is_told_anything_without_a_key(tmp_path, headers):
+async def test_nobody_is_told_anything_without_a_key(tmp_path, headers):
     app = build_app(settings_of(tmp_path, api_keys="ada:k1,bob:k2"), executor(), None)
     sent = {name: value.encode() for name, value in headers.items()}
 
-    async def scene():
-        async with client_of(app) as client:
-            return [
+    async with client_of(app) as client:
+        refused, healthy = (
+            [
                 await client.get(path, headers=sent)
                 for path in ("/v1/runs", "/metrics", "/openapi.json", "/v1/nothing", "/health/x")
-            ], await client.get("/health", headers=sent)
-
-    refused, healthy = asyncio.run(scene())
+            ],
+            await client.get("/health", headers=sent),
+        )
 
     assert [fields(answer, 401) for answer in refused] == [[]] * 5
     assert {answer.headers["www-authenticate"] for answer in refused} == {"Bearer"}
     assert healthy.json() == {"status": "ok"}
 
 
-def test_every_key_of_a_tenant_shows_its_runs_and_no_others(tmp_path):
-    async def scene():
-        async with asked(tmp_path, api_keys="ada:k1,bob:k2,ada:k3,k4", key="k1") as client:
-            run_id = (await post(client, {"agent": "echo", "metadata": {"a": "b"}})).json()[
-                "run_id"
+async def test_every_key_of_a_tenant_shows_its_runs_and_no_others(tmp_path):
+    async with asked(tmp_path, api_keys="ada:k1,bob:k2,ada:k3,k4", key="k1") as client:
+        run_id = (await post(client, {"agent": "echo", "metadata": {"a": "b"}})).json()["run_id"]
+        await ended(client, run_id)
+        path = f"/v1/runs/{run_id}"
+        seen = {}
+        for name, headers in {
+            "same": {"Authorization": "bearer  k3"},
+            "bob": {"Authorization": "Bearer k2"},
+            "default": {"Authorization": "Bearer k4"},
+        }.items():
+            seen[name] = [
+                (await client.get(path, headers=headers)).status_code,
+                (await client.get(f"{path}/events", headers=headers)).status_code,
+                (await client.post(f"{path}/cancel", headers=headers)).status_code,
+                len((await client.get("/v1/runs", headers=headers)).json()["runs"]),
             ]
-            await ended(client, run_id)
-            path = f"/v1/runs/{run_id}"
-            seen = {}
-            for name, headers in {
-                "same": {"Authorization": "bearer  k3"},
-                "bob": {"Authorization": "Bearer k2"},
-                "default": {"Authorization": "Bearer k4"},
-            }.items():
-                seen[name] = [
-                    (await client.get(path, headers=headers)).status_code,
-                    (await client.get(f"{path}/events", headers=headers)).status_code,
-                    (await client.post(f"{path}/cancel", headers=headers)).status_code,
-                    len((await client.get("/v1/runs", headers=headers)).json()["runs"]),
-                ]
-        return seen
-
-    seen = asyncio.run(scene())
 
     assert seen["same"] == [200, 200, 200, 1]
     assert seen["bob"] == seen["default"] == [404, 404, 404, 0]
 
 
-def test_without_keys_only_names_of_this_machine_are_answered_to(tmp_path):
+async def test_without_keys_only_names_of_this_machine_are_answered_to(tmp_path):
     app = build_app(settings_of(tmp_path), executor(), None)
 
-    async def scene():
-        codes = {}
-        for host in ("127.0.0.1:80", "LOCALHOST", "[::1]:80", "example.com", "127.0.0.1.x.com"):
-            async with client_of(app) as client:
-                answer = await client.get("/v1/agents", headers={"Host": host})
-                codes[host] = answer.status_code
-        return codes, answer
-
-    codes, refused = asyncio.run(scene())
+    codes = {}
+    for host in ("127.0.0.1:80", "LOCALHOST", "[::1]:80", "example.com", "127.0.0.1.x.com"):
+        async with client_of(app) as client:
+            answer = await client.get("/v1/agents", headers={"Host": host})
+            codes[host] = answer.status_code
+    refused = answer
 
     assert list(codes.values()) == [200, 200, 200, 400, 400]
     assert fields(refused, 400) == []
 
 
-def test_a_server_is_ready_while_its_database_answers(tmp_path):
+async def test_a_server_is_ready_while_its_database_answers(tmp_path):
     class Away:
         async def ping(self):
             raise DatabaseAwayError
 
-    async def scene():
-        async with asked(tmp_path, api_keys="k") as client:
-            ready = await client.get("/ready")
-        async with client_of(build_app(settings_of(tmp_path), executor(), Away())) as client:
-            return ready, await client.get("/ready")
-
-    ready, away = asyncio.run(scene())
+    async with asked(tmp_path, api_keys="k") as client:
+        ready = await client.get("/ready")
+    async with client_of(build_app(settings_of(tmp_path), executor(), Away())) as client:
+        away = await client.get("/ready")
 
     assert ready.json() == {"status": "ready"}
     assert fields(away, 503) == []
@@ -113,24 +101,19 @@ async def costly(_run):
     return RunResult(status="succeeded", usage=Usage(input_tokens=7))
 
 
-def test_prometheus_reads_the_figures(tmp_path):
-    async def scene():
-        async with asked(tmp_path, executor(costly=costly), api_keys="k", key="k") as client:
-            for agent in ("failing", "costly"):
-                await ended(client, (await post(client, {"agent": agent})).json()["run_id"])
-            async with asyncio.timeout(60):
-                while True:
-                    answer = await client.get("/metrics")
-                    families = {
-                        one.name: one for one in text_string_to_metric_families(answer.text)
-                    }
-                    # The last one is counted a moment after clients can read that it ended.
-                    ended_here = families["agent_server_runs_ended"].samples
-                    if families["agent_server_runs"].samples and len(ended_here) == 2:
-                        return answer, families
-                    await asyncio.sleep(0.05)
-
-    answer, families = asyncio.run(scene())
+async def test_prometheus_reads_the_figures(tmp_path):
+    async with asked(tmp_path, executor(costly=costly), api_keys="k", key="k") as client:
+        for agent in ("failing", "costly"):
+            await ended(client, (await post(client, {"agent": agent})).json()["run_id"])
+        async with asyncio.timeout(60):
+            while True:
+                answer = await client.get("/metrics")
+                families = {one.name: one for one in text_string_to_metric_families(answer.text)}
+                # The last one is counted a moment after clients can read that it ended.
+                ended_here = families["agent_server_runs_ended"].samples
+                if families["agent_server_runs"].samples and len(ended_here) == 2:
+                    break
+                await asyncio.sleep(0.05)
 
     assert answer.headers["content-type"].startswith("text/plain; version=")
     samples = [one for family in families.values() for one in family.samples]
@@ -143,29 +126,24 @@ def test_prometheus_reads_the_figures(tmp_path):
     assert values["process_open_fds",] > 0
 
 
-def test_a_tenant_sees_the_figures_of_its_own_runs_alone(tmp_path):
+async def test_a_tenant_sees_the_figures_of_its_own_runs_alone(tmp_path):
     keys = {"api_keys": "ada:k1,bob:k2,k3", "key": "k1", "lease_seconds": 0.2}
 
-    async def scene():
-        async with asked(tmp_path, executor(costly=costly), **keys) as client:
+    async def read(client, key):
+        answer = await client.get("/metrics", headers={"Authorization": f"Bearer {key}"})
+        families = text_string_to_metric_families(answer.text)
+        samples = [one for family in families for one in family.samples]
+        return {(one.name, *one.labels.values()): one.value for one in samples}
 
-            async def told(key):
-                answer = await client.get("/metrics", headers={"Authorization": f"Bearer {key}"})
-                families = text_string_to_metric_families(answer.text)
-                samples = [one for family in families for one in family.samples]
-                return {(one.name, *one.labels.values()): one.value for one in samples}
-
-            bob = {"Authorization": "Bearer k2"}
-            await ended(client, (await post(client, {"agent": "costly"})).json()["run_id"])
-            for _ in range(2):
-                await client.post("/v1/runs", json={"agent": "waiting"}, headers=bob)
-            async with asyncio.timeout(60):
-                while True:
-                    if (await told("k3")).get(("agent_server_runs", "running")) == 2:
-                        return [await told(key) for key in ("k1", "k2", "k3")]
-                    await asyncio.sleep(0.05)
-
-    ada, bob, keeper = asyncio.run(scene())
+    async with asked(tmp_path, executor(costly=costly), **keys) as client:
+        bob = {"Authorization": "Bearer k2"}
+        await ended(client, (await post(client, {"agent": "costly"})).json()["run_id"])
+        for _ in range(2):
+            await client.post("/v1/runs", json={"agent": "waiting"}, headers=bob)
+        async with asyncio.timeout(60):
+            while (await read(client, "k3")).get(("agent_server_runs", "running")) != 2:  # noqa: ASYNC110 - what is counted raises no event here
+                await asyncio.sleep(0.05)
+        ada, bob, keeper = [await read(client, key) for key in ("k1", "k2", "k3")]
 
     names = [
         ("agent_server_runs", "succeeded"),
@@ -181,21 +159,18 @@ def test_a_tenant_sees_the_figures_of_its_own_runs_alone(tmp_path):
     assert ("process_open_fds",) not in ada
 
 
-def test_what_is_no_request_is_passed_on(tmp_path):
+async def test_what_is_no_request_is_passed_on(tmp_path):
     app = build_app(settings_of(tmp_path, api_keys="k"), executor(), None)
     sent = []
 
-    async def scene():
-        messages = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+    messages = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
 
-        async def receive():
-            return messages.pop(0)
+    async def receive():
+        return messages.pop(0)
 
-        async def send(message):
-            sent.append(message["type"])
+    async def send(message):
+        sent.append(message["type"])
 
-        await app({"type": "lifespan"}, receive, send)
-
-    asyncio.run(scene())
+    await app({"type": "lifespan"}, receive, send)
 
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]

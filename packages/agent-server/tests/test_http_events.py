@@ -1,13 +1,22 @@
 import asyncio
 import json
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-import httpx
 from httpx_sse import aconnect_sse
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
-from web import asked, client_of, ended, executor, fields, listening, post, settings_of, until
+from web import (
+    asked,
+    client_at,
+    client_of,
+    ended,
+    executor,
+    fields,
+    listening,
+    post,
+    settings_of,
+    until,
+)
 
 from agent_server.executor import RunResult
 from agent_server.http import build_app, build_frame, stream_events
@@ -28,37 +37,26 @@ async def large(run):
     return RunResult(status="succeeded")
 
 
-@asynccontextmanager
-async def connected(port, **headers):
-    base = f"http://127.0.0.1:{port}"
-    async with httpx.AsyncClient(base_url=base, headers=headers, timeout=20) as client:
-        yield client
-
-
 async def followed(client, run_id, **headers):
     path = f"/v1/runs/{run_id}/events"
     async with aconnect_sse(client, "GET", path, headers=headers) as source:
         return [frame async for frame in source.aiter_sse()]
 
 
-def test_events_are_read_page_by_page_to_their_end(tmp_path):
-    async def scene():
-        async with asked(tmp_path) as client:
-            run_id = (await post(client, {"agent": "echo", "question": "why"})).json()["run_id"]
-            await ended(client, run_id)
-            path = f"/v1/runs/{run_id}/events"
-            first = (await client.get(path, params={"limit": 3})).json()
-            rest = (await client.get(path, params={"after": first["next_after"]})).json()
-            behind = (await client.get(path, params={"after": 99})).json()
-            refused = [
-                await client.get(path, params={"after": "x"}),
-                await client.get(path, params={"limit": 1001}),
-                await client.get(path, params={"before": 3}),
-                await client.get(path, headers={"Last-Event-ID": "-1"}),
-            ]
-        return first, rest, behind, refused
-
-    first, rest, behind, refused = asyncio.run(scene())
+async def test_events_are_read_page_by_page_to_their_end(tmp_path):
+    async with asked(tmp_path) as client:
+        run_id = (await post(client, {"agent": "echo", "question": "why"})).json()["run_id"]
+        await ended(client, run_id)
+        path = f"/v1/runs/{run_id}/events"
+        first = (await client.get(path, params={"limit": 3})).json()
+        rest = (await client.get(path, params={"after": first["next_after"]})).json()
+        behind = (await client.get(path, params={"after": 99})).json()
+        refused = [
+            await client.get(path, params={"after": "x"}),
+            await client.get(path, params={"limit": 1001}),
+            await client.get(path, params={"before": 3}),
+            await client.get(path, headers={"Last-Event-ID": "-1"}),
+        ]
 
     assert [event["number"] for event in first["events"]] == [1, 2, 3]
     assert first["is_complete"] is False
@@ -68,32 +66,25 @@ def test_events_are_read_page_by_page_to_their_end(tmp_path):
     assert [fields(one) for one in refused] == [["after"], ["limit"], ["before"], ["Last-Event-ID"]]
 
 
-def test_a_page_of_events_ends_where_it_is_full(tmp_path):
-    async def scene():
-        async with asked(tmp_path, executor(large=large)) as client:
-            run_id = (await post(client, {"agent": "large"})).json()["run_id"]
-            await ended(client, run_id)
-            return (await client.get(f"/v1/runs/{run_id}/events")).json()
-
-    page = asyncio.run(scene())
+async def test_a_page_of_events_ends_where_it_is_full(tmp_path):
+    async with asked(tmp_path, executor(large=large)) as client:
+        run_id = (await post(client, {"agent": "large"})).json()["run_id"]
+        await ended(client, run_id)
+        page = (await client.get(f"/v1/runs/{run_id}/events")).json()
 
     assert (page["next_after"], page["is_complete"]) == (2, False)
 
 
-def test_a_stream_is_followed_and_taken_up_again_until_all_was_seen(tmp_path):
-    async def scene():
-        async with listening(tmp_path, executor(odd=odd)) as (port, _), connected(port) as client:
-            run_id = (await post(client, {"agent": "odd"})).json()["run_id"]
-            whole = await followed(client, run_id)
-            rest = await followed(client, run_id, **{"Last-Event-ID": "2"})
-            path = f"/v1/runs/{run_id}/events"
-            done = await client.get(path, headers={**_STREAM, "Last-Event-ID": "3"})
-            beyond = await followed(client, run_id, **{"Last-Event-ID": "9"})
-            head = await client.head(path, headers=_STREAM)
-            stranger = await client.get("/v1/runs/5/events", headers=_STREAM)
-        return whole, rest, done, beyond, head, stranger
-
-    whole, rest, done, beyond, head, stranger = asyncio.run(scene())
+async def test_a_stream_is_followed_and_taken_up_again_until_all_was_seen(tmp_path):
+    async with listening(tmp_path, executor(odd=odd)) as (port, _), client_at(port) as client:
+        run_id = (await post(client, {"agent": "odd"})).json()["run_id"]
+        whole = await followed(client, run_id)
+        rest = await followed(client, run_id, **{"Last-Event-ID": "2"})
+        path = f"/v1/runs/{run_id}/events"
+        done = await client.get(path, headers={**_STREAM, "Last-Event-ID": "3"})
+        beyond = await followed(client, run_id, **{"Last-Event-ID": "9"})
+        head = await client.head(path, headers=_STREAM)
+        stranger = await client.get("/v1/runs/5/events", headers=_STREAM)
 
     assert [frame.id for frame in whole] == ["1", "2", "3"]
     assert [frame.event for frame in whole] == ["run_started", "linesends", "run_succeeded"]
@@ -114,70 +105,55 @@ def test_frames_escape_what_some_readers_take_for_the_end_of_a_line():
     assert build_frame(b"{}") == b"data: {}\n\n"
 
 
-def test_a_silent_stream_carries_comments_and_ends_when_the_server_stops(tmp_path):
-    async def scene():
-        lines = []
-        async with connected(0) as _, _Reading() as reading:
-            async with listening(tmp_path, keep_alive_seconds=0.05) as (port, runs):
-                async with connected(port) as client:
-                    run_id = (await post(client, {"agent": "waiting"})).json()["run_id"]
-                reading.follow(f"http://127.0.0.1:{port}/v1/runs/{run_id}/events", lines)
-                await until(lambda: "event: waiting" in lines and lines.count(": keep-alive") > 1)
-            await reading.task
-        return runs.statistics().watchers
+async def test_a_silent_stream_carries_comments_and_ends_when_the_server_stops(tmp_path):
+    lines = []
 
-    assert asyncio.run(scene()) == 0
-
-
-class _Reading:
-    """A client that follows a stream to its end."""
-
-    async def __aenter__(self):
-        self._client = httpx.AsyncClient(headers=_STREAM)
-        return self
-
-    def follow(self, url, lines):
-        self.task = asyncio.create_task(self._read(url, lines))
-
-    async def _read(self, url, lines):
-        async with self._client.stream("GET", url) as answer:
+    async def read(port, run_id):
+        async with (
+            client_at(port, headers=_STREAM) as client,
+            client.stream("GET", f"/v1/runs/{run_id}/events") as answer,
+        ):
             async for line in answer.aiter_lines():
-                lines.append(line)
+                lines.append(line)  # noqa: PERF401 - one by one, as they come
 
-    async def __aexit__(self, *_):
-        await self._client.aclose()
+    async with listening(tmp_path, keep_alive_seconds=0.05) as (port, runs):
+        async with client_at(port) as client:
+            run_id = (await post(client, {"agent": "waiting"})).json()["run_id"]
+        reading = asyncio.create_task(read(port, run_id))
+        await until(lambda: "event: waiting" in lines and lines.count(": keep-alive") > 1)
+    await reading
+
+    assert runs.statistics().watchers == 0
 
 
-def test_streams_are_counted_for_each_tenant(tmp_path):
+async def test_streams_are_counted_for_each_tenant(tmp_path):
     bounds = {"api_keys": "ada:k1,bob:k2", "max_watchers": 2, "max_watchers_per_tenant": 1}
 
-    async def scene():
-        async with listening(tmp_path, **bounds) as (port, runs):
+    async with listening(tmp_path, **bounds) as (port, runs):
 
-            async def opened(key, run_id):
-                client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}")
-                headers = {"X-Api-Key": key, **_STREAM}
-                request = client.build_request("GET", f"/v1/runs/{run_id}/events", headers=headers)
-                answer = await client.send(request, stream=True)
-                return client, answer
+        async def opened(key, run_id):
+            client = client_at(port)
+            headers = {"X-Api-Key": key, **_STREAM}
+            request = client.build_request("GET", f"/v1/runs/{run_id}/events", headers=headers)
+            answer = await client.send(request, stream=True)
+            return client, answer
 
-            ids = {}
-            for key in ("k1", "k2"):
-                async with connected(port, **{"X-Api-Key": key}) as client:
-                    ids[key] = (await post(client, {"agent": "waiting"})).json()["run_id"]
-            first = await opened("k1", ids["k1"])
-            second = await opened("k1", ids["k1"])
-            other = await opened("k2", ids["k2"])
-            await second[1].aread()
-            codes = [answer.status_code for _, answer in (first, second, other)]
-            for client, _ in (first, second, other):
-                await client.aclose()
-            await until(lambda: not runs.statistics().watchers)
-            again = await opened("k1", ids["k1"])
-            await again[0].aclose()
-        return codes, second[1], again[1].status_code
-
-    codes, refused, again = asyncio.run(scene())
+        ids = {}
+        for key in ("k1", "k2"):
+            async with client_at(port, headers={"X-Api-Key": key}) as client:
+                ids[key] = (await post(client, {"agent": "waiting"})).json()["run_id"]
+        first = await opened("k1", ids["k1"])
+        second = await opened("k1", ids["k1"])
+        other = await opened("k2", ids["k2"])
+        await second[1].aread()
+        codes = [answer.status_code for _, answer in (first, second, other)]
+        for client, _ in (first, second, other):
+            await client.aclose()
+        await until(lambda: not runs.statistics().watchers)
+        again = await opened("k1", ids["k1"])
+        await again[0].aclose()
+    refused = second[1]
+    again = again[1].status_code
 
     assert codes == [200, 429, 200]
     assert fields(refused, 429) == []
@@ -228,62 +204,57 @@ def _event(number, type_="text"):
     return StoredEvent(number=number, type=type_, created_at=datetime.now(UTC), data={})
 
 
-def _follow(tmp_path, runs, *, times=1, routes=(), path="/v1/runs/x/events?after=1"):
+async def _follow(tmp_path, runs, *, times=1, routes=(), path="/v1/runs/x/events?after=1"):
     """Return what streams of the same run carry, opened at once."""
 
-    async def scene():
-        app = build_app(settings_of(tmp_path), executor(), runs, routes=routes)
-        async with client_of(app) as client:
-            answers = await asyncio.gather(
-                *(client.get(path, headers=_STREAM) for _ in range(times))
-            )
-            page = await client.get("/v1/runs/x/events")
-        return [answer.text for answer in answers], page
-
-    return asyncio.run(scene())
+    app = build_app(settings_of(tmp_path), executor(), runs, routes=routes)
+    async with client_of(app) as client:
+        answers = await asyncio.gather(*(client.get(path, headers=_STREAM) for _ in range(times)))
+        page = await client.get("/v1/runs/x/events")
+    return [answer.text for answer in answers], page
 
 
 def _ids(text):
     return [line for line in text.splitlines() if line.startswith("id")]
 
 
-def test_a_stream_goes_on_when_the_database_has_come_back(tmp_path):
+async def test_a_stream_goes_on_when_the_database_has_come_back(tmp_path):
     runs = _Played([_event(2)], DatabaseAwayError(), [_event(3)])
 
-    (text,), _ = _follow(tmp_path, runs)
+    (text,), _ = await _follow(tmp_path, runs)
 
     assert runs.asked[:2] == [("default", 1), ("default", 2)]
     assert _ids(text) == ["id: 2", "id: 3"]
 
 
-def test_a_stream_that_breaks_ends_so_that_its_client_comes_back(tmp_path, caplog):
-    (text,), _ = _follow(tmp_path, _Played([_event(2)], ZeroDivisionError(), [_event(3)]))
+async def test_a_stream_that_breaks_ends_so_that_its_client_comes_back(tmp_path, caplog):
+    (text,), _ = await _follow(tmp_path, _Played([_event(2)], ZeroDivisionError(), [_event(3)]))
 
     assert _ids(text) == ["id: 2"]
     assert [record.message for record in caplog.records] == ["a stream of events ended early"]
 
 
-def test_what_all_who_watch_get_is_written_once(tmp_path):
+async def test_what_all_who_watch_get_is_written_once(tmp_path):
     event = _event(2)
 
-    texts, page = _follow(tmp_path, _Played([event]), times=2)
+    texts, page = await _follow(tmp_path, _Played([event]), times=2)
 
     assert texts[0] == texts[1]
     assert page.json()["events"][0]["number"] == 2
     assert event.shared["v1 2"].endswith(b"data: " + event.shared["json"] + b"\n\n")
 
 
-def test_what_is_kept_for_others_is_bounded_however_many_come_back(tmp_path):
+async def test_what_is_kept_for_others_is_bounded_however_many_come_back(tmp_path):
     events = [_event(number) for number in range(2, 12)]
     runs = [_Played(events[first:]) for first in range(9)]
 
-    texts = [_follow(tmp_path, one)[0][0] for one in runs]
+    texts = [(await _follow(tmp_path, one))[0][0] for one in runs]
 
     assert [len(_ids(text)) for text in texts] == list(range(10, 1, -1))
     assert len(events[-1].shared) == 5
 
 
-def test_an_event_that_an_executor_does_not_show_takes_no_frame(tmp_path):
+async def test_an_event_that_an_executor_does_not_show_takes_no_frame(tmp_path):
     def project(event):
         return b"" if event.type == "secret" else build_frame(b"{}", number=event.number)
 
@@ -291,12 +262,12 @@ def test_an_event_that_an_executor_does_not_show_takes_no_frame(tmp_path):
         return await stream_events(request, "x", project, view="own", after=1)
 
     runs = _Played([_event(2, "secret")], [_event(3)])
-    (text,), _ = _follow(tmp_path, runs, routes=[Route("/own", own)], path="/own")
+    (text,), _ = await _follow(tmp_path, runs, routes=[Route("/own", own)], path="/own")
 
     assert text == "id: 3\ndata: {}\n\n"
 
 
-def test_an_answer_that_breaks_off_is_not_answered_twice(tmp_path):
+async def test_an_answer_that_breaks_off_is_not_answered_twice(tmp_path):
     async def parts():
         yield b"one"
         raise ZeroDivisionError
@@ -305,6 +276,6 @@ def test_an_answer_that_breaks_off_is_not_answered_twice(tmp_path):
         return StreamingResponse(parts())
 
     routes = [Route("/own", own)]
-    (text,), _ = _follow(tmp_path, _Played([_event(2)]), routes=routes, path="/own")
+    (text,), _ = await _follow(tmp_path, _Played([_event(2)]), routes=routes, path="/own")
 
     assert text == "one"

@@ -1,4 +1,3 @@
-import asyncio
 import json
 import logging
 import threading
@@ -25,17 +24,13 @@ async def costly(_run):
     )
 
 
-def test_a_run_is_accepted_found_and_read_with_what_it_cost(tmp_path):
-    async def scene():
-        async with asked(tmp_path, executor(costly=costly)) as client:
-            body = {"agent": "costly", "input": 1, "metadata": {"case": "1"}}
-            accepted = await post(client, body)
-            run = await ended(client, accepted.json()["run_id"])
-            located = await client.get(accepted.headers["location"])
-            agents = await client.get("/v1/agents")
-        return accepted, run, located, agents
-
-    accepted, run, located, agents = asyncio.run(scene())
+async def test_a_run_is_accepted_found_and_read_with_what_it_cost(tmp_path):
+    async with asked(tmp_path, executor(costly=costly)) as client:
+        body = {"agent": "costly", "input": 1, "metadata": {"case": "1"}}
+        accepted = await post(client, body)
+        run = await ended(client, accepted.json()["run_id"])
+        located = await client.get(accepted.headers["location"])
+        agents = await client.get("/v1/agents")
 
     assert accepted.status_code == 202
     assert accepted.json()["status"] == "queued"
@@ -51,28 +46,22 @@ def test_a_run_is_accepted_found_and_read_with_what_it_cost(tmp_path):
     assert names == ["echo", "slow", "waiting", "failing", "costly"]
 
 
-def test_a_failed_run_says_why(tmp_path):
-    async def scene():
-        async with asked(tmp_path) as client:
-            accepted = await post(client, {"agent": "failing"})
-            return await ended(client, accepted.json()["run_id"])
-
-    run = asyncio.run(scene())
+async def test_a_failed_run_says_why(tmp_path):
+    async with asked(tmp_path) as client:
+        accepted = await post(client, {"agent": "failing"})
+        run = await ended(client, accepted.json()["run_id"])
 
     assert run["status"] == "failed"
     assert run["error"] == {"type": "model_error", "message": "The model is gone."}
 
 
-def test_the_same_key_finds_the_same_run_and_refuses_another_body(tmp_path):
-    async def scene():
-        async with asked(tmp_path) as client:
-            key = {"Idempotency-Key": "k"}
-            return [
-                await post(client, {"agent": "echo", "question": question}, **key)
-                for question in ("why", "why", "how")
-            ] + [await post(client, {"agent": "echo"}, **{"Idempotency-Key": "x" * 256})]
-
-    first, same, other, long = asyncio.run(scene())
+async def test_the_same_key_finds_the_same_run_and_refuses_another_body(tmp_path):
+    async with asked(tmp_path) as client:
+        key = {"Idempotency-Key": "k"}
+        first, same, other, long = [
+            await post(client, {"agent": "echo", "question": question}, **key)
+            for question in ("why", "why", "how")
+        ] + [await post(client, {"agent": "echo"}, **{"Idempotency-Key": "x" * 256})]
 
     assert (first.status_code, same.status_code) == (202, 200)
     assert first.json()["run_id"] == same.json()["run_id"]
@@ -80,7 +69,7 @@ def test_the_same_key_finds_the_same_run_and_refuses_another_body(tmp_path):
     assert fields(other) == fields(long) == ["Idempotency-Key"]
 
 
-def test_a_large_request_is_taken_beside_the_loop_and_executed_as_it_came(tmp_path):
+async def test_a_large_request_is_taken_beside_the_loop_and_executed_as_it_came(tmp_path):
     threads = []
 
     class Noting(Scripted):
@@ -91,18 +80,15 @@ def test_a_large_request_is_taken_beside_the_loop_and_executed_as_it_came(tmp_pa
     async def count(run):
         return RunResult(status="succeeded", output=len(run.request["input"]))
 
-    async def scene():
-        async with asked(tmp_path, Noting(count=count)) as client:
-            key, many = {"Idempotency-Key": "k"}, {f"m{n}": n for n in range(30_000)}
-            taken = [
-                await post(client, {"agent": "count", "input": fields}, **key)
-                for fields in (many, many, many | {"m0": 1})
-            ]
-            small = await post(client, {"agent": "count", "input": {"a": 1}})
-            runs = [await ended(client, one.json()["run_id"]) for one in (taken[0], small)]
-            return taken, [run["output"] for run in runs]
-
-    (first, again, other), outputs = asyncio.run(scene())
+    async with asked(tmp_path, Noting(count=count)) as client:
+        key, many = {"Idempotency-Key": "k"}, {f"m{n}": n for n in range(30_000)}
+        taken = [
+            await post(client, {"agent": "count", "input": fields}, **key)
+            for fields in (many, many, many | {"m0": 1})
+        ]
+        small = await post(client, {"agent": "count", "input": {"a": 1}})
+        runs = [await ended(client, one.json()["run_id"]) for one in (taken[0], small)]
+        (first, again, other), outputs = taken, [run["output"] for run in runs]
 
     assert (first.status_code, again.status_code) == (202, 200)
     assert fields(other) == ["Idempotency-Key"]
@@ -110,33 +96,29 @@ def test_a_large_request_is_taken_beside_the_loop_and_executed_as_it_came(tmp_pa
     assert [one is threading.main_thread() for one in threads] == [False, False, False, True]
 
 
-def test_runs_are_listed_by_what_they_are_and_page_by_page(tmp_path):
-    async def scene():
-        async with asked(tmp_path) as client:
-            for number in range(3):
-                body = {"agent": "echo", "metadata": {"n": str(number), "all": "yes"}}
-                accepted = await post(client, body)
-            await ended(client, accepted.json()["run_id"])
-            time = accepted.json()["created_at"].replace("Z", "+00:00")
+async def test_runs_are_listed_by_what_they_are_and_page_by_page(tmp_path):
+    async with asked(tmp_path) as client:
+        for number in range(3):
+            body = {"agent": "echo", "metadata": {"n": str(number), "all": "yes"}}
+            accepted = await post(client, body)
+        await ended(client, accepted.json()["run_id"])
+        time = accepted.json()["created_at"].replace("Z", "+00:00")
 
-            async def listed(**query):
-                answer = await client.get("/v1/runs", params=query)
-                assert answer.status_code == 200, answer.text
-                return [run["metadata"]["n"] for run in answer.json()["runs"]]
+        async def listed(**query):
+            answer = await client.get("/v1/runs", params=query)
+            assert answer.status_code == 200, answer.text
+            return [run["metadata"]["n"] for run in answer.json()["runs"]]
 
-            page = (await client.get("/v1/runs?limit=2")).json()
-            rest = await listed(limit=2, cursor=page["next_cursor"])
-            found = {
-                "metadata": await listed(**{"metadata[n]": "1", "metadata[all]": "yes"}),
-                "status": await listed(status=["cancelled", "failed"]),
-                "agent": await listed(agent="failing"),
-                "before": await listed(created_before=time),
-                "after": await listed(created_after=time),
-            }
-            unescaped = await client.get(f"/v1/runs?created_after={time}")
-        return page, rest, found, unescaped
-
-    page, rest, found, unescaped = asyncio.run(scene())
+        page = (await client.get("/v1/runs?limit=2")).json()
+        rest = await listed(limit=2, cursor=page["next_cursor"])
+        found = {
+            "metadata": await listed(**{"metadata[n]": "1", "metadata[all]": "yes"}),
+            "status": await listed(status=["cancelled", "failed"]),
+            "agent": await listed(agent="failing"),
+            "before": await listed(created_before=time),
+            "after": await listed(created_after=time),
+        }
+        unescaped = await client.get(f"/v1/runs?created_after={time}")
 
     assert [run["metadata"]["n"] for run in page["runs"]] == ["2", "1"]
     assert rest == ["0"]
@@ -145,27 +127,24 @@ def test_runs_are_listed_by_what_they_are_and_page_by_page(tmp_path):
     assert unescaped.json() == {"runs": [], "next_cursor": None}
 
 
-def test_a_query_that_asks_for_what_there_is_not_is_refused_by_its_name(tmp_path):
-    async def scene():
-        async with asked(tmp_path) as client:
-            return [
-                fields(await client.get(f"/v1/runs?{query}"))
-                for query in (
-                    "status=gone",
-                    "limit=0",
-                    "limit=x",
-                    "limit=1&limit=2",
-                    "colour=red",
-                    "created_after=yesterday",
-                    "created_after=2026-02-30T00:00:00Z",
-                    "created_before=0001-01-01T00:00:00%2B14:00",
-                    "cursor=x",
-                    "metadata[a%20b]=c",
-                    "metadata=c",
-                )
-            ]
-
-    refused = asyncio.run(scene())
+async def test_a_query_that_asks_for_what_there_is_not_is_refused_by_its_name(tmp_path):
+    async with asked(tmp_path) as client:
+        refused = [
+            fields(await client.get(f"/v1/runs?{query}"))
+            for query in (
+                "status=gone",
+                "limit=0",
+                "limit=x",
+                "limit=1&limit=2",
+                "colour=red",
+                "created_after=yesterday",
+                "created_after=2026-02-30T00:00:00Z",
+                "created_before=0001-01-01T00:00:00%2B14:00",
+                "cursor=x",
+                "metadata[a%20b]=c",
+                "metadata=c",
+            )
+        ]
 
     assert refused == [
         ["status.0"],
@@ -182,29 +161,25 @@ def test_a_query_that_asks_for_what_there_is_not_is_refused_by_its_name(tmp_path
     ]
 
 
-def test_a_run_is_cancelled_with_a_reason_that_its_clients_read(tmp_path):
-    async def scene():
-        async with asked(tmp_path, concurrency=1) as client:
-            running, queued, silent = [
-                (await post(client, {"agent": "waiting"})).json()["run_id"] for _ in range(3)
-            ]
-            path = f"/v1/runs/{running}/cancel"
-            asked_for = [
-                await client.post(f"/v1/runs/{queued}/cancel", json={"reason": "enough"}),
-                await client.post(f"/v1/runs/{silent}/cancel"),
-                await client.post(path, content=b"", headers={"Content-Type": "application/json"}),
-            ]
-            run = await ended(client, running)
-            again = await client.post(path, json={"reason": "late"})
-            refused = [
-                await client.post(path, json={"reason": 3}),
-                await client.post(path, json={"why": "x"}),
-                await client.post(path, json=None, content=b"null", headers=_JSON),
-            ]
-            text = await client.post(path, content=b"reason")
-        return asked_for, run, again, refused, text
-
-    asked_for, run, again, refused, text = asyncio.run(scene())
+async def test_a_run_is_cancelled_with_a_reason_that_its_clients_read(tmp_path):
+    async with asked(tmp_path, concurrency=1) as client:
+        running, queued, silent = [
+            (await post(client, {"agent": "waiting"})).json()["run_id"] for _ in range(3)
+        ]
+        path = f"/v1/runs/{running}/cancel"
+        asked_for = [
+            await client.post(f"/v1/runs/{queued}/cancel", json={"reason": "enough"}),
+            await client.post(f"/v1/runs/{silent}/cancel"),
+            await client.post(path, content=b"", headers={"Content-Type": "application/json"}),
+        ]
+        run = await ended(client, running)
+        again = await client.post(path, json={"reason": "late"})
+        refused = [
+            await client.post(path, json={"reason": 3}),
+            await client.post(path, json={"why": "x"}),
+            await client.post(path, json=None, content=b"null", headers=_JSON),
+        ]
+        text = await client.post(path, content=b"reason")
 
     assert asked_for[0].json()["cancel_reason"] == "enough"
     assert [one.status_code for one in asked_for[:2]] == [200, 200]
@@ -219,7 +194,7 @@ def test_a_run_is_cancelled_with_a_reason_that_its_clients_read(tmp_path):
 _JSON = {"Content-Type": "application/json"}
 
 
-def test_a_body_that_is_no_request_is_refused_by_the_field(tmp_path):
+async def test_a_body_that_is_no_request_is_refused_by_the_field(tmp_path):
     class Strict(Scripted):
         def check(self, agent, request):
             if "input" not in request:
@@ -227,29 +202,30 @@ def test_a_body_that_is_no_request_is_refused_by_the_field(tmp_path):
                 raise RequestRefusedError(*[problem] * 200)
             return super().check(agent, request)
 
-    async def scene():
-        async with asked(tmp_path, Strict()) as client:
+    async with asked(tmp_path, Strict()) as client:
 
-            async def sent(content):
-                return await client.post("/v1/runs", content=content, headers=_JSON)
+        async def sent(content):
+            return await client.post("/v1/runs", content=content, headers=_JSON)
 
-            deep = b'{"agent": "echo", "input": ' + b"[" * 500 + b"]" * 500 + b"}"
-            bodies = [
-                b"{",
-                b"\xff",
-                b"[]",
-                b'{"agent": 3}',
-                b'{"agent": "nobody", "input": 1}',
-                deep,
-            ]
-            names = {"metadata": {f"n{number}": "" for number in range(17)}}
-            texts = {"metadata": {"n": "x" * 513}}
-            return [fields(await sent(body)) for body in bodies] + [
+        deep = b'{"agent": "echo", "input": ' + b"[" * 500 + b"]" * 500 + b"}"
+        bodies = [
+            b"{",
+            b"\xff",
+            b"[]",
+            b'{"agent": 3}',
+            b'{"agent": "nobody", "input": 1}',
+            deep,
+        ]
+        names = {"metadata": {f"n{number}": "" for number in range(17)}}
+        texts = {"metadata": {"n": "x" * 513}}
+        refused, many = (
+            [fields(await sent(body)) for body in bodies]
+            + [
                 fields(await sent(json.dumps({"agent": "echo", "input": 1} | more)))
                 for more in (names, texts, {"metadata": {"n": 1}})
-            ], fields(await sent(b'{"agent": "echo"}'))
-
-    refused, many = asyncio.run(scene())
+            ],
+            fields(await sent(b'{"agent": "echo"}')),
+        )
 
     assert refused == [
         ["body"],
@@ -266,40 +242,34 @@ def test_a_body_that_is_no_request_is_refused_by_the_field(tmp_path):
     assert len(many[0]) == 1001
 
 
-def test_the_agent_may_be_left_out_where_there_is_only_one(tmp_path):
+async def test_the_agent_may_be_left_out_where_there_is_only_one(tmp_path):
     class Single(Scripted):
         def agents(self):
             return [AgentDescription(name="echo", input_schema={"type": "object"})]
 
-    async def scene():
-        async with asked(tmp_path / "one", Single()) as client:
-            accepted = await post(client, {"question": "why"})
-            run = await ended(client, accepted.json()["run_id"])
-        async with asked(tmp_path / "many") as client:
-            return run, await post(client, {"question": "why"})
-
-    run, refused = asyncio.run(scene())
+    async with asked(tmp_path / "one", Single()) as client:
+        accepted = await post(client, {"question": "why"})
+        run = await ended(client, accepted.json()["run_id"])
+    async with asked(tmp_path / "many") as client:
+        refused = await post(client, {"question": "why"})
 
     assert (run["agent"], run["output"]) == ("echo", "why")
     assert fields(refused) == ["agent"]
 
 
-def test_what_is_not_there_is_told_as_a_problem(tmp_path):
-    async def scene():
-        async with asked(tmp_path) as client:
-            return (
-                [
-                    await client.get("/v1/nothing"),
-                    await client.get("/v1/runs/"),
-                    await client.get("/v1/runs/5"),
-                    await client.get("/v1/runs/5/events"),
-                    await client.post("/v1/runs/5/cancel"),
-                ],
-                await client.delete("/v1/runs"),
-                await client.post("/v1/runs", content="agent=echo"),
-            )
-
-    missing, refused, form = asyncio.run(scene())
+async def test_what_is_not_there_is_told_as_a_problem(tmp_path):
+    async with asked(tmp_path) as client:
+        missing, refused, form = (
+            [
+                await client.get("/v1/nothing"),
+                await client.get("/v1/runs/"),
+                await client.get("/v1/runs/5"),
+                await client.get("/v1/runs/5/events"),
+                await client.post("/v1/runs/5/cancel"),
+            ],
+            await client.delete("/v1/runs"),
+            await client.post("/v1/runs", content="agent=echo"),
+        )
 
     assert [fields(one, 404) for one in missing] == [[]] * 5
     assert fields(refused, 405) == []
@@ -307,23 +277,20 @@ def test_what_is_not_there_is_told_as_a_problem(tmp_path):
     assert fields(form, 415) == []
 
 
-def test_a_body_over_the_limit_and_too_many_runs_are_refused(tmp_path):
-    async def scene():
-        bounds = {"max_request_bytes": 1024, "concurrency": 1, "max_active_per_tenant": 2}
-        async with asked(tmp_path, **bounds) as client:
-            large = await post(client, {"agent": "echo", "question": "x" * 2000})
-            for _ in range(2):
-                await post(client, {"agent": "waiting"})
-            return large, await post(client, {"agent": "waiting"})
-
-    large, busy = asyncio.run(scene())
+async def test_a_body_over_the_limit_and_too_many_runs_are_refused(tmp_path):
+    bounds = {"max_request_bytes": 1024, "concurrency": 1, "max_active_per_tenant": 2}
+    async with asked(tmp_path, **bounds) as client:
+        large = await post(client, {"agent": "echo", "question": "x" * 2000})
+        for _ in range(2):
+            await post(client, {"agent": "waiting"})
+        busy = await post(client, {"agent": "waiting"})
 
     assert fields(large, 413) == []
     assert fields(busy, 429) == []
     assert int(busy.headers["retry-after"]) > 0
 
 
-def test_what_nobody_expected_is_a_problem_document_and_one_log_entry(tmp_path, caplog):
+async def test_what_nobody_expected_is_a_problem_document_and_one_log_entry(tmp_path, caplog):
     class Broken(Scripted):
         is_broken = False
 
@@ -332,21 +299,18 @@ def test_what_nobody_expected_is_a_problem_document_and_one_log_entry(tmp_path, 
                 raise ZeroDivisionError("a secret")
             return super().agents()
 
-    async def scene():
+    with caplog.at_level(logging.ERROR):
         executor = Broken()
         async with asked(tmp_path, executor) as client:
             executor.is_broken = True
-            return await client.get("/v1/agents")
-
-    with caplog.at_level(logging.ERROR):
-        answer = asyncio.run(scene())
+            answer = await client.get("/v1/agents")
 
     assert fields(answer, 500) == []
     assert "secret" not in answer.text
     assert [record.message for record in caplog.records] == ["a request failed"]
 
 
-def test_an_executor_has_routes_of_its_own_behind_the_same_keys(tmp_path):
+async def test_an_executor_has_routes_of_its_own_behind_the_same_keys(tmp_path):
     async def own(request):
         body = await read_json(request)
         run = await find_runs(request).get(body["run_id"], tenant=find_tenant(request))
@@ -354,17 +318,13 @@ def test_an_executor_has_routes_of_its_own_behind_the_same_keys(tmp_path):
 
     routes = [Route("/own", own, methods=["POST"])]
 
-    async def scene():
-        async with asked(tmp_path, routes=routes, api_keys="ada:k1,bob:k2", key="k1") as client:
-            run_id = (await post(client, {"agent": "echo"})).json()["run_id"]
-            await ended(client, run_id)
-            body = {"run_id": run_id}
-            mine = await client.post("/own", json=body)
-            others = await client.post("/own", json=body, headers={"Authorization": "Bearer k2"})
-            nobody = await client.post("/own", json=body, headers={"Authorization": "Bearer no"})
-        return mine, others, nobody
-
-    mine, others, nobody = asyncio.run(scene())
+    async with asked(tmp_path, routes=routes, api_keys="ada:k1,bob:k2", key="k1") as client:
+        run_id = (await post(client, {"agent": "echo"})).json()["run_id"]
+        await ended(client, run_id)
+        body = {"run_id": run_id}
+        mine = await client.post("/own", json=body)
+        others = await client.post("/own", json=body, headers={"Authorization": "Bearer k2"})
+        nobody = await client.post("/own", json=body, headers={"Authorization": "Bearer no"})
 
     assert mine.json() == {"status": "succeeded"}
     assert fields(others, 404) == []

@@ -4,47 +4,49 @@ The short form runs always; `nox -s kills` makes sixty kills on each database, o
 """
 
 import random
-import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 import httpx
 import pytest
 
+from processes import ServerProcess
 
-SCRIPT = Path(__file__).with_name("ledger_server.py")
+
+# One for all, without TLS: each client reads the certificates of the machine otherwise.
+CLIENT = httpx.Client(timeout=20, trust_env=False, verify=False)
 ROUNDS = 3
 FINISHED = {"succeeded", "failed", "cancelled"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed():
+    """Close the client at the end."""
+    yield
+    CLIENT.close()
 
 
 class Server:
     """A server that can be killed and started again."""
 
     def __init__(self, ledger, database, name):
-        self._command = [sys.executable, SCRIPT, ledger, "--database", database, "--port", "0"]
+        self._command = ["ledger_server.py", ledger, "--database", database, "--port", "0"]
         self._command += ["--server-name", name, "--lease-seconds", "0.6", "--max-attempts", "1000"]
         self._command += ["--unready-seconds", "0"]
         self.start()
 
     def start(self):
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
-        self.url = self._process.stdout.readline().split()[-1]
+        self._process = ServerProcess(*self._command)
+        self.url = self._process.read_line().split()[-1]
         assert self.url.startswith("http://"), self.url
 
     def kill(self):
         self._process.kill()
-        self.wait()
 
     def stop(self):
-        self._process.terminate()
-        return self.wait()
-
-    def wait(self):
-        self._process.stdout.close()
-        return self._process.wait(timeout=30)
+        return self._process.stop()
 
 
 class Follower(threading.Thread):
@@ -68,7 +70,7 @@ class Follower(threading.Thread):
         last = str(self.numbers[-1]) if self.numbers else "0"
         headers = {"Accept": "text/event-stream", "Last-Event-ID": last}
         path = f"{url}/v1/runs/{self._run_id}/events"
-        with httpx.stream("GET", path, headers=headers, timeout=20, trust_env=False) as response:
+        with CLIENT.stream("GET", path, headers=headers) as response:
             if response.status_code == httpx.codes.NO_CONTENT:
                 return True
             for line in response.iter_lines():
@@ -83,7 +85,7 @@ def ask(servers, method, path, **fields):
     while True:
         try:
             url = random.choice(servers).url + path
-            response = httpx.request(method, url, timeout=20, trust_env=False, **fields)
+            response = CLIENT.request(method, url, **fields)
         except httpx.HTTPError:
             response = None
         if response is not None and response.is_success:
@@ -137,6 +139,7 @@ def check(servers, ids, followers, ledger):
     waiting = set(ids)
     while waiting:
         assert time.monotonic() < deadline, waiting
+        time.sleep(0.05)
         found = [ask(servers, "GET", f"/v1/runs/{run_id}") for run_id in waiting]
         waiting -= {run["run_id"] for run in found if run["status"] in FINISHED}
     steps = set()

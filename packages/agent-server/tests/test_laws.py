@@ -26,13 +26,13 @@ def told(run, texts):
     ),
     st.lists(st.tuples(st.integers(0, 40), st.integers(1, 12)), min_size=1, max_size=6),
 )
-def test_events_read_back_the_same_however_they_were_batched_and_are_cut(texts, cuts):
+async def test_events_read_back_the_same_however_they_were_batched_and_are_cut(texts, cuts):
     async def tell(run):
         for telling in told(run, texts):
             await telling
         return RunResult(status="succeeded")
 
-    async def scene(folder):
+    with tempfile.TemporaryDirectory() as folder:
         async with engine(f"sqlite:///{folder}/runs.sqlite", Scripted(tell=tell)) as runs:
             run_id = await start(runs, "tell")
             whole = await watch(runs, run_id)
@@ -41,10 +41,6 @@ def test_events_read_back_the_same_however_they_were_batched_and_are_cut(texts, 
                 for after, limit in cuts
             ]
             tails = [await watch(runs, run_id, after=after) for after, _ in cuts]
-            return whole, parts, tails
-
-    with tempfile.TemporaryDirectory() as folder:
-        whole, parts, tails = asyncio.run(scene(folder))
 
     assert [event.data["text"] for event in whole[1:-1]] == texts
     assert [event.number for event in whole] == list(range(1, len(texts) + 3))
@@ -127,13 +123,10 @@ async def play(world, actions):
 
 @settings(max_examples=5)
 @given(ACTIONS)
-def test_whoever_takes_a_run_away_nothing_is_lost_repeated_or_told_twice(actions):
-    async def scene(folder):
-        world = World(folder)
-        return world, *await play(world, actions)
-
+async def test_whoever_takes_a_run_away_nothing_is_lost_repeated_or_told_twice(actions):
     with tempfile.TemporaryDirectory() as folder:
-        world, run, events = asyncio.run(scene(folder))
+        world = World(folder)
+        run, events = await play(world, actions)
 
     assert run.status == "succeeded"
     assert world.repeated == []

@@ -1,8 +1,7 @@
-import asyncio
-
 import pytest
 from openapi_spec_validator import validate
-from web import client_of, executor, settings_of
+from starlette.testclient import TestClient
+from web import executor, settings_of
 
 from agent_server.http import build_app
 
@@ -14,11 +13,8 @@ def app(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def description(app):
-    async def scene():
-        async with client_of(app) as client:
-            return (await client.get("/openapi.json")).json()
-
-    return asyncio.run(scene())
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        return client.get("/openapi.json").json()
 
 
 def test_the_description_is_valid_and_names_the_agents(description):

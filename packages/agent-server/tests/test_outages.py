@@ -35,7 +35,7 @@ async def refused(runs):
     return time.monotonic() - started
 
 
-def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it_is_back(
+async def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it_is_back(
     tmp_path, caplog
 ):
     caplog.set_level(logging.INFO, "agent_server")
@@ -48,33 +48,29 @@ def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it_is_ba
         await run.tell("after", {})
         return RunResult(status="succeeded", output="all")
 
-    async def scene():
-        async with engine(f"sqlite:///{path}", Scripted(work=work)) as runs:
-            run_id = await start(runs, "work")
-            await until(runs, run_id, lambda run: run.status == "running")
-            with away(path):
-                await refused(runs)  # this one finds out
-                again = await refused(runs)
-                with pytest.raises(DatabaseAwayError):
-                    await runs.get(run_id, tenant="ada")
-                with pytest.raises(DatabaseAwayError):
-                    await runs.ping()
-                is_away = runs.statistics().database_is_away
-                await asyncio.sleep(1)
-                reached.set()
-            back = time.monotonic()
-            run = None
-            while run is None:
-                try:
-                    run = await finish(runs, run_id)
-                except DatabaseAwayError:
-                    await asyncio.sleep(0.05)
-            seconds = time.monotonic() - back
-            await runs.ping()
-            events = await runs.read_events(run_id, tenant="ada")
-        return again, is_away, run, seconds, events
-
-    again, is_away, run, seconds, events = asyncio.run(scene())
+    async with engine(f"sqlite:///{path}", Scripted(work=work)) as runs:
+        run_id = await start(runs, "work")
+        await until(runs, run_id, lambda run: run.status == "running")
+        with away(path):
+            await refused(runs)  # this one finds out
+            again = await refused(runs)
+            with pytest.raises(DatabaseAwayError):
+                await runs.get(run_id, tenant="ada")
+            with pytest.raises(DatabaseAwayError):
+                await runs.ping()
+            is_away = runs.statistics().database_is_away
+            await asyncio.sleep(1)
+            reached.set()
+        back = time.monotonic()
+        run = None
+        while run is None:
+            try:
+                run = await finish(runs, run_id)
+            except DatabaseAwayError:
+                await asyncio.sleep(0.05)
+        seconds = time.monotonic() - back
+        await runs.ping()
+        events = await runs.read_events(run_id, tenant="ada")
 
     assert again < 0.5
     assert is_away
@@ -87,7 +83,7 @@ def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it_is_ba
     assert len(lines) == 2, lines
 
 
-def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path, caplog):
+async def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path, caplog):
     path = tmp_path / "runs.sqlite"
 
     async def sleep(run):
@@ -95,97 +91,90 @@ def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path, caplog):
         await asyncio.sleep(60 if run.attempt == 1 else 0)
         return RunResult(status="succeeded")
 
-    async def scene():
-        async with engine(f"sqlite:///{path}", Scripted(sleep=sleep)) as runs:
-            run_id = await start(runs, "sleep")
-            await until(runs, run_id, lambda run: run.last_event == 2)
-            keeping = away(path)
-            keeping.__enter__()
-            await refused(runs)
-        keeping.__exit__(None, None, None)
-        async with engine(f"sqlite:///{path}", Scripted(sleep=sleep)) as runs:
-            return await finish(runs, run_id)
-
-    run = asyncio.run(scene())
+    async with engine(f"sqlite:///{path}", Scripted(sleep=sleep)) as runs:
+        run_id = await start(runs, "sleep")
+        await until(runs, run_id, lambda run: run.last_event == 2)
+        keeping = away(path)
+        keeping.__enter__()
+        await refused(runs)
+    keeping.__exit__(None, None, None)
+    async with engine(f"sqlite:///{path}", Scripted(sleep=sleep)) as runs:
+        run = await finish(runs, run_id)
 
     assert (run.status, run.attempt) == ("succeeded", 2)
     assert "Traceback" not in caplog.text
 
 
-def test_a_table_that_cannot_be_read_now_and_then_is_an_outage_that_is_told_once(tmp_path, caplog):
+async def test_a_table_that_cannot_be_read_now_and_then_is_an_outage_that_is_told_once(
+    tmp_path, caplog
+):
     path = tmp_path / "runs.sqlite"
 
     def rename(before, after):
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute(f"ALTER TABLE {before} RENAME TO {after}")
 
-    async def scene():
-        async with engine(f"sqlite:///{path}") as runs:
-            run_id = await start(runs)
-            await finish(runs, run_id)
-            for _ in range(2):
-                rename("agent_run_events", "hidden")
-                with pytest.raises(DatabaseAwayError):
-                    await runs.read_events(run_id, tenant="ada")
-                rename("hidden", "agent_run_events")
-                await eventually(lambda: not runs.statistics().database_is_away)
-            return await runs.read_events(run_id, tenant="ada")
+    async with engine(f"sqlite:///{path}") as runs:
+        run_id = await start(runs)
+        await finish(runs, run_id)
+        for _ in range(2):
+            rename("agent_run_events", "hidden")
+            with pytest.raises(DatabaseAwayError):
+                await runs.read_events(run_id, tenant="ada")
+            rename("hidden", "agent_run_events")
+            await eventually(lambda: not runs.statistics().database_is_away)
+        events = await runs.read_events(run_id, tenant="ada")
 
-    assert len(asyncio.run(scene())) == 4
+    assert len(events) == 4
     assert [record.getMessage()[:20] for record in caplog.records] == [
         "the database is away",
         "the database is back",
     ]
 
 
-def test_a_server_is_not_started_on_a_database_of_which_a_table_is_gone(tmp_path):
+async def test_a_server_is_not_started_on_a_database_of_which_a_table_is_gone(tmp_path):
     database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
 
     async def open_and_close():
         async with engine(database):
             pass
 
-    asyncio.run(open_and_close())
+    await open_and_close()
     query(database, "DROP TABLE agent_servers")
 
     with pytest.raises(StorageError, match="database: expected one that can be used now"):
-        asyncio.run(open_and_close())
+        await open_and_close()
 
 
-def test_an_operation_that_fails_harms_no_other(tmp_path):
+async def test_an_operation_that_fails_harms_no_other(tmp_path):
     path = tmp_path / "runs.sqlite"
 
-    async def scene():
-        async with engine(f"sqlite:///{path}") as runs:
-            # Text is refused by a database where bytes that are no text stand for it.
-            asked = [runs.create(new_run(tenant=tenant)) for tenant in ("a", "\udc80", "b")]
-            created = await asyncio.gather(*asked, return_exceptions=True)
-            return [one if isinstance(one, Exception) else one[0].tenant for one in created]
-
-    first, failed, last = asyncio.run(scene())
+    async with engine(f"sqlite:///{path}") as runs:
+        # Text is refused by a database where bytes that are no text stand for it.
+        asked = [runs.create(new_run(tenant=tenant)) for tenant in ("a", "\udc80", "b")]
+        created = await asyncio.gather(*asked, return_exceptions=True)
+        first, failed, last = [
+            one if isinstance(one, Exception) else one[0].tenant for one in created
+        ]
 
     assert (first, last) == ("a", "b")
     assert isinstance(failed, UnicodeEncodeError)
 
 
-def test_a_server_without_anything_to_do_notices_when_the_database_is_back(tmp_path, caplog):
+async def test_a_server_without_anything_to_do_notices_when_the_database_is_back(tmp_path, caplog):
     path = tmp_path / "runs.sqlite"
 
-    async def scene():
-        async with engine(f"sqlite:///{path}", lease_seconds=60) as runs:
-            await finish(runs, await start(runs))
-            await asyncio.sleep(0.3)  # now nothing waits to be written
-            with away(path):
-                await refused(runs)
-                await asyncio.sleep(3)
-                still = runs.statistics().database_is_away
-            await eventually(lambda: not runs.statistics().database_is_away)
-            run = await finish(runs, await start(runs))
-        with pytest.raises(DatabaseAwayError):
-            await start(runs)  # it has been stopped
-        return still, run
-
-    still, run = asyncio.run(scene())
+    async with engine(f"sqlite:///{path}", lease_seconds=60) as runs:
+        await finish(runs, await start(runs))
+        await asyncio.sleep(0.3)  # now nothing waits to be written
+        with away(path):
+            await refused(runs)
+            await asyncio.sleep(3)
+            still = runs.statistics().database_is_away
+        await eventually(lambda: not runs.statistics().database_is_away)
+        run = await finish(runs, await start(runs))
+    with pytest.raises(DatabaseAwayError):
+        await start(runs)  # it has been stopped
 
     assert still
     assert run.status == "succeeded"
@@ -200,31 +189,27 @@ def postgresql(cluster):
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("way", ["stop", "pause"])
-def test_runs_go_on_within_5_seconds_of_the_return_of_postgresql(postgresql, way, caplog):
+async def test_runs_go_on_within_5_seconds_of_the_return_of_postgresql(postgresql, way, caplog):
     async def work(run):
         for number in range(3):
             await run.tell("text", {"number": number})
             await run.step(str(number), lambda: asyncio.sleep(1, b"done"))
         return RunResult(status="succeeded")
 
-    async def scene():
-        url = postgresql.create()
-        async with engine(url, Scripted(work=work), lease_seconds=3) as runs:
-            ids = [await start(runs, "work") for _ in range(4)]
-            await until(runs, ids[-1], lambda run: run.last_event > 1)
-            await asyncio.to_thread(getattr(postgresql, way))
-            await refused(runs)
-            await asyncio.sleep(4)
-            seconds = await refused(runs)
-            await asyncio.to_thread(postgresql.go_on)
-            back = time.monotonic()
-            await eventually(lambda: not runs.statistics().database_is_away)
-            noticed = time.monotonic() - back
-            ended = [await finish(runs, run_id) for run_id in ids]
-            told = [await runs.read_events(run_id, tenant="ada") for run_id in ids]
-            return seconds, noticed, ended, told
-
-    seconds, noticed, ended, told = asyncio.run(scene())
+    url = postgresql.create()
+    async with engine(url, Scripted(work=work), lease_seconds=3) as runs:
+        ids = [await start(runs, "work") for _ in range(4)]
+        await until(runs, ids[-1], lambda run: run.last_event > 1)
+        await asyncio.to_thread(getattr(postgresql, way))
+        await refused(runs)
+        await asyncio.sleep(4)
+        seconds = await refused(runs)
+        await asyncio.to_thread(postgresql.go_on)
+        back = time.monotonic()
+        await eventually(lambda: not runs.statistics().database_is_away)
+        noticed = time.monotonic() - back
+        ended = [await finish(runs, run_id) for run_id in ids]
+        told = [await runs.read_events(run_id, tenant="ada") for run_id in ids]
 
     assert seconds < 1
     assert noticed < 5
@@ -234,14 +219,9 @@ def test_runs_go_on_within_5_seconds_of_the_return_of_postgresql(postgresql, way
     assert caplog.text.count("the database is away") == 1
 
 
-@contextmanager
 def read_only(cluster, _database):
     """Nothing is refused but what writes."""
-    cluster.execute("ALTER SYSTEM SET default_transaction_read_only = on", RELOAD)
-    try:
-        yield
-    finally:
-        cluster.execute("ALTER SYSTEM RESET default_transaction_read_only", RELOAD)
+    return cluster.read_only()
 
 
 @contextmanager
@@ -271,9 +251,6 @@ def without_table(_cluster, database):
     query(database, "ALTER TABLE hidden RENAME TO agent_runs")
 
 
-RELOAD = "SELECT pg_reload_conf()"
-
-
 async def is_refused(ask):
     try:
         await ask()
@@ -291,7 +268,7 @@ async def until_refused(ask):
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("failing", [read_only, demoted, closed, without_table])
-def test_whatever_postgresql_answers_all_runs_end_once_it_can_be_written(
+async def test_whatever_postgresql_answers_all_runs_end_once_it_can_be_written(
     postgresql, failing, caplog
 ):
     async def work(run):
@@ -300,29 +277,26 @@ def test_whatever_postgresql_answers_all_runs_end_once_it_can_be_written(
             await run.step(str(number), lambda: asyncio.sleep(0.5, b"done"))
         return RunResult(status="succeeded")
 
-    async def scene():
-        url = postgresql.create()
-        settings = {"lease_seconds": 2, "concurrency": 2}
-        executor = Scripted(work=work)
-        async with (
-            engine(url, executor, **settings) as one,
-            engine(url, executor, **settings) as two,
-        ):
-            ids = [await start(one, "work") for _ in range(10)]
-            await until(one, ids[1], lambda run: run.last_event > 1)
-            with failing(postgresql, url):
-                # It may take a moment until each of its processes knows.
-                await until_refused(lambda: one.create(new_run()))
-                for _ in range(6):
-                    assert await is_refused(one.ping)
-                    await asyncio.sleep(0.5)
-            for runs in (one, two):
-                await eventually(lambda runs=runs: not runs.statistics().database_is_away)
-            ended = [await finish(two, run_id) for run_id in ids]
-            later = [await finish(runs, await start(runs)) for runs in (one, two)]
-            return ended + later
-
-    ended = asyncio.run(scene())
+    url = postgresql.create()
+    settings = {"lease_seconds": 2, "concurrency": 2}
+    executor = Scripted(work=work)
+    async with (
+        engine(url, executor, **settings) as one,
+        engine(url, executor, **settings) as two,
+    ):
+        ids = [await start(one, "work") for _ in range(10)]
+        await until(one, ids[1], lambda run: run.last_event > 1)
+        with failing(postgresql, url):
+            # It may take a moment until each of its processes knows.
+            await until_refused(lambda: one.create(new_run()))
+            for _ in range(6):
+                assert await is_refused(one.ping)
+                await asyncio.sleep(0.5)
+        for runs in (one, two):
+            await eventually(lambda runs=runs: not runs.statistics().database_is_away)
+        ended = [await finish(two, run_id) for run_id in ids]
+        later = [await finish(runs, await start(runs)) for runs in (one, two)]
+        ended = ended + later
 
     assert {run.status for run in ended} == {"succeeded"}
     lines = [record.getMessage() for record in caplog.records]
@@ -332,7 +306,7 @@ def test_whatever_postgresql_answers_all_runs_end_once_it_can_be_written(
 
 
 @pytest.mark.postgresql
-def test_a_server_that_stands_still_inside_a_transaction_holds_the_others_up_for_seconds(
+async def test_a_server_that_stands_still_inside_a_transaction_holds_the_others_up_for_seconds(
     postgresql,
 ):
     stands, goes_on = threading.Event(), threading.Event()
@@ -351,22 +325,19 @@ def test_a_server_that_stands_still_inside_a_transaction_holds_the_others_up_for
             except DatabaseAwayError:
                 await asyncio.sleep(0.2)
 
-    async def scene():
-        url = postgresql.create()
-        async with engine(url, Scripted(work=work)) as runs:
-            run_id = await start(runs, "work")
-            await until(runs, run_id, lambda run: run.status == "running")
-        # It asks about the run that was begun before, with the right to write it in its hands.
-        async with engine(url, Scripted(interrupted=stand_still, work=work)) as one:
-            await asyncio.to_thread(stands.wait)
-            async with engine(url, Scripted(), lease_seconds=60) as two:
-                async with asyncio.timeout(30):
-                    await cancel(two, run_id)
-                    later = await finish(two, await start(two))
-                goes_on.set()
-                await eventually(lambda: not one.statistics().database_is_away)
-                return await finish(one, run_id), later
-
-    run, later = asyncio.run(scene())
+    url = postgresql.create()
+    async with engine(url, Scripted(work=work)) as runs:
+        run_id = await start(runs, "work")
+        await until(runs, run_id, lambda run: run.status == "running")
+    # It asks about the run that was begun before, with the right to write it in its hands.
+    async with engine(url, Scripted(interrupted=stand_still, work=work)) as one:
+        await asyncio.to_thread(stands.wait)
+        async with engine(url, Scripted(), lease_seconds=60) as two:
+            async with asyncio.timeout(30):
+                await cancel(two, run_id)
+                later = await finish(two, await start(two))
+            goes_on.set()
+            await eventually(lambda: not one.statistics().database_is_away)
+            run = await finish(one, run_id)
 
     assert (run.status, later.status) == ("cancelled", "succeeded")

@@ -22,17 +22,13 @@ async def sleep(_run):
     await asyncio.sleep(60)
 
 
-def test_an_idempotency_key_stands_for_one_run_of_a_tenant(database):
-    async def scene():
-        async with engine(database) as runs:
-            first = await runs.create(new_run(idempotency_key="k", fingerprint="a"))
-            again = await runs.create(new_run(idempotency_key="k", fingerprint="a"))
-            others = await runs.create(new_run(tenant="bob", idempotency_key="k", fingerprint="b"))
-            with pytest.raises(IdempotencyConflictError):
-                await runs.create(new_run(idempotency_key="k", fingerprint="b"))
-            return first, again, others
-
-    first, again, others = asyncio.run(scene())
+async def test_an_idempotency_key_stands_for_one_run_of_a_tenant(database):
+    async with engine(database) as runs:
+        first = await runs.create(new_run(idempotency_key="k", fingerprint="a"))
+        again = await runs.create(new_run(idempotency_key="k", fingerprint="a"))
+        others = await runs.create(new_run(tenant="bob", idempotency_key="k", fingerprint="b"))
+        with pytest.raises(IdempotencyConflictError):
+            await runs.create(new_run(idempotency_key="k", fingerprint="b"))
 
     assert first[1]
     assert not again[1]
@@ -40,104 +36,89 @@ def test_an_idempotency_key_stands_for_one_run_of_a_tenant(database):
     assert others[0].run_id != first[0].run_id
 
 
-def test_a_full_queue_takes_no_more(database):
-    async def scene():
-        settings = {"concurrency": 1, "max_queued": 2, "max_active_per_tenant": 2}
-        async with engine(database, Scripted(sleep=sleep), **settings) as runs:
-            running = await start(runs, "sleep")
-            await until(runs, running, lambda run: run.status == "running")
-            await start(runs)
-            with pytest.raises(QueueFullError):
-                await start(runs)  # ada has two
-            await start(runs, tenant="bob")
-            with pytest.raises(QueueFullError):
-                await start(runs, tenant="eve")  # two wait
-            await runs.cancel(running, tenant="ada")
-            await finish(runs, running)
-
-    asyncio.run(scene())
+async def test_a_full_queue_takes_no_more(database):
+    settings = {"concurrency": 1, "max_queued": 2, "max_active_per_tenant": 2}
+    async with engine(database, Scripted(sleep=sleep), **settings) as runs:
+        running = await start(runs, "sleep")
+        await until(runs, running, lambda run: run.status == "running")
+        await start(runs)
+        with pytest.raises(QueueFullError):
+            await start(runs)  # ada has two
+        await start(runs, tenant="bob")
+        with pytest.raises(QueueFullError):
+            await start(runs, tenant="eve")  # two wait
+        await runs.cancel(running, tenant="ada")
+        await finish(runs, running)
 
 
-def test_runs_are_listed_newest_first_in_pages(database):
-    async def scene():
-        async with engine(database) as runs:
-            ids = [await start(runs) for _ in range(5)]
-            pages, cursor = [], None
-            while True:
-                page = await runs.list(RunFilter(), tenant="ada", limit=2, cursor=cursor)
-                pages.append([run.run_id for run in page.runs])
-                cursor = page.next_cursor
-                if cursor is None:
-                    return ids, pages
-
-    ids, pages = asyncio.run(scene())
+async def test_runs_are_listed_newest_first_in_pages(database):
+    async with engine(database) as runs:
+        ids = [await start(runs) for _ in range(5)]
+        page = await runs.list(RunFilter(), tenant="ada", limit=2)
+        pages = [page]
+        while page.next_cursor is not None:
+            page = await runs.list(RunFilter(), tenant="ada", limit=2, cursor=page.next_cursor)
+            pages.append(page)
 
     newest = ids[::-1]
-    assert pages == [newest[:2], newest[2:4], newest[4:]]
+    listed = [[run.run_id for run in page.runs] for page in pages]
+    assert listed == [newest[:2], newest[2:4], newest[4:]]
 
 
 async def answer_much(_run):
     return RunResult(status="succeeded", output="x" * 3_000_000)
 
 
-def test_a_page_of_runs_ends_where_their_results_are_too_large_for_it(tmp_path):
-    async def scene():
-        executor = Scripted(answer_much=answer_much)
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", executor) as runs:
-            ids = [await start(runs, "answer_much") for _ in range(3)]
-            for run_id in ids:
-                await finish(runs, run_id)
-            first = await runs.list(RunFilter(), tenant="ada", limit=3)
-            rest = await runs.list(RunFilter(), tenant="ada", limit=3, cursor=first.next_cursor)
-            return ids[::-1], [[run.run_id for run in page.runs] for page in (first, rest)], rest
-
-    newest, pages, rest = asyncio.run(scene())
+async def test_a_page_of_runs_ends_where_their_results_are_too_large_for_it(tmp_path):
+    executor = Scripted(answer_much=answer_much)
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite", executor) as runs:
+        ids = [await start(runs, "answer_much") for _ in range(3)]
+        for run_id in ids:
+            await finish(runs, run_id)
+        first = await runs.list(RunFilter(), tenant="ada", limit=3)
+        rest = await runs.list(RunFilter(), tenant="ada", limit=3, cursor=first.next_cursor)
+        newest = ids[::-1]
+        pages = [[run.run_id for run in page.runs] for page in (first, rest)]
 
     assert pages == [newest[:2], newest[2:]]
     assert rest.next_cursor is None
 
 
-def test_a_long_page_of_runs_has_each_of_them_once(tmp_path):
-    async def scene():
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
-            ids = [await start(runs) for _ in range(50)]
-            page = await runs.list(RunFilter(), tenant="ada", limit=100)
-            return ids, [run.run_id for run in page.runs]
-
-    ids, listed = asyncio.run(scene())
+async def test_a_long_page_of_runs_has_each_of_them_once(tmp_path):
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+        ids = [await start(runs) for _ in range(50)]
+        page = await runs.list(RunFilter(), tenant="ada", limit=100)
+        listed = [run.run_id for run in page.runs]
 
     assert listed == ids[::-1]
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "é", "bm90", "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAx"])
-def test_a_cursor_that_was_not_given_is_refused(tmp_path, cursor):
-    async def scene():
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
-            with pytest.raises(RequestRefusedError, match="cursor: expected the next_cursor"):
-                await runs.list(RunFilter(), tenant="ada", limit=2, cursor=cursor)
-
-    asyncio.run(scene())
+async def test_a_cursor_that_was_not_given_is_refused(tmp_path, cursor):
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+        with pytest.raises(RequestRefusedError, match="cursor: expected the next_cursor"):
+            await runs.list(RunFilter(), tenant="ada", limit=2, cursor=cursor)
 
 
-def test_runs_are_found_by_agent_state_metadata_and_time(database):
+async def test_runs_are_found_by_agent_state_metadata_and_time(database):
     strange = {"a\0b": "\udc80", "ключ": "значение"}
 
-    async def scene():
-        async with engine(database, Scripted(sleep=sleep)) as runs:
-            before = datetime.now(UTC)
-            one = await start(runs, metadata={"case": "1", "user": "x"})
-            await finish(runs, one)
-            two = await start(runs, "sleep", metadata={"case": "2", "user": "x"})
-            three = await start(runs, "sleep", metadata=strange)
-            await until(runs, three, lambda run: run.status == "running")
-            middle = (await runs.get(two, tenant="ada")).created_at
-            names = {one: "one", two: "two", three: "three"}
+    async with engine(database, Scripted(sleep=sleep)) as runs:
+        before = datetime.now(UTC)
+        one = await start(runs, metadata={"case": "1", "user": "x"})
+        await finish(runs, one)
+        two = await start(runs, "sleep", metadata={"case": "2", "user": "x"})
+        three = await start(runs, "sleep", metadata=strange)
+        await until(runs, three, lambda run: run.status == "running")
+        middle = (await runs.get(two, tenant="ada")).created_at
+        names = {one: "one", two: "two", three: "three"}
 
-            async def found(**fields):
-                page = await runs.list(RunFilter(**fields), tenant="ada", limit=10)
-                return [names[run.run_id] for run in page.runs]
+        async def found(**fields):
+            page = await runs.list(RunFilter(**fields), tenant="ada", limit=10)
+            return [names[run.run_id] for run in page.runs]
 
-            return [
+        found, metadata = (
+            [
                 await found(agent="echo"),
                 await found(agent="echo\0") + await found(agent="\udc80"),
                 await found(status=frozenset({"running"})),
@@ -148,9 +129,9 @@ def test_runs_are_found_by_agent_state_metadata_and_time(database):
                 await found(created_after=middle),
                 await found(created_before=middle),
                 await found(created_before=before.replace(tzinfo=None) - timedelta(days=1)),
-            ], (await runs.get(three, tenant="ada")).metadata
-
-    found, metadata = asyncio.run(scene())
+            ],
+            (await runs.get(three, tenant="ada")).metadata,
+        )
 
     assert found == [
         ["one"],
@@ -167,54 +148,44 @@ def test_runs_are_found_by_agent_state_metadata_and_time(database):
     assert metadata == strange
 
 
-def test_an_id_that_is_none_has_no_run(tmp_path):
-    async def scene():
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
-            for run_id in ("x", "\0", "00000000-0000-0000-0000-000000000000"):
-                with pytest.raises(RunNotFoundError):
-                    await runs.get(run_id, tenant="ada")
-                with pytest.raises(RunNotFoundError):
-                    await runs.cancel(run_id, tenant="ada")
-
-    asyncio.run(scene())
+async def test_an_id_that_is_none_has_no_run(tmp_path):
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+        for run_id in ("x", "\0", "00000000-0000-0000-0000-000000000000"):
+            with pytest.raises(RunNotFoundError):
+                await runs.get(run_id, tenant="ada")
+            with pytest.raises(RunNotFoundError):
+                await runs.cancel(run_id, tenant="ada")
 
 
-def test_a_finished_run_stays_as_it_is_when_it_is_cancelled(tmp_path):
-    async def scene():
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
-            run_id = await start(runs)
-            return await finish(runs, run_id), await runs.cancel(run_id, tenant="ada", reason="x")
-
-    ended, cancelled = asyncio.run(scene())
+async def test_a_finished_run_stays_as_it_is_when_it_is_cancelled(tmp_path):
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+        run_id = await start(runs)
+        ended, cancelled = (
+            await finish(runs, run_id),
+            await runs.cancel(run_id, tenant="ada", reason="x"),
+        )
 
     assert cancelled == ended
 
 
-def test_whoever_comes_back_reads_from_where_it_was(database):
+async def test_whoever_comes_back_reads_from_where_it_was(database):
     async def many(run):
         for number in range(1300):
             await run.tell("text", {"number": number, "text": "x" * 500})
         await run.step("model", lambda: asyncio.sleep(0.3, b""))
         raise RuntimeError
 
-    async def scene():
-        async with engine(database, Scripted(many=many)) as runs:
-            run_id = await start(runs, "many")
-            live = asyncio.create_task(watch(runs, run_id))
-            await until(runs, run_id, lambda run: run.last_event > 1200)
-            late = asyncio.create_task(watch(runs, run_id, after=1290))
-            whole, late = await live, await late
-            return (
-                whole,
-                late,
-                await watch(runs, run_id),
-                await watch(runs, run_id, after=1290),
-                await watch(runs, run_id, after=5000),
-                await runs.read_events(run_id, tenant="ada", after=700, limit=3),
-                await runs.read_events(run_id, tenant="ada", after=10**30),
-            )
-
-    whole, late, again, behind, beyond, page, nothing = asyncio.run(scene())
+    async with engine(database, Scripted(many=many)) as runs:
+        run_id = await start(runs, "many")
+        live = asyncio.create_task(watch(runs, run_id))
+        await until(runs, run_id, lambda run: run.last_event > 1290)
+        late = asyncio.create_task(watch(runs, run_id, after=1290))
+        whole, late = await live, await late
+        again = await watch(runs, run_id)
+        behind = await watch(runs, run_id, after=1290)
+        beyond = await watch(runs, run_id, after=5000)
+        page = await runs.read_events(run_id, tenant="ada", after=700, limit=3)
+        nothing = await runs.read_events(run_id, tenant="ada", after=10**30)
 
     assert [event.number for event in whole] == list(range(1, 1303))
     assert again == whole
@@ -224,7 +195,7 @@ def test_whoever_comes_back_reads_from_where_it_was(database):
     assert whole[-1].data["error_type"] == "internal_error"
 
 
-def test_all_who_watch_a_run_get_the_same_events(tmp_path):
+async def test_all_who_watch_a_run_get_the_same_events(tmp_path):
     seen = asyncio.Event()
 
     async def slowly(run):
@@ -234,24 +205,21 @@ def test_all_who_watch_a_run_get_the_same_events(tmp_path):
         await asyncio.sleep(0.15)
         raise RuntimeError
 
-    async def scene():
-        async with engine(
-            f"sqlite:///{tmp_path}/runs.sqlite", Scripted(slowly=slowly), max_watchers=20
-        ) as runs:
-            run_id = await start(runs, "slowly")
-            watching = [asyncio.create_task(watch(runs, run_id)) for _ in range(19)]
-            watching.append(asyncio.create_task(watch(runs, run_id, after=99)))
-            await eventually(lambda: runs.statistics().watchers == 20)
-            with pytest.raises(TooManyWatchersError):
-                await watch(runs, run_id)
-            count = runs.statistics().watchers
-            seen.set()
-            watching[0].cancel()
-            *told, beyond = await asyncio.gather(*watching[1:])
-            assert [event.type for event in beyond][-2:] == ["text", "run_failed"]
-            return count, told, runs.statistics().watchers
-
-    count, told, left = asyncio.run(scene())
+    async with engine(
+        f"sqlite:///{tmp_path}/runs.sqlite", Scripted(slowly=slowly), max_watchers=20
+    ) as runs:
+        run_id = await start(runs, "slowly")
+        watching = [asyncio.create_task(watch(runs, run_id)) for _ in range(19)]
+        watching.append(asyncio.create_task(watch(runs, run_id, after=99)))
+        await eventually(lambda: runs.statistics().watchers == 20)
+        with pytest.raises(TooManyWatchersError):
+            await watch(runs, run_id)
+        count = runs.statistics().watchers
+        seen.set()
+        watching[0].cancel()
+        *told, beyond = await asyncio.gather(*watching[1:])
+        assert [event.type for event in beyond][-2:] == ["text", "run_failed"]
+        left = runs.statistics().watchers
 
     assert (count, left) == (20, 0)
     for events in told:
@@ -260,7 +228,7 @@ def test_all_who_watch_a_run_get_the_same_events(tmp_path):
     assert all(events[-1] is told[0][-1] for events in told)
 
 
-def test_who_watches_large_events_gets_all_of_them_though_few_are_kept(tmp_path):
+async def test_who_watches_large_events_gets_all_of_them_though_few_are_kept(tmp_path):
     is_watched = asyncio.Event()
 
     async def flood(run):
@@ -270,20 +238,17 @@ def test_who_watches_large_events_gets_all_of_them_though_few_are_kept(tmp_path)
             await asyncio.sleep(0.01)
         return RunResult(status="succeeded")
 
-    async def scene():
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(flood=flood)) as runs:
-            run_id = await start(runs, "flood")
-            quick = asyncio.create_task(watch(runs, run_id))
-            await eventually(lambda: runs.statistics().watchers == 1)
-            is_watched.set()
-            slow = []
-            async for batch in runs.watch_events(run_id, tenant="ada"):
-                slow.append([event.number for event in batch])
-                await asyncio.sleep(0.1)
-            page = await runs.read_events(run_id, tenant="ada", limit=1000)
-            return await quick, slow, page
-
-    quick, slow, page = asyncio.run(scene())
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(flood=flood)) as runs:
+        run_id = await start(runs, "flood")
+        quick = asyncio.create_task(watch(runs, run_id))
+        await eventually(lambda: runs.statistics().watchers == 1)
+        is_watched.set()
+        slow = []
+        async for batch in runs.watch_events(run_id, tenant="ada"):
+            slow.append([event.number for event in batch])
+            await asyncio.sleep(0.1)
+        page = await runs.read_events(run_id, tenant="ada", limit=1000)
+        quick = await quick
 
     assert [event.number for event in quick] == list(range(1, 15))
     assert [number for batch in slow for number in batch] == list(range(1, 15))
@@ -295,15 +260,13 @@ def test_who_watches_large_events_gets_all_of_them_though_few_are_kept(tmp_path)
 @pytest.mark.parametrize(
     "statement", ["DELETE FROM agent_runs", "UPDATE agent_runs SET last_event = 99"]
 )
-def test_watching_ends_where_a_run_or_its_events_were_deleted(tmp_path, statement):
-    async def scene():
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(sleep=sleep)) as runs:
-            run_id = await start(runs, "sleep")
-            seen = []
-            async for batch in runs.watch_events(run_id, tenant="ada"):
-                seen += batch
-                with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as db:
-                    db.execute(statement)
-            return seen
+async def test_watching_ends_where_a_run_or_its_events_were_deleted(tmp_path, statement):
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(sleep=sleep)) as runs:
+        run_id = await start(runs, "sleep")
+        seen = []
+        async for batch in runs.watch_events(run_id, tenant="ada"):
+            seen += batch
+            with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as db:
+                db.execute(statement)
 
-    assert [event.type for event in asyncio.run(scene())] == ["run_started"]
+    assert [event.type for event in seen] == ["run_started"]

@@ -72,22 +72,15 @@ def _texts(options):
     return {name: str(value) for name, value in options.items()}
 
 
-def test_a_database_of_version_1_becomes_like_a_new_one_and_its_runs_go_on(
+async def test_a_database_of_version_1_becomes_like_a_new_one_and_its_runs_go_on(
     database, tmp_path, request
 ):
     build_version_1(database)
 
-    async def scene():
-        async with engine(database) as runs:
-            page = await runs.list(RunFilter(), tenant="ada", limit=10)
-            ended = [await finish(runs, run.run_id) for run in page.runs]
-            return ended, await watch(runs, ended[0].run_id)
-
-    async def make():
-        async with engine(new):
-            pass
-
-    (begun, queued), told = asyncio.run(scene())
+    async with engine(database) as runs:
+        page = await runs.list(RunFilter(), tenant="ada", limit=10)
+        begun, queued = [await finish(runs, run.run_id) for run in page.runs]
+        told = await watch(runs, begun.run_id)
 
     assert (begun.status, begun.attempt, begun.result.output) == (
         "succeeded",
@@ -100,51 +93,50 @@ def test_a_database_of_version_1_becomes_like_a_new_one_and_its_runs_go_on(
     new = (
         f"sqlite:///{tmp_path / 'new'}" if is_file else request.getfixturevalue("cluster").create()
     )
-    asyncio.run(make())
+    async with engine(new):
+        pass
     assert shape(database) == shape(new)
 
 
 @pytest.mark.postgresql
-def test_a_migration_waits_for_a_backup_to_end(cluster):
+async def test_a_migration_waits_for_a_backup_to_end(cluster):
     database = cluster.create()
     build_version_1(database)
-
-    async def scene():
-        async with engine(database) as runs:
-            return await finish(runs, await start(runs))
 
     with psycopg.connect(database) as backup:
         backup.execute("LOCK TABLE agent_runs IN ACCESS SHARE MODE")
         threading.Timer(4, backup.commit).start()
-        assert asyncio.run(scene()).status == "succeeded"
+        async with engine(database) as runs:
+            run = await finish(runs, await start(runs))
+
+        assert run.status == "succeeded"
 
 
-def test_a_database_of_a_newer_version_is_left_alone(database):
+async def test_a_database_of_a_newer_version_is_left_alone(database):
     async def play():
         async with engine(database) as runs:
             return await finish(runs, await start(runs))
 
-    asyncio.run(play())
+    await play()
     query(database, "UPDATE agent_server_schema SET version = 99")
 
     with pytest.raises(StorageError, match="this one is of 99; a newer release has written it"):
-        asyncio.run(play())
+        await play()
     assert query(database, "SELECT version FROM agent_server_schema") == [(99,)]
 
 
-def test_servers_can_start_on_an_empty_database_at_the_same_time(database):
-    async def scene():
-        async with AsyncExitStack() as stack:
-            servers = await asyncio.gather(
-                *(stack.enter_async_context(engine(database)) for _ in range(4))
-            )
-            ids = [await start(runs) for runs in servers]
-            return [(await finish(servers[0], run_id)).status for run_id in ids]
+async def test_servers_can_start_on_an_empty_database_at_the_same_time(database):
+    async with AsyncExitStack() as stack:
+        servers = await asyncio.gather(
+            *(stack.enter_async_context(engine(database)) for _ in range(4))
+        )
+        ids = [await start(runs) for runs in servers]
+        ended = [(await finish(servers[0], run_id)).status for run_id in ids]
 
-    assert asyncio.run(scene()) == ["succeeded"] * 4
+    assert ended == ["succeeded"] * 4
 
 
-def test_a_new_file_that_another_server_is_opening_is_waited_for(tmp_path):
+async def test_a_new_file_that_another_server_is_opening_is_waited_for(tmp_path):
     path = tmp_path / "runs.sqlite"
 
     async def scene(seconds):
@@ -158,5 +150,5 @@ def test_a_new_file_that_another_server_is_opening_is_waited_for(tmp_path):
                 return await finish(runs, await start(runs))
 
     with pytest.raises(StorageError, match="database is locked"):
-        asyncio.run(scene(10))
-    assert asyncio.run(scene(0.3)).status == "succeeded"
+        await scene(10)
+    assert (await scene(0.3)).status == "succeeded"

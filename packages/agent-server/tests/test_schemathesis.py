@@ -12,28 +12,25 @@ _CHECKS = Path(__file__).with_name("schemathesis.toml")
 
 
 @pytest.mark.schemathesis
-def test_what_the_description_says_is_what_the_server_does(tmp_path):
+async def test_what_the_description_says_is_what_the_server_does(tmp_path):
     program = shutil.which("schemathesis")
     assert program, "nox -s schemathesis installs it"
 
-    async def scene():
-        # The agents that end by themselves: others would make the runs pile up.
-        agents = executor()
-        for name in ("slow", "waiting"):
-            del agents.scripts[name]
-        bounds = {"api_keys": "ada:k1", "max_active_per_tenant": 100_000, "client_seconds": 2}
-        async with listening(tmp_path, agents, **bounds) as (port, _):
-            process = await asyncio.create_subprocess_exec(
-                *(program, "--config-file", str(_CHECKS), "run", "--header", "X-Api-Key: k1"),
-                *("--request-timeout", "10", f"http://127.0.0.1:{port}/openapi.json"),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                cwd=tmp_path,
-            )
-            output, _ = await process.communicate()
-        return process.returncode, output.decode()
-
-    code, output = asyncio.run(scene())
+    # The agents that end by themselves: others would make the runs pile up.
+    agents = executor()
+    for name in ("slow", "waiting"):
+        del agents.scripts[name]
+    bounds = {"api_keys": "ada:k1", "max_active_per_tenant": 100_000, "client_seconds": 2}
+    async with listening(tmp_path, agents, **bounds) as (port, _):
+        process = await asyncio.create_subprocess_exec(
+            *(program, "--config-file", str(_CHECKS), "run", "--header", "X-Api-Key: k1"),
+            *("--request-timeout", "10", f"http://127.0.0.1:{port}/openapi.json"),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=tmp_path,
+        )
+        output, _ = await process.communicate()
+    code, output = process.returncode, output.decode()
 
     print(output)  # noqa: T201 - what was tried, with -s
     assert code == 0, output

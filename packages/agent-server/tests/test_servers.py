@@ -48,33 +48,28 @@ def forget_server(database, name):
     connection.close()
 
 
-def test_two_servers_share_the_runs_and_each_sees_the_events_of_the_other(database):
+async def test_two_servers_share_the_runs_and_each_sees_the_events_of_the_other(database):
     async def where(run):
         await run.tell("first", {})
         await asyncio.sleep(0.3)
         await run.tell("second", {})
         return RunResult(status="succeeded")
 
-    async def scene():
-        executor = Scripted(where=where)
-        if database.startswith("postgresql"):
-            asyncio.get_running_loop().call_later(0.5, query, database, "NOTIFY agent_server, 'x'")
-        async with (
-            engine(database, executor, concurrency=1, server_name="one") as one,
-            engine(database, executor, concurrency=1, server_name="two") as two,
-        ):
-            ids = [await start(one, "where") for _ in range(2)]
-            told = [
-                await asyncio.gather(*(watch(runs, run_id) for run_id in ids))
-                for runs in (one, two)
-            ]
-            together = [
-                await asyncio.gather(watch(one, run_id), watch(two, run_id))
-                for run_id in [await start(one, "where"), await start(two, "where")]
-            ]
-            return told, together
-
-    told, together = asyncio.run(scene())
+    executor = Scripted(where=where)
+    if database.startswith("postgresql"):
+        asyncio.get_running_loop().call_later(0.5, query, database, "NOTIFY agent_server, 'x'")
+    async with (
+        engine(database, executor, concurrency=1, server_name="one") as one,
+        engine(database, executor, concurrency=1, server_name="two") as two,
+    ):
+        ids = [await start(one, "where") for _ in range(2)]
+        told = [
+            await asyncio.gather(*(watch(runs, run_id) for run_id in ids)) for runs in (one, two)
+        ]
+        together = [
+            await asyncio.gather(watch(one, run_id), watch(two, run_id))
+            for run_id in [await start(one, "where"), await start(two, "where")]
+        ]
 
     assert told[0] == told[1]
     assert [event.type for event in told[0][0]] == [
@@ -87,87 +82,80 @@ def test_two_servers_share_the_runs_and_each_sees_the_events_of_the_other(databa
         assert one == two
 
 
-def test_a_run_is_cancelled_through_another_server_than_that_which_executes_it(database):
-    async def scene():
-        executor = Scripted(sleep=sleep)
-        async with (
-            engine(database, executor, server_name="one") as one,
-            engine(database, executor, server_name="two") as two,
-        ):
-            run_id = await start(one, "sleep")
-            await until(one, run_id, lambda run: run.last_event == 2)
-            other = two if one.statistics().executing else one
-            asked = await other.cancel(run_id, tenant="ada", reason="enough")
-            return asked, await finish(other, run_id)
-
-    asked, run = asyncio.run(scene())
+async def test_a_run_is_cancelled_through_another_server_than_that_which_executes_it(database):
+    executor = Scripted(sleep=sleep)
+    async with (
+        engine(database, executor, server_name="one") as one,
+        engine(database, executor, server_name="two") as two,
+    ):
+        run_id = await start(one, "sleep")
+        await until(one, run_id, lambda run: run.last_event == 2)
+        other = two if one.statistics().executing else one
+        asked = await other.cancel(run_id, tenant="ada", reason="enough")
+        run = await finish(other, run_id)
 
     assert asked.cancel_requested
     assert (run.status, run.cancel_reason) == ("cancelled", "enough")
 
 
-def test_a_server_that_others_took_for_dead_lets_its_runs_go_and_begins_anew(tmp_path, caplog):
+async def test_a_server_that_others_took_for_dead_lets_its_runs_go_and_begins_anew(
+    tmp_path, caplog
+):
     database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
 
-    async def scene():
-        executor = Scripted(work=wait_for_second)
-        # It hears late of it, after it has found that the run waits.
-        async with engine(database, executor, server_name="one", lease_seconds=6) as runs:
-            run_id = await start(runs, "work")
-            await until(runs, run_id, lambda run: run.status == "running")
-            await asyncio.to_thread(forget_server, database, "one")
-            run = await finish(runs, run_id)
-            await eventually(lambda: "took this server for dead" in caplog.text)
-            return run, await finish(runs, await start(runs))
-
-    run, later = asyncio.run(scene())
+    executor = Scripted(work=wait_for_second)
+    # It hears late of it, after it has found that the run waits.
+    async with engine(database, executor, server_name="one", lease_seconds=6) as runs:
+        run_id = await start(runs, "work")
+        await until(runs, run_id, lambda run: run.status == "running")
+        await asyncio.to_thread(forget_server, database, "one")
+        run = await finish(runs, run_id)
+        await eventually(lambda: "took this server for dead" in caplog.text)
+        later = await finish(runs, await start(runs))
 
     assert run.result.output >= 2
     assert later.status == "succeeded"
 
 
-def test_a_server_that_cannot_enter_again_claims_nothing_and_goes_on_trying(tmp_path, caplog):
+async def test_a_server_that_cannot_enter_again_claims_nothing_and_goes_on_trying(tmp_path, caplog):
     database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
 
-    async def scene():
-        async with engine(database, server_name="one", lease_seconds=0.4) as runs:
-            query(database, "UPDATE agent_servers SET token = 'another'")
-            run_id = await start(runs)
-            await eventually(lambda: "expected a name that no living server has" in caplog.text)
-            await asyncio.sleep(0.5)
-            waiting = await runs.get(run_id, tenant="ada")
-            query(database, "DELETE FROM agent_servers")
-            return waiting, await finish(runs, run_id)
-
-    waiting, run = asyncio.run(scene())
+    async with engine(database, server_name="one", lease_seconds=0.4) as runs:
+        query(database, "UPDATE agent_servers SET token = 'another'")
+        run_id = await start(runs)
+        await eventually(lambda: "expected a name that no living server has" in caplog.text)
+        await asyncio.sleep(0.5)
+        waiting = await runs.get(run_id, tenant="ada")
+        query(database, "DELETE FROM agent_servers")
+        run = await finish(runs, run_id)
 
     assert (waiting.status, run.status) == ("queued", "succeeded")
     assert caplog.text.count("could not show that it lives, and it is tried again") == 1
     assert "has ended" not in caplog.text
 
 
-def test_a_living_servers_name_is_refused_and_a_dead_ones_can_be_had(database):
-    async def scene():
-        async with engine(database, server_name="one") as runs:
-            with pytest.raises(ServerNameTakenError, match="server_name: expected a name"):
-                async with engine(database, server_name="one"):
-                    pass
-            return await finish(runs, await start(runs))
+async def test_a_living_servers_name_is_refused_and_a_dead_ones_can_be_had(database):
+    async with engine(database, server_name="one") as runs:
+        with pytest.raises(ServerNameTakenError, match="server_name: expected a name"):
+            async with engine(database, server_name="one"):
+                pass
+        run = await finish(runs, await start(runs))
 
-    assert asyncio.run(scene()).status == "succeeded"
+    assert run.status == "succeeded"
 
 
-def test_runs_of_a_version_that_is_gone_are_ended_with_a_reason(database):
-    async def scene():
-        old = Scripted(version="1", sleep=sleep)
-        async with engine(database, old, concurrency=1) as runs:
-            begun = await start(runs, "sleep")
-            waiting = await start(runs, "echo")
-            await until(runs, begun, lambda run: run.last_event == 2)
-        async with engine(database, Scripted(version="2")) as runs:
-            return await finish(runs, begun), await finish(runs, waiting), await watch(runs, begun)
-
-    begun, waiting, told = asyncio.run(scene())
+async def test_runs_of_a_version_that_is_gone_are_ended_with_a_reason(database):
+    old = Scripted(version="1", sleep=sleep)
+    async with engine(database, old, concurrency=1) as runs:
+        begun = await start(runs, "sleep")
+        waiting = await start(runs, "echo")
+        await until(runs, begun, lambda run: run.last_event == 2)
+    async with engine(database, Scripted(version="2")) as runs:
+        begun, waiting, told = (
+            await finish(runs, begun),
+            await finish(runs, waiting),
+            await watch(runs, begun),
+        )
 
     assert (begun.status, begun.result.error_type) == ("failed", "version_changed")
     assert "begun by version 1" in begun.result.error
@@ -175,72 +163,58 @@ def test_runs_of_a_version_that_is_gone_are_ended_with_a_reason(database):
     assert waiting.status == "succeeded"
 
 
-def test_a_run_that_was_interrupted_ends_as_its_executor_says(database):
+async def test_a_run_that_was_interrupted_ends_as_its_executor_says(database):
     def verdict(_run_id, attempts):
         if attempts == 1:
             return RunResult(status="failed", error="who knows", error_type="interrupted")
         return None
 
-    async def scene():
-        async with engine(database, Scripted(sleep=sleep)) as runs:
-            run_id = await start(runs, "sleep")
-            await until(runs, run_id, lambda run: run.last_event == 2)
-        async with engine(database, Scripted(sleep=sleep, interrupted=verdict)) as runs:
-            run = await finish(runs, run_id)
-            await eventually(lambda: runs.statistics().ended == {"failed": 1})
-            return run
-
-    run = asyncio.run(scene())
+    async with engine(database, Scripted(sleep=sleep)) as runs:
+        run_id = await start(runs, "sleep")
+        await until(runs, run_id, lambda run: run.last_event == 2)
+    async with engine(database, Scripted(sleep=sleep, interrupted=verdict)) as runs:
+        run = await finish(runs, run_id)
+        await eventually(lambda: runs.statistics().ended == {"failed": 1})
 
     assert (run.result.error, run.attempt) == ("who knows", 1)
 
 
-def test_a_run_under_which_too_many_servers_died_ends_failed(database):
-    async def scene():
-        async with engine(database, Scripted(sleep=sleep)) as runs:
-            run_id = await start(runs, "sleep")
-            await until(runs, run_id, lambda run: run.last_event == 2)
-        let_server_die(database)
-        async with engine(database, Scripted(sleep=sleep), max_attempts=2) as runs:
-            await until(runs, run_id, lambda run: run.last_event == 4)
-        let_server_die(database)
-        async with engine(database, Scripted(sleep=sleep), max_attempts=2) as runs:
-            return await finish(runs, run_id)
-
-    run = asyncio.run(scene())
+async def test_a_run_under_which_too_many_servers_died_ends_failed(database):
+    async with engine(database, Scripted(sleep=sleep)) as runs:
+        run_id = await start(runs, "sleep")
+        await until(runs, run_id, lambda run: run.last_event == 2)
+    let_server_die(database)
+    async with engine(database, Scripted(sleep=sleep), max_attempts=2) as runs:
+        await until(runs, run_id, lambda run: run.last_event == 4)
+    let_server_die(database)
+    async with engine(database, Scripted(sleep=sleep), max_attempts=2) as runs:
+        run = await finish(runs, run_id)
 
     assert (run.result.error_type, run.attempt) == ("interrupted", 2)
     assert run.result.error == "its server died 2 times while the run was executed"
 
 
-def test_servers_that_stop_in_good_order_are_not_counted(database):
-    async def scene():
-        for number in range(1, 5):
-            executor = Scripted(work=wait_for_fourth)
-            async with engine(database, executor, max_attempts=1, stop_seconds=0) as runs:
-                if number == 1:
-                    run_id = await start(runs, "work")
-                run = await until(runs, run_id, lambda run, n=number: run.attempt == n)
-                if number == 4:
-                    run = await finish(runs, run_id)
-        return run
-
-    run = asyncio.run(scene())
+async def test_servers_that_stop_in_good_order_are_not_counted(database):
+    for number in range(1, 5):
+        executor = Scripted(work=wait_for_fourth)
+        async with engine(database, executor, max_attempts=1, stop_seconds=0) as runs:
+            if number == 1:
+                run_id = await start(runs, "work")
+            run = await until(runs, run_id, lambda run, n=number: run.attempt == n)
+            if number == 4:
+                run = await finish(runs, run_id)
 
     assert (run.status, run.attempt) == ("succeeded", 4)
 
 
-def test_a_run_goes_on_under_another_server_after_kill_9_and_repeats_no_step(database, dying):
+async def test_a_run_goes_on_under_another_server_after_kill_9_and_repeats_no_step(database, dying):
     server = dying(database, name="one")
-    server.wait_for("begun second")
+    assert server.read_line() == "begun second"
     server.kill()
 
-    async def scene():
-        async with engine(database, LEDGERED, server_name="two") as runs:
-            (run,) = (await runs.list(RunFilter(), tenant="ada", limit=10)).runs
-            return await finish(runs, run.run_id), await watch(runs, run.run_id)
-
-    run, told = asyncio.run(scene())
+    async with engine(database, LEDGERED, server_name="two") as runs:
+        (run,) = (await runs.list(RunFilter(), tenant="ada", limit=10)).runs
+        run, told = await finish(runs, run.run_id), await watch(runs, run.run_id)
 
     assert (run.status, run.attempt, run.result.output) == ("succeeded", 2, "first second third")
     assert [event.number for event in told] == list(range(1, len(told) + 1))
@@ -253,21 +227,20 @@ def test_a_run_goes_on_under_another_server_after_kill_9_and_repeats_no_step(dat
     ]
 
 
-def test_a_dead_servers_name_can_be_had_again_once_it_is_sure_to_be_dead(database, dying):
+async def test_a_dead_servers_name_can_be_had_again_once_it_is_sure_to_be_dead(database, dying):
     server = dying(database, name="one")
-    server.wait_for("begun second")
+    assert server.read_line() == "begun second"
     server.kill()
 
-    async def scene():
-        async with engine(database, LEDGERED, server_name="one") as runs:
-            (run,) = (await runs.list(RunFilter(), tenant="ada", limit=10)).runs
-            return await finish(runs, run.run_id)
+    async with engine(database, LEDGERED, server_name="one") as runs:
+        (run,) = (await runs.list(RunFilter(), tenant="ada", limit=10)).runs
+        run = await finish(runs, run.run_id)
 
-    assert asyncio.run(scene()).result.output == "first second third"
+    assert run.result.output == "first second third"
 
 
 @pytest.mark.parametrize("what", ["tell", "step", "end"])
-def test_who_has_lost_a_run_writes_nothing_of_it_any_more(tmp_path, what):
+async def test_who_has_lost_a_run_writes_nothing_of_it_any_more(tmp_path, what):
     database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
     lost = asyncio.Event()
 
@@ -285,17 +258,14 @@ def test_who_has_lost_a_run_writes_nothing_of_it_any_more(tmp_path, what):
         recorded = await run.step("late", lambda: asyncio.sleep(0, b"anew"))
         return RunResult(status="succeeded", output=recorded.decode())
 
-    async def scene():
-        executor = Scripted(work=work)
-        # Too seldom to hear of it in any other way than by what is refused.
-        async with engine(database, executor, concurrency=1, lease_seconds=8) as runs:
-            run_id = await start(runs, "work")
-            await until(runs, run_id, lambda run: run.last_event == 2)
-            await asyncio.to_thread(forget_server, database, "another")
-            lost.set()
-            return await finish(runs, run_id), await watch(runs, run_id)
-
-    run, told = asyncio.run(scene())
+    executor = Scripted(work=work)
+    # Too seldom to hear of it in any other way than by what is refused.
+    async with engine(database, executor, concurrency=1, lease_seconds=8) as runs:
+        run_id = await start(runs, "work")
+        await until(runs, run_id, lambda run: run.last_event == 2)
+        await asyncio.to_thread(forget_server, database, "another")
+        lost.set()
+        run, told = await finish(runs, run_id), await watch(runs, run_id)
 
     assert (run.attempt, run.result.output) == (2, "anew")
     assert [event.type for event in told] == [
@@ -306,24 +276,21 @@ def test_who_has_lost_a_run_writes_nothing_of_it_any_more(tmp_path, what):
     ]
 
 
-def test_an_interrupted_run_of_which_the_end_was_asked_for_is_not_begun_again(tmp_path):
+async def test_an_interrupted_run_of_which_the_end_was_asked_for_is_not_begun_again(tmp_path):
     database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
 
-    async def scene():
-        async with engine(database, Scripted(sleep=sleep)) as runs:
-            run_id = await start(runs, "sleep")
-            await until(runs, run_id, lambda run: run.last_event == 2)
-        with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as connection:
-            connection.execute("UPDATE agent_runs SET cancel_requested = 1")
-        async with engine(database, Scripted(sleep=sleep)) as runs:
-            return await finish(runs, run_id)
-
-    run = asyncio.run(scene())
+    async with engine(database, Scripted(sleep=sleep)) as runs:
+        run_id = await start(runs, "sleep")
+        await until(runs, run_id, lambda run: run.last_event == 2)
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as connection:
+        connection.execute("UPDATE agent_runs SET cancel_requested = 1")
+    async with engine(database, Scripted(sleep=sleep)) as runs:
+        run = await finish(runs, run_id)
 
     assert (run.status, run.attempt) == ("cancelled", 1)
 
 
-def test_a_run_whose_cleanup_takes_long_is_interrupted_once(tmp_path):
+async def test_a_run_whose_cleanup_takes_long_is_interrupted_once(tmp_path):
     heard = []
 
     async def work(run):
@@ -335,16 +302,13 @@ def test_a_run_whose_cleanup_takes_long_is_interrupted_once(tmp_path):
             heard.append(run.cancel_reason)
             raise
 
-    async def scene():
-        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(work=work)) as runs:
-            ids = [await start(runs, "work") for _ in range(2)]
-            for run_id in ids:
-                await until(runs, run_id, lambda run: run.last_event == 2)
-                await runs.cancel(run_id, tenant="ada", reason="enough")
-                await asyncio.sleep(0.1)
-            return [await finish(runs, run_id) for run_id in ids]
+    async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(work=work)) as runs:
+        ids = [await start(runs, "work") for _ in range(2)]
+        for run_id in ids:
+            await until(runs, run_id, lambda run: run.last_event == 2)
+            await runs.cancel(run_id, tenant="ada", reason="enough")
+            await asyncio.sleep(0.1)
+        ended = [await finish(runs, run_id) for run_id in ids]
 
-    runs = asyncio.run(scene())
-
-    assert [run.status for run in runs] == ["cancelled", "cancelled"]
+    assert [run.status for run in ended] == ["cancelled", "cancelled"]
     assert heard == ["enough", "enough"]

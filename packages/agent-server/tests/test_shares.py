@@ -27,41 +27,35 @@ async def count(run):
     return RunResult(status="succeeded")
 
 
-def test_a_run_is_left_to_the_servers_that_have_its_agent(database):
-    async def scene():
-        async with AsyncExitStack() as stack:
-            one, two = [
-                await stack.enter_async_context(engine(database, Scripted(**{name: answer})))
-                for name in ("one", "two")
-            ]
-            ids = [await start(one, "one") for _ in range(5)]
-            ids += [await start(two, "two") for _ in range(5)]
-            ended = [await finish(two, run_id) for run_id in ids]
-            for runs in (one, two):
-                await eventually(lambda runs=runs: runs.statistics().ended == {"succeeded": 5})
-            return ended
-
-    ended = asyncio.run(scene())
+async def test_a_run_is_left_to_the_servers_that_have_its_agent(database):
+    async with AsyncExitStack() as stack:
+        one, two = [
+            await stack.enter_async_context(engine(database, Scripted(**{name: answer})))
+            for name in ("one", "two")
+        ]
+        ids = [await start(one, "one") for _ in range(5)]
+        ids += [await start(two, "two") for _ in range(5)]
+        ended = [await finish(two, run_id) for run_id in ids]
+        for runs in (one, two):
+            await eventually(lambda runs=runs: runs.statistics().ended == {"succeeded": 5})
 
     assert [run.result.output for run in ended] == ["one"] * 5 + ["two"] * 5
 
 
-def test_a_run_whose_agent_no_server_has_waits_for_a_while_and_ends_with_a_reason(database):
-    async def scene():
-        terms = {"concurrency": 1, "lease_seconds": 0.4, "unserved_seconds": 0.8}
-        async with engine(database, Scripted(gone=count, back=answer), **terms) as runs:
-            begun = await start(runs, "gone")
-            await until(runs, begun, lambda run: run.last_event > 1)
-            waiting, back = await start(runs, "gone"), await start(runs, "back")
-        async with engine(database, **terms) as runs:
-            await asyncio.sleep(0.2)
-            assert (await runs.get(waiting, tenant="ada")).status == "queued"
-            async with engine(database, Scripted(back=answer), **terms):
-                return [await finish(runs, one) for one in (begun, waiting, back)], await watch(
-                    runs, begun
-                )
-
-    (begun, waiting, back), told = asyncio.run(scene())
+async def test_a_run_whose_agent_no_server_has_waits_for_a_while_and_ends_with_a_reason(database):
+    terms = {"concurrency": 1, "lease_seconds": 0.4, "unserved_seconds": 0.8}
+    async with engine(database, Scripted(gone=count, back=answer), **terms) as runs:
+        begun = await start(runs, "gone")
+        await until(runs, begun, lambda run: run.last_event > 1)
+        waiting, back = await start(runs, "gone"), await start(runs, "back")
+    async with engine(database, **terms) as runs:
+        await asyncio.sleep(0.2)
+        assert (await runs.get(waiting, tenant="ada")).status == "queued"
+        async with engine(database, Scripted(back=answer), **terms):
+            (begun, waiting, back), told = (
+                [await finish(runs, one) for one in (begun, waiting, back)],
+                await watch(runs, begun),
+            )
 
     assert begun.result.error_type == waiting.result.error_type == "agent_gone"
     assert waiting.result.error == "no server has had its agent gone for 0.8 s"
@@ -69,58 +63,48 @@ def test_a_run_whose_agent_no_server_has_waits_for_a_while_and_ends_with_a_reaso
     assert back.status == "succeeded"
 
 
-def test_an_agent_that_comes_after_the_start_is_served(database):
-    async def scene():
-        executor = Scripted()
-        async with engine(database, executor) as runs:
-            executor.scripts["new"] = answer
-            return await finish(runs, await start(runs, "new"))
+async def test_an_agent_that_comes_after_the_start_is_served(database):
+    executor = Scripted()
+    async with engine(database, executor) as runs:
+        executor.scripts["new"] = answer
+        run = await finish(runs, await start(runs, "new"))
 
-    assert asyncio.run(scene()).result.output == "new"
+    assert run.result.output == "new"
 
 
-def test_a_key_that_a_living_server_has_not_cannot_seal(database):
-    async def scene():
-        async with engine(database, storage_keys=OLD, server_name="one") as runs:
-            with pytest.raises(
-                StorageError, match=r"storage_keys: expected a first key .* one has"
-            ):
-                async with engine(database, storage_keys=f"{NEW},{OLD}"):
-                    pass
-            return await finish(runs, await start(runs))
+async def test_a_key_that_a_living_server_has_not_cannot_seal(database):
+    async with engine(database, storage_keys=OLD, server_name="one") as runs:
+        with pytest.raises(StorageError, match=r"storage_keys: expected a first key .* one has"):
+            async with engine(database, storage_keys=f"{NEW},{OLD}"):
+                pass
+        run = await finish(runs, await start(runs))
 
-    assert asyncio.run(scene()).status == "succeeded"
+    assert run.status == "succeeded"
     # What was refused has changed nothing.
-    assert asyncio.run(_play(database, storage_keys=OLD)).status == "succeeded"
+    assert (await _play(database, storage_keys=OLD)).status == "succeeded"
 
 
-def test_servers_take_a_new_key_one_after_the_other(database):
-    async def scene():
-        async with AsyncExitStack() as old, AsyncExitStack() as both, AsyncExitStack() as new:
-            servers = [
-                await stack.enter_async_context(engine(database, storage_keys=keys))
-                for stack, keys in ((old, OLD), (both, f"{OLD},{NEW}"))
-            ]
-            await old.aclose()
-            servers.append(
-                await new.enter_async_context(engine(database, storage_keys=f"{NEW},{OLD}"))
-            )
-            ids = [await start(runs) for runs in servers[1:] for _ in range(3)]
-            return [(await finish(runs, one)).status for one in ids for runs in servers[1:]]
+async def test_servers_take_a_new_key_one_after_the_other(database):
+    async with AsyncExitStack() as old, AsyncExitStack() as both, AsyncExitStack() as new:
+        servers = [
+            await stack.enter_async_context(engine(database, storage_keys=keys))
+            for stack, keys in ((old, OLD), (both, f"{OLD},{NEW}"))
+        ]
+        await old.aclose()
+        servers.append(await new.enter_async_context(engine(database, storage_keys=f"{NEW},{OLD}")))
+        ids = [await start(runs) for runs in servers[1:] for _ in range(3)]
+        ended = [(await finish(runs, one)).status for one in ids for runs in servers[1:]]
 
-    assert asyncio.run(scene()) == ["succeeded"] * 12
+    assert ended == ["succeeded"] * 12
 
 
-def test_a_dead_server_without_the_new_key_is_waited_for(database):
-    async def scene():
-        async with engine(database) as runs:
-            await finish(runs, await start(runs))
-        let_server_die(database)
-        began = time.monotonic()
-        run = await _play(database, storage_keys=NEW)
-        return run, time.monotonic() - began
-
-    run, seconds = asyncio.run(scene())
+async def test_a_dead_server_without_the_new_key_is_waited_for(database):
+    async with engine(database) as runs:
+        await finish(runs, await start(runs))
+    let_server_die(database)
+    began = time.monotonic()
+    run = await _play(database, storage_keys=NEW)
+    seconds = time.monotonic() - began
 
     assert run.status == "succeeded"
     assert seconds >= 0.8
@@ -137,7 +121,7 @@ def _listeners(database):
 
 
 @pytest.mark.postgresql
-def test_watchers_hear_everything_though_listening_connections_are_cut(cluster):
+async def test_watchers_hear_everything_though_listening_connections_are_cut(cluster):
     database = cluster.create()
 
     async def cut():
@@ -146,37 +130,31 @@ def test_watchers_hear_everything_though_listening_connections_are_cut(cluster):
                 await asyncio.to_thread(query, database, f"SELECT pg_terminate_backend({pid})")
             await asyncio.sleep(0.2)
 
-    async def scene():
-        async with engine(database, Scripted(count=count)) as one, engine(database) as two:
-            cutting = asyncio.create_task(cut())
-            run_id = await start(one, "count")
-            began = time.monotonic()
-            told = await watch(two, run_id)
-            cutting.cancel()
-            return told, time.monotonic() - began
-
-    told, seconds = asyncio.run(scene())
+    async with engine(database, Scripted(count=count)) as one, engine(database) as two:
+        cutting = asyncio.create_task(cut())
+        run_id = await start(one, "count")
+        began = time.monotonic()
+        told = await watch(two, run_id)
+        cutting.cancel()
+        seconds = time.monotonic() - began
 
     assert [event.number for event in told] == list(range(1, 13))
     assert seconds < 5
 
 
 @pytest.mark.postgresql
-def test_watchers_hear_everything_though_listening_connections_say_nothing(cluster):
+async def test_watchers_hear_everything_though_listening_connections_say_nothing(cluster):
     database = cluster.create()
-
-    async def scene():
-        async with engine(database, Scripted(count=count)) as one, engine(database) as two:
-            await asyncio.sleep(0.5)
-            silent = [psutil.Process(pid) for pid in _listeners(database)]
-            assert len(silent) == 2
+    async with engine(database, Scripted(count=count)) as one, engine(database) as two:
+        await asyncio.sleep(0.5)
+        silent = [psutil.Process(pid) for pid in _listeners(database)]
+        assert len(silent) == 2
+        for process in silent:
+            process.suspend()
+        try:
+            events = await watch(two, await start(one, "count"))
+        finally:
             for process in silent:
-                process.suspend()
-            try:
-                run_id = await start(one, "count")
-                return await watch(two, run_id)
-            finally:
-                for process in silent:
-                    process.resume()
+                process.resume()
 
-    assert len(asyncio.run(scene())) == 12
+    assert len(events) == 12

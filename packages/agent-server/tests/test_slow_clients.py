@@ -6,10 +6,8 @@ import socket
 import struct
 import threading
 
-import httpx
 import psutil
-import pytest
-from web import executor, listening, until
+from web import client_at, executor, listening, until
 
 from agent_server.executor import RunResult
 
@@ -93,57 +91,58 @@ def _held(port):
     return threading.active_count(), len(connections), process.num_fds()
 
 
-def _tried(tmp_path, attack, **settings):
+async def _tried(tmp_path, attack, *, agent="echo", **settings):
     """Return what came of an attack, once the server holds nothing more than before it."""
     settings = {"client_seconds": _SECONDS, "max_watchers": 5} | settings
 
-    async def scene():
-        async with listening(tmp_path, executor(flood=flood), **settings) as (port, runs):
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
-                accepted = await client.post("/v1/runs", json={"agent": "flood"})
-                await client.get(accepted.headers["location"])
-            await until(lambda: not _held(port)[1], every=0.1)
-            before = _held(port)
-            came = await attack(port, accepted.json()["run_id"])
-            await until(lambda: not _held(port)[1], every=0.1)
-            await until(lambda: not runs.statistics().watchers, every=0.1)
-            after = _held(port)
-            # The few threads that read the database are started when they are needed, each with the files of a connection.
-            assert after[0] <= before[0] + _READERS
-            assert after[2] <= before[2] + _READERS * _READER_FILES
-            return came
-
-    return asyncio.run(scene())
+    async with listening(tmp_path, executor(flood=flood), **settings) as (port, runs):
+        async with client_at(port) as client:
+            accepted = await client.post("/v1/runs", json={"agent": agent})
+            await client.get(accepted.headers["location"])
+        await until(lambda: not _held(port)[1], every=0.1)
+        before = _held(port)
+        came = await attack(port, accepted.json()["run_id"])
+        await until(lambda: not _held(port)[1], every=0.1)
+        await until(lambda: not runs.statistics().watchers, every=0.1)
+        after = _held(port)
+        # The few threads that read the database are started when they are needed, each with the files of a connection.
+        assert after[0] <= before[0] + _READERS
+        assert after[2] <= before[2] + _READERS * _READER_FILES
+        return came
 
 
-@pytest.mark.parametrize("start", [b"", b"GET /he", b"GET /health HTTP/1.1\r\nHost: x\r\nX-A"])
-def test_a_head_that_does_not_come_is_not_waited_for(tmp_path, start):
-    async def attack(port, _run_id):
+async def test_a_head_that_does_not_come_is_not_waited_for(tmp_path):
+    starts = [b"", b"GET /he", b"GET /health HTTP/1.1\r\nHost: x\r\nX-A"]
+
+    async def begin(port, start):
         async with Raw(port) as raw:
             await raw.send(start)
             return await raw.read()
 
-    assert _tried(tmp_path, attack) == b""
+    async def attack(port, _run_id):
+        return await asyncio.gather(*(begin(port, start) for start in starts))
+
+    assert await _tried(tmp_path, attack) == [b""] * 3
 
 
-def test_a_head_that_comes_byte_by_byte_is_not_waited_for_either_nor_a_second_one(tmp_path):
+async def test_a_head_that_comes_byte_by_byte_is_not_waited_for_either_nor_a_second_one(tmp_path):
     async def attack(port, _run_id):
         first = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         async with Raw(port) as raw, Raw(port) as kept:
             await kept.send(first)
             return await asyncio.gather(raw.drip(b"GET /" + b"a" * 500), kept.drip(first[:-2] * 20))
 
-    assert _tried(tmp_path, attack) == [True, True]
+    assert await _tried(tmp_path, attack) == [True, True]
 
 
-def test_a_body_that_does_not_come_is_answered_and_the_connection_closed(tmp_path):
+async def test_a_body_that_does_not_come_is_answered_and_the_connection_closed(tmp_path):
     async def attack(port, _run_id):
         async with Raw(port) as raw:
             await raw.send(_POST + b"Content-Length: 100\r\n\r\n")
             await raw.drip(b'{"agent"')
             return await raw.read()
 
-    answer = _tried(tmp_path, attack)
+    answer = await _tried(tmp_path, attack)
 
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 ")
@@ -151,30 +150,30 @@ def test_a_body_that_does_not_come_is_answered_and_the_connection_closed(tmp_pat
     assert json.loads(body)["status"] == 408
 
 
-def test_a_body_that_nobody_reads_is_not_waited_for(tmp_path):
+async def test_a_body_that_nobody_reads_is_not_waited_for(tmp_path):
     async def attack(port, _run_id):
         async with Raw(port) as raw:
             await raw.send(b"POST /v1/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n")
             await raw.send(b"Content-Length: 1000\r\n\r\n")
             return await raw.drip(b"x" * 500)
 
-    assert _tried(tmp_path, attack) is True
+    assert await _tried(tmp_path, attack) is True
 
 
-def test_a_stream_that_nobody_reads_is_dropped(tmp_path):
+async def test_a_stream_that_nobody_reads_is_dropped(tmp_path):
     async def attack(port, run_id):
         async with Raw(port, buffer=4096) as raw:
             await raw.send(_follow(run_id))
             await asyncio.sleep(_SECONDS * 4)
             return await raw.read()
 
-    received = _tried(tmp_path, attack, keep_alive_seconds=0.1)
+    received = await _tried(tmp_path, attack, agent="flood", keep_alive_seconds=0.1)
 
     assert received.startswith(b"HTTP/1.1 200 ")
     assert len(received) < _EVENTS * _BYTES  # it is not sent to its end
 
 
-def test_a_reader_that_is_slow_but_reads_gets_everything(tmp_path):
+async def test_a_reader_that_is_slow_but_reads_gets_everything(tmp_path):
     async def attack(port, run_id):
         async with Raw(port, buffer=100_000) as raw:
             await raw.send(_follow(run_id))
@@ -182,29 +181,29 @@ def test_a_reader_that_is_slow_but_reads_gets_everything(tmp_path):
             return await raw.read()
 
     # Far more than a busy machine takes from one reading to the next.
-    received = _tried(tmp_path, attack, client_seconds=20)
+    received = await _tried(tmp_path, attack, agent="flood", client_seconds=20)
 
     assert received.count(b"event: text") == _EVENTS
     assert received.endswith(b"\r\n0\r\n\r\n")
 
 
-def test_a_client_that_is_gone_in_the_middle_of_its_body_leaves_nothing(tmp_path):
+async def test_a_client_that_is_gone_in_the_middle_of_its_body_leaves_nothing(tmp_path):
     async def attack(port, _run_id):
         async with Raw(port) as raw:
             await raw.send(_POST + b'Content-Length: 100\r\n\r\n{"agent"')
             await asyncio.sleep(0.05)
             raw.reset()
 
-    _tried(tmp_path, attack)
+    await _tried(tmp_path, attack)
 
 
-def test_what_is_no_http_is_answered_with_a_problem(tmp_path):
+async def test_what_is_no_http_is_answered_with_a_problem(tmp_path):
     async def attack(port, _run_id):
         async with Raw(port) as raw:
             await raw.send(b"\x16\x03\x01 hello\r\n\r\n")
             return await raw.read()
 
-    head, _, body = _tried(tmp_path, attack).partition(b"\r\n\r\n")
+    head, _, body = (await _tried(tmp_path, attack)).partition(b"\r\n\r\n")
 
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"application/problem+json" in head

@@ -31,29 +31,23 @@ async def secret(run):
 SECRETIVE = Scripted(secret=secret)
 
 
-def play(database, **settings):
+async def play(database, **settings):
     """Run one that ends and one that is left, and return the first's id."""
 
-    async def scene():
-        async with engine(database, SECRETIVE, **settings) as runs:
-            asked = {"request": {"text": "a-secret-request"}, "metadata": {"user": "a-secret-name"}}
-            run_id = await start(runs, "secret", **asked)
-            await finish(runs, run_id)
-            left = await start(runs, "secret", request={"wait": True, "text": "a-secret-request"})
-            await until(runs, left, lambda run: run.last_event > 1)
-            await asyncio.sleep(0.05)
-            return run_id
-
-    return asyncio.run(scene())
+    async with engine(database, SECRETIVE, **settings) as runs:
+        asked = {"request": {"text": "a-secret-request"}, "metadata": {"user": "a-secret-name"}}
+        run_id = await start(runs, "secret", **asked)
+        await finish(runs, run_id)
+        left = await start(runs, "secret", request={"wait": True, "text": "a-secret-request"})
+        await until(runs, left, lambda run: run.last_event > 1)
+        await asyncio.sleep(0.05)
+        return run_id
 
 
-def read(database, run_id, **settings):
-    async def scene():
-        async with engine(database, SECRETIVE, **settings) as runs:
-            run = await runs.get(run_id, tenant="ada")
-            return run, await runs.read_events(run_id, tenant="ada")
-
-    return asyncio.run(scene())
+async def read(database, run_id, **settings):
+    async with engine(database, SECRETIVE, **settings) as runs:
+        run = await runs.get(run_id, tenant="ada")
+        return run, await runs.read_events(run_id, tenant="ada")
 
 
 def content(tmp_path):
@@ -75,66 +69,57 @@ def sqlite(tmp_path):
     return f"sqlite:///{tmp_path / 'runs.sqlite'}"
 
 
-def test_the_database_is_its_owners_alone(tmp_path):
+async def test_the_database_is_its_owners_alone(tmp_path):
     folder = tmp_path / "state"
 
-    async def scene():
-        async with open_engine(ServerSettings(state=folder), Scripted()):
-            pass
-
-    asyncio.run(scene())
+    async with open_engine(ServerSettings(state=folder), Scripted()):
+        pass
 
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "runs.sqlite").stat().st_mode) == 0o600
 
 
-def test_without_a_folder_the_database_is_where_a_users_programs_keep_such_things(
+async def test_without_a_folder_the_database_is_where_a_users_programs_keep_such_things(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
-    async def scene():
-        async with open_engine(ServerSettings(), Scripted()):
-            pass
-
-    asyncio.run(scene())
+    async with open_engine(ServerSettings(), Scripted()):
+        pass
 
     assert (tmp_path / "scripted" / "runs.sqlite").exists()
 
 
-def test_nothing_that_was_said_is_readable_without_the_key(tmp_path, sqlite):
-    run_id = play(sqlite, storage_keys=OLD)
+async def test_nothing_that_was_said_is_readable_without_the_key(tmp_path, sqlite):
+    run_id = await play(sqlite, storage_keys=OLD)
 
     assert b"a-secret" not in content(tmp_path)
-    run, events = read(sqlite, run_id, storage_keys=OLD)
+    run, events = await read(sqlite, run_id, storage_keys=OLD)
     assert run.result.output == "a-secret-output"
     assert events[1].data == {"text": "a-secret-event"}
 
 
 @pytest.mark.parametrize("first", [None, OLD])
-def test_the_key_can_be_changed(tmp_path, sqlite, first):
+async def test_the_key_can_be_changed(tmp_path, sqlite, first):
     keys = {} if first is None else {"storage_keys": first}
-    run_id = play(sqlite, **keys)
+    run_id = await play(sqlite, **keys)
     assert (sealed_under(first) if first else b"a-secret") in content(tmp_path)
 
-    async def rotate():
-        both = NEW if first is None else f"{NEW}, {first}"
-        async with engine(sqlite, SECRETIVE, storage_keys=both):
-            await eventually(lambda: len(query(tmp_path, "SELECT * FROM agent_server_seals")) == 1)
-            # Neither in pages that are free now nor in the write-ahead log.
-            await eventually(lambda: b"a-secret" not in content(tmp_path))
-            if first is not None:
-                await eventually(lambda: sealed_under(first) not in content(tmp_path))
+    both = NEW if first is None else f"{NEW}, {first}"
+    async with engine(sqlite, SECRETIVE, storage_keys=both):
+        await eventually(lambda: len(query(tmp_path, "SELECT * FROM agent_server_seals")) == 1)
+        # Neither in pages that are free now nor in the write-ahead log.
+        await eventually(lambda: b"a-secret" not in content(tmp_path))
+        if first is not None:
+            await eventually(lambda: sealed_under(first) not in content(tmp_path))
 
-    asyncio.run(rotate())
-
-    run, events = read(sqlite, run_id, storage_keys=NEW)
+    run, events = await read(sqlite, run_id, storage_keys=NEW)
     assert run.result.output == "a-secret-output"
     assert run.metadata == {"user": "a-secret-name"}
     assert events[1].data == {"text": "a-secret-event"}
 
 
-def test_a_fingerprint_says_nothing_without_the_key_and_is_only_there_for_who_comes_again(
+async def test_a_fingerprint_says_nothing_without_the_key_and_is_only_there_for_who_comes_again(
     tmp_path, sqlite
 ):
     said = sha256(b"{}").hexdigest()
@@ -148,40 +133,37 @@ def test_a_fingerprint_says_nothing_without_the_key_and_is_only_there_for_who_co
             await eventually(lambda: len(query(tmp_path, "SELECT * FROM agent_server_seals")) == 1)
             return is_new
 
-    async def scene():
-        assert await come(OLD, said)
-        async with engine(sqlite, storage_keys=OLD) as runs:
-            await finish(runs, await start(runs, fingerprint=said))
-        keyed, unkeyed = query(tmp_path, "SELECT fingerprint FROM agent_runs ORDER BY seq")
-        assert said not in keyed[0]
-        assert unkeyed == ("",)
-        assert not await come(f"{NEW},{OLD}", said)
-        with pytest.raises(IdempotencyConflictError):
-            await come(f"{NEW},{OLD}", "another")
-        # Whose key was taken away nobody can tell from another.
-        assert not await come(NEW, "another")
-
-    asyncio.run(scene())
+    assert await come(OLD, said)
+    async with engine(sqlite, storage_keys=OLD) as runs:
+        await finish(runs, await start(runs, fingerprint=said))
+    keyed, unkeyed = query(tmp_path, "SELECT fingerprint FROM agent_runs ORDER BY seq")
+    assert said not in keyed[0]
+    assert unkeyed == ("",)
+    assert not await come(f"{NEW},{OLD}", said)
+    with pytest.raises(IdempotencyConflictError):
+        await come(f"{NEW},{OLD}", "another")
+    # Whose key was taken away nobody can tell from another.
+    assert not await come(NEW, "another")
 
 
 @pytest.mark.parametrize("keys", [None, NEW])
-def test_a_missing_key_ends_the_start(sqlite, keys):
-    play(sqlite, storage_keys=OLD)
+async def test_a_missing_key_ends_the_start(sqlite, keys):
+    await play(sqlite, storage_keys=OLD)
 
     with pytest.raises(StorageError, match="storage_keys: expected the key that the database"):
-        read(sqlite, "x", storage_keys=keys)
+        await read(sqlite, "x", storage_keys=keys)
 
 
-def test_a_database_that_cannot_be_opened_ends_the_start():
+async def test_a_database_that_cannot_be_opened_ends_the_start():
     with pytest.raises(StorageError, match="database: expected one that can be opened"):
-        read("sqlite:////dev/null/x", "x")
+        await read("sqlite:////dev/null/x", "x")
 
 
-def test_a_file_that_is_no_database_ends_the_start(tmp_path, sqlite):
+async def test_a_file_that_is_no_database_ends_the_start(tmp_path, sqlite):
     (tmp_path / "runs.sqlite").write_bytes(b"x" * 5000)
 
     with pytest.raises(StorageError, match="DatabaseError: file is not a database"):
-        read(sqlite, "x")
+        await read(sqlite, "x")
 
 
 async def deleted(runs, run_id, tenant="ada"):
@@ -197,31 +179,28 @@ async def deleted(runs, run_id, tenant="ada"):
     return left
 
 
-def prune(database, **settings):
+async def prune(database, **settings):
     """Let runs end, and return those that are left after the next start."""
 
-    async def scene():
-        async with engine(database) as runs:
-            ids = [await start(runs, request={"question": "x" * 5000}) for _ in range(10)]
-            for run_id in ids:
-                await finish(runs, run_id)
-        async with engine(database, **settings) as runs:
-            left = await deleted(runs, ids[0])
-            with pytest.raises(RunNotFoundError):
-                await runs.read_events(ids[0], tenant="ada")
-            return ids, left
-
-    return asyncio.run(scene())
+    async with engine(database) as runs:
+        ids = [await start(runs, request={"question": "x" * 5000}) for _ in range(10)]
+        for run_id in ids:
+            await finish(runs, run_id)
+    async with engine(database, **settings) as runs:
+        left = await deleted(runs, ids[0])
+        with pytest.raises(RunNotFoundError):
+            await runs.read_events(ids[0], tenant="ada")
+        return ids, left
 
 
-def test_the_newest_finished_runs_are_kept(database):
-    ids, left = prune(database, keep_runs=4)
+async def test_the_newest_finished_runs_are_kept(database):
+    ids, left = await prune(database, keep_runs=4)
 
     assert left == ids[:5:-1]
 
 
-def test_old_runs_are_deleted(database):
-    _, left = prune(database, keep_days=0)
+async def test_old_runs_are_deleted(database):
+    _, left = await prune(database, keep_days=0)
 
     assert left == []
 
@@ -233,27 +212,23 @@ async def large(run):
 
 
 @pytest.mark.parametrize("bound", [{"keep_runs": 4}, {"keep_bytes": 1024**2}])
-def test_a_flood_of_one_tenant_deletes_nothing_of_another(database, bound):
-    async def scene():
-        async with engine(database, Scripted(large=large)) as runs:
-            first = await start(runs, "large", idempotency_key="k", fingerprint="f")
-            await finish(runs, first)
-            flood = [await start(runs, "large", tenant="bob") for _ in range(8)]
-            for run_id in flood:
-                await finish(runs, run_id, tenant="bob")
-        async with engine(database, Scripted(large=large), **bound) as runs:
-            left = await deleted(runs, flood[0], tenant="bob")
-            again, is_new = await runs.create(
-                new_run("large", idempotency_key="k", fingerprint="f")
-            )
-            return len(left), is_new, again.run_id == first
-
-    left, is_new, is_same = asyncio.run(scene())
+async def test_a_flood_of_one_tenant_deletes_nothing_of_another(database, bound):
+    async with engine(database, Scripted(large=large)) as runs:
+        first = await start(runs, "large", idempotency_key="k", fingerprint="f")
+        await finish(runs, first)
+        flood = [await start(runs, "large", tenant="bob") for _ in range(8)]
+        for run_id in flood:
+            await finish(runs, run_id, tenant="bob")
+    async with engine(database, Scripted(large=large), **bound) as runs:
+        left = await deleted(runs, flood[0], tenant="bob")
+        again, is_new = await runs.create(new_run("large", idempotency_key="k", fingerprint="f"))
+        left = len(left)
+        is_same = again.run_id == first
     assert (left < 5, is_new, is_same) == (True, False, True)
 
 
 @pytest.mark.parametrize("days", [8, -8])
-def test_a_server_whose_clock_is_wrong_deletes_nothing_and_no_run_ends_before_it_began(
+async def test_a_server_whose_clock_is_wrong_deletes_nothing_and_no_run_ends_before_it_began(
     database, monkeypatch, days
 ):
     class Wrong(datetime):
@@ -265,34 +240,31 @@ def test_a_server_whose_clock_is_wrong_deletes_nothing_and_no_run_ends_before_it
         await finish(runs, await start(runs, tenant="bob"), tenant="bob")
         await eventually(lambda: runs.statistics(tenant="bob").runs == {"succeeded": 1})
 
-    async def scene():
-        async with engine(database, concurrency=1, lease_seconds=0.2) as runs:
-            kept = await start(runs)
-            await finish(runs, kept)
-        async with engine(database, lease_seconds=0.2) as runs:
-            monkeypatch.setattr("agent_server._store.records.datetime", Wrong)
-            await tidied(runs)
-            other = await finish(runs, await start(runs))
-            figures = runs.statistics()
-            monkeypatch.undo()
-            return await runs.get(kept, tenant="ada"), other, figures
-
-    kept, other, figures = asyncio.run(scene())
+    async with engine(database, concurrency=1, lease_seconds=0.2) as runs:
+        kept = await start(runs)
+        await finish(runs, kept)
+    async with engine(database, lease_seconds=0.2) as runs:
+        monkeypatch.setattr("agent_server._store.records.datetime", Wrong)
+        await tidied(runs)
+        other = await finish(runs, await start(runs))
+        figures = runs.statistics()
+        monkeypatch.undo()
+        kept = await runs.get(kept, tenant="ada")
     for run in (kept, other):
         assert run.created_at <= run.started_at <= run.finished_at
     assert abs(other.created_at - kept.created_at) < timedelta(days=1)
     assert 0 <= figures.duration_sum_seconds < 60
 
 
-def test_what_is_deleted_leaves_no_row_behind(tmp_path, sqlite):
-    prune(sqlite, keep_days=0)
+async def test_what_is_deleted_leaves_no_row_behind(tmp_path, sqlite):
+    await prune(sqlite, keep_days=0)
 
     for table in ("agent_runs", "agent_run_events", "agent_run_steps", "agent_run_labels"):
         assert query(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 @pytest.mark.parametrize("is_ours", [True, False])
-def test_the_oldest_go_first_where_there_is_too_much_and_the_file_shrinks(
+async def test_the_oldest_go_first_where_there_is_too_much_and_the_file_shrinks(
     tmp_path, sqlite, is_ours
 ):
     path = tmp_path / "runs.sqlite"
@@ -300,98 +272,82 @@ def test_the_oldest_go_first_where_there_is_too_much_and_the_file_shrinks(
         query(tmp_path, "CREATE TABLE of_another (what)")
         assert query(tmp_path, "PRAGMA auto_vacuum") == [(0,)]
 
-    async def scene():
-        async with engine(sqlite, Scripted(large=large)) as runs:
-            ids = [await start(runs, "large") for _ in range(16)]
-            for run_id in ids:
-                await finish(runs, run_id)
-        before = path.stat().st_size
-        async with engine(sqlite, keep_bytes=1024**2) as runs:
-            left = await deleted(runs, ids[0])
-            await eventually(lambda: path.stat().st_size < 0.3 * before)
-        return ids, left
-
-    ids, left = asyncio.run(scene())
+    async with engine(sqlite, Scripted(large=large)) as runs:
+        ids = [await start(runs, "large") for _ in range(16)]
+        for run_id in ids:
+            await finish(runs, run_id)
+    before = path.stat().st_size
+    async with engine(sqlite, keep_bytes=1024**2) as runs:
+        left = await deleted(runs, ids[0])
+        await eventually(lambda: path.stat().st_size < 0.3 * before)
 
     assert len(left) == 3
     assert set(left) <= set(ids)
     assert query(tmp_path, "PRAGMA freelist_count") == [(0,)]
 
 
-def test_a_file_that_cannot_be_written_anew_now_is_used_as_it_is(tmp_path, sqlite, caplog):
+async def test_a_file_that_cannot_be_written_anew_now_is_used_as_it_is(tmp_path, sqlite, caplog):
     query(tmp_path, "CREATE TABLE of_another (what)")
     with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("BEGIN IMMEDIATE")
-
-        async def scene():
-            asyncio.get_running_loop().call_later(2.5, other.execute, "ROLLBACK")
-            async with engine(sqlite) as runs:
-                return await finish(runs, await start(runs))
-
-        assert asyncio.run(scene()).status == "succeeded"
+        asyncio.get_running_loop().call_later(2.5, other.execute, "ROLLBACK")
+        async with engine(sqlite) as runs:
+            run = await finish(runs, await start(runs))
+    assert run.status == "succeeded"
     assert "the database's file does not shrink: database is locked" in caplog.text
 
 
-def test_the_figures_tell_how_long_the_oldest_run_has_waited(sqlite):
-    async def scene():
-        async with engine(sqlite, SECRETIVE, concurrency=1, lease_seconds=0.2) as runs:
-            running = await start(runs, "secret", request={"wait": True})
-            await start(runs, "secret")
-            await eventually(lambda: runs.statistics().oldest_queued_seconds > 0)
-            figures = runs.statistics()
-            await runs.cancel(running, tenant="ada")
-            return figures
-
-    figures = asyncio.run(scene())
+async def test_the_figures_tell_how_long_the_oldest_run_has_waited(sqlite):
+    async with engine(sqlite, SECRETIVE, concurrency=1, lease_seconds=0.2) as runs:
+        running = await start(runs, "secret", request={"wait": True})
+        await start(runs, "secret")
+        await eventually(lambda: runs.statistics().oldest_queued_seconds > 0)
+        figures = runs.statistics()
+        await runs.cancel(running, tenant="ada")
 
     assert figures.runs == {"running": 1, "queued": 1}
     assert figures.executing == 1
 
 
-def test_a_row_that_was_tampered_with_holds_up_nothing(tmp_path, sqlite, caplog):
-    play(sqlite, storage_keys=OLD)
+async def test_a_row_that_was_tampered_with_holds_up_nothing(tmp_path, sqlite, caplog):
+    await play(sqlite, storage_keys=OLD)
     query(tmp_path, "UPDATE agent_run_events SET body = substr(body, 1, 20)")
 
-    async def scene():
-        async with engine(sqlite, storage_keys=f"{NEW},{OLD}") as runs:
-            await eventually(lambda: "could not be kept tidy" in caplog.text)
-            return await finish(runs, await start(runs))
+    async with engine(sqlite, storage_keys=f"{NEW},{OLD}") as runs:
+        await eventually(lambda: "could not be kept tidy" in caplog.text)
+        run = await finish(runs, await start(runs))
 
-    assert asyncio.run(scene()).status == "succeeded"
+    assert run.status == "succeeded"
 
 
-def test_a_run_of_which_the_request_was_tampered_with_ends_and_others_go_on(
+async def test_a_run_of_which_the_request_was_tampered_with_ends_and_others_go_on(
     tmp_path, sqlite, caplog
 ):
-    async def scene():
-        async with engine(sqlite, SECRETIVE, storage_keys=OLD, concurrency=1) as runs:
-            await start(runs, "secret", request={"wait": True})
-            spoilt, good = await start(runs, "secret"), await start(runs, "secret")
-        query(
-            tmp_path,
-            f"UPDATE agent_runs SET request = substr(request, 1, 30) WHERE run_id = '{spoilt}'",
-        )
-        async with engine(sqlite, SECRETIVE, storage_keys=OLD) as runs:
-            return await finish(runs, spoilt), await finish(runs, good)
-
-    spoilt, good = asyncio.run(scene())
+    async with engine(sqlite, SECRETIVE, storage_keys=OLD, concurrency=1) as runs:
+        await start(runs, "secret", request={"wait": True})
+        spoilt, good = await start(runs, "secret"), await start(runs, "secret")
+    query(
+        tmp_path,
+        f"UPDATE agent_runs SET request = substr(request, 1, 30) WHERE run_id = '{spoilt}'",
+    )
+    async with engine(sqlite, SECRETIVE, storage_keys=OLD) as runs:
+        spoilt, good = await finish(runs, spoilt), await finish(runs, good)
 
     assert spoilt.result.error_type == "unreadable"
     assert "Traceback" not in caplog.text
     assert good.status == "succeeded"
 
 
-def test_a_run_whose_end_cannot_be_stored_is_begun_again(tmp_path, sqlite, caplog):
-    async def scene():
-        async with engine(sqlite, SECRETIVE) as runs:
-            run_id = await start(runs, "secret", request={"wait": True})
-            await until(runs, run_id, lambda run: run.last_event == 2)
-            query(tmp_path, "INSERT INTO agent_run_events SELECT seq, 3, 3, x'' FROM agent_runs")
-            await runs.cancel(run_id, tenant="ada")
-            await eventually(lambda: "no run could be taken" in caplog.text)
-            query(tmp_path, "DELETE FROM agent_run_events WHERE body = x''")
-            return await finish(runs, run_id)
+async def test_a_run_whose_end_cannot_be_stored_is_begun_again(tmp_path, sqlite, caplog):
+    async with engine(sqlite, SECRETIVE) as runs:
+        run_id = await start(runs, "secret", request={"wait": True})
+        await until(runs, run_id, lambda run: run.last_event == 2)
+        query(tmp_path, "INSERT INTO agent_run_events SELECT seq, 3, 3, x'' FROM agent_runs")
+        await runs.cancel(run_id, tenant="ada")
+        await eventually(lambda: "no run could be taken" in caplog.text)
+        query(tmp_path, "DELETE FROM agent_run_events WHERE body = x''")
+        run = await finish(runs, run_id)
 
-    assert asyncio.run(scene()).status == "cancelled"
+    assert run.status == "cancelled"
     assert "could not be ended" in caplog.text

@@ -57,6 +57,12 @@ def client_of(app, *, key=None, host="127.0.0.1"):
     return httpx.AsyncClient(transport=transport, base_url=f"http://{host}", headers=headers)
 
 
+def client_at(port, **options):
+    """Return a client of a server that listens; without TLS, for which it would read the machine's certificates for longer than most tests take."""
+    options = {"base_url": f"http://127.0.0.1:{port}", "timeout": 20, "verify": False} | options
+    return httpx.AsyncClient(**options)
+
+
 @asynccontextmanager
 async def listening(folder, agents=None, *, routes=(), **settings):
     """Yield the port of a server that listens, and the runs that it serves."""

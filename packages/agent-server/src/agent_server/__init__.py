@@ -1,1 +1,1 @@
-"""Agent runs served durably: a queue, steps that are not repeated, events that can be read again, HTTP. Knows no agent."""
+"""Durable agent runs over HTTP: a queue, steps that are not repeated, events that can be read again; the agents are an executor's."""

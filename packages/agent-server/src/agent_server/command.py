@@ -1,4 +1,4 @@
-"""What the commands of all servers have in common: their flags, their environment, and how they serve."""
+"""The parts that the commands of all servers share: flags, environment variables, serving."""
 
 import inspect
 import os
@@ -80,7 +80,7 @@ def takes_settings[Settings: ServerSettings](
 def read_settings[Settings: ServerSettings](
     kind: type[Settings], given: Mapping[str, Any], *, renamed: Mapping[str, str] | None = None
 ) -> Settings:
-    """Return the settings of flags and environment; end the command if one is wrong.
+    """Return the settings from flags and environment; end the command if one is wrong.
 
     Args:
         kind: The settings.
@@ -88,7 +88,7 @@ def read_settings[Settings: ServerSettings](
         renamed: As `takes_settings` takes them.
 
     Raises:
-        Exit: If one is wrong; each has been told in a sentence.
+        Exit: If one is wrong, after a sentence for each.
     """
     prefix = kind.model_config.get("env_prefix", "")
     said = {name: value for name, value in given.items() if value is not None}
@@ -128,7 +128,7 @@ def serve(
 
 
 def refuse(*problems: str) -> NoReturn:
-    """Say what is wrong, each in a line, and end the command with exit code 2.
+    """Print each problem on a line, and end the command with exit code 2.
 
     Raises:
         Exit: If it is called.
@@ -139,10 +139,10 @@ def refuse(*problems: str) -> NoReturn:
 
 
 def _build_flag(kind: type[ServerSettings], name: str, field: FieldInfo) -> inspect.Parameter:
-    told = _describe(kind).get(name, "")
+    meaning = _describe(kind).get(name, "")
     variable = f"{kind.model_config.get('env_prefix', '')}{name.upper()}"
     default = f" [{field.default}]" if isinstance(field.default, int | float | str) else ""
-    help_ = f"{told} ({variable}){default}"
+    help_ = f"{meaning} ({variable}){default}"
     is_switch = field.annotation is bool
     flag = f"{_flag(name)}/--no-{name.replace('_', '-')}" if is_switch else _flag(name)
     option = typer.Option(flag, help=help_, show_default=False)
@@ -154,13 +154,13 @@ def _build_flag(kind: type[ServerSettings], name: str, field: FieldInfo) -> insp
 
 @cache
 def _describe(kind: type[ServerSettings]) -> Mapping[str, str]:
-    """Return what each setting means, from the `Attributes:` of the docstrings of a class and those that it stands on."""
-    told: dict[str, str] = {}
+    """Return the description of each setting, from the docstrings of a class and its bases."""
+    meanings: dict[str, str] = {}
     for one in reversed(kind.__mro__):
         text = inspect.cleandoc(one.__doc__ or "").partition("Attributes:\n")[2]
         found = {match[1]: " ".join(match[2].split()) for match in _ATTRIBUTE.finditer(text)}
-        told |= found if issubclass(one, ServerSettings) else {}
-    return told
+        meanings |= found if issubclass(one, ServerSettings) else {}
+    return meanings
 
 
 def _flag(name: str) -> str:

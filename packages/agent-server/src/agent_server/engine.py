@@ -1,4 +1,4 @@
-"""The durable engine: runs are accepted, executed and told of, whatever happens to the servers."""
+"""The durable engine: accepts and executes runs, whatever happens to servers."""
 
 import asyncio
 import os
@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ._engine.engine import run_engine
-from ._engine.keeper import ServerNameTakenError
+from ._engine.heartbeat import ServerNameTakenError
 from ._store.database import open_database
+from ._store.encryption import Encryption
 from ._store.errors import StorageError
-from ._store.sealing import Seal
 from .executor import Executor
 from .runs import Runs
 from .settings import ServerSettings
@@ -34,8 +34,10 @@ async def open_engine(settings: ServerSettings, executor: Executor) -> AsyncGene
         StorageError: If the database cannot be used, a newer version has written it, or a key is missing.
         ServerNameTakenError: If a living server has the name that the settings give.
     """
-    seal = Seal(settings.storage_keys.get_secret_value() if settings.storage_keys else "")
-    database = await asyncio.to_thread(open_database, _database_url(settings, executor), seal)
+    encryption = Encryption(
+        settings.storage_keys.get_secret_value() if settings.storage_keys else ""
+    )
+    database = await asyncio.to_thread(open_database, _database_url(settings, executor), encryption)
     try:
         async with run_engine(settings, executor, database) as runs:
             yield runs

@@ -1,9 +1,10 @@
-"""The one interface of this package: what an agent system gives to a server, and what the server gives to it."""
+"""The interface between a server and an executor, which runs agents."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol, Self
 
 
 __all__ = [
@@ -56,9 +57,9 @@ class RequestRefusedError(Exception):
 
 
 class TransientError(Exception):
-    """A fault that another try may not have, raised by a step's work: a daemon that restarts, an overloaded model.
+    """A fault of a step's work that a retry may not have: a daemon that restarts, an overloaded model.
 
-    The step is tried again as the server's settings say, unless events were told since it began and its policy forbids that.
+    The step is tried again as the server's settings say, unless it has emitted events and its policy forbids that.
 
     Attributes:
         retry_after_seconds: How long the other side asked to wait; None if it did not say.
@@ -111,6 +112,22 @@ class RunResult:
     error_type: str | None = None
     usage: Usage | None = None
     details: JsonObject = field(default_factory=dict)
+
+    def to_json(self) -> bytes:
+        """Return the result as JSON in ASCII, of which `from_json` makes it again.
+
+        Raises:
+            ValueError: If JSON has no form for a part of it, as for NaN.
+            TypeError: If a part of it is of a type that JSON does not know.
+        """
+        return json.dumps(asdict(self), allow_nan=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Self:
+        """Return the result that `to_json` wrote."""
+        fields = json.loads(text)
+        usage = fields.pop("usage")
+        return cls(**fields, usage=None if usage is None else Usage(**usage))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,12 +182,12 @@ class Execution(Protocol):
         ...
 
     async def tell(self, type_: str, data: JsonObject) -> int:
-        """Append an event, and return its number; it is stored and shown within 100 ms, together with others.
+        """Emit an event, and return its number; it is stored and shown within 100 ms, together with others.
 
         Waits only where the database is far behind.
 
         Raises:
-            EventLimitError: If the run has told as many events or bytes as it may; it ends failed.
+            EventLimitError: If the run has emitted as many events or bytes as it may; the run fails.
             ValueError: If the type is one of the server's own, or the data has no form in JSON.
         """
         ...
@@ -178,23 +195,23 @@ class Execution(Protocol):
     async def step(
         self, key: str, work: StepWork, *, retries: bool = True, after_events: bool = False
     ) -> bytes:
-        """Do something once in the life of the run, and return what came of it.
+        """Do a step once in the life of the run, and return its result.
 
         Where an earlier attempt recorded the step, its result is returned, and nothing is done. Otherwise `work` is awaited, and its result and the
-        events that it told are on disk before this returns. Steps may go on at the same time.
+        events that it emitted are on disk before this returns. Steps may run concurrently.
 
         Args:
             key: Tells the step from the run's others, and is the same for it in every attempt, such as `model:3` or `tool:call_abc`.
-            work: Does it. A `TransientError` is tried again by the server's policy, as long as no event was told by this try;
+            work: Does it. A `TransientError` is tried again by the server's policy, as long as this try has emitted no event;
                 any other error is the caller's and records nothing.
             retries: Whether it may be tried again at all.
-            after_events: Whether it may be tried again also where the try has told events, which then stay told.
+            after_events: Whether it may be tried again even after the try has emitted events, which stay.
         """
         ...
 
 
 class Executor(Protocol):
-    """An agent system, which knows how to run its agents and nothing of servers."""
+    """An executor: it runs agents, and knows nothing of servers."""
 
     @property
     def name(self) -> str:
@@ -214,7 +231,7 @@ class Executor(Protocol):
         ...
 
     def check(self, agent: str, request: JsonObject) -> JsonObject:
-        """Return the request as `Execution.request` shall hold it; called beside the running loop, in another thread, where the request is large.
+        """Return the request as `Execution.request` will hold it; called in another thread if the request is large.
 
         Raises:
             UnknownAgentError: If there is no such agent.
@@ -234,7 +251,7 @@ class Executor(Protocol):
         ...
 
     def interrupted(self, run_id: str, attempts: int) -> RunResult | None:
-        """Say what becomes of a run that was begun by a server that has died or was stopped.
+        """Decide what becomes of a run whose server died or was stopped.
 
         Args:
             run_id: The run.
@@ -251,4 +268,4 @@ class UnknownAgentError(Exception):
 
 
 class EventLimitError(Exception):
-    """A run has told more than it may."""
+    """A run has emitted more events than it may."""

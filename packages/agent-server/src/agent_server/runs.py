@@ -1,4 +1,4 @@
-"""The runs of a server as clients see them, whichever server of the database executes them."""
+"""The runs of a database as clients see them, whichever server executes them."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ FINISHED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "cancelled"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
-    """What a client asks for.
+    """A request for a run.
 
     Attributes:
         tenant: Whose it is.
@@ -44,7 +44,7 @@ class NewRun:
         request: As `Executor.check` returned it.
         metadata: What the client wants to find again with the run: at most 16 names of 64 characters with texts of 512.
         idempotency_key: Under the same key of a tenant the same run is returned; None for none.
-        fingerprint: A digest of the client's body, by which another body under the same key is told; stored under the storage's key, where there is an idempotency key.
+        fingerprint: A digest of the client's body, by which another body under the same key is recognised; stored under the storage's key, where there is an idempotency key.
     """
 
     tenant: str
@@ -100,7 +100,7 @@ class StoredEvent:
     Attributes:
         number: Its number in the run, from 1 without gaps.
         type: Its type.
-        created_at: When it was told, in UTC.
+        created_at: When it was emitted, in UTC.
         data: What it says; not to be changed, for all who watch a run get the same events.
         shared: Where whoever sends the event to many keeps what was made of it once, such as the bytes of a stream's frame.
     """
@@ -123,7 +123,7 @@ LAST_EVENTS: frozenset[str] = OWN_EVENTS - {"run_started"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFilter:
-    """A choice of runs.
+    """A selection of runs.
 
     Attributes:
         agent: Only of this agent.
@@ -142,7 +142,7 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPage:
-    """Some runs, the newest first.
+    """A page of runs, newest first.
 
     Attributes:
         runs: The runs.
@@ -160,7 +160,7 @@ class Runs(Protocol):
     """
 
     async def create(self, run: NewRun) -> tuple[Run, bool]:
-        """Accept a run, durably, and return it with whether it is new.
+        """Store a run, and return it with whether it is new.
 
         Raises:
             QueueFullError: If too many runs wait, of all or of this tenant.
@@ -187,7 +187,7 @@ class Runs(Protocol):
         ...
 
     async def cancel(self, run_id: str, *, tenant: str, reason: str | None = None) -> Run:
-        """Ask for the end of a run; one that is finished stays as it is.
+        """Cancel a run; one that is finished stays as it is.
 
         Raises:
             RunNotFoundError: If the tenant has none of this id.
@@ -197,7 +197,7 @@ class Runs(Protocol):
     async def read_events(
         self, run_id: str, *, tenant: str, after: int = 0, limit: int = 100
     ) -> Sequence[StoredEvent]:
-        """Return the stored events behind a number, at most `limit`, read from there and not from the run's start.
+        """Return the stored events after a number, at most `limit`.
 
         Large ones may be fewer: it reads no more than 256 KiB and one batch, and none only where there is none.
 
@@ -209,7 +209,7 @@ class Runs(Protocol):
     def watch_events(
         self, run_id: str, *, tenant: str, after: int = 0
     ) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yield the events behind a number as they come, in batches that are never empty, up to and with the run's last one.
+        """Yield the events after a number as they come, in batches that are never empty, up to and including the run's last.
 
         Raises:
             RunNotFoundError: If the tenant has none of this id.
@@ -222,13 +222,13 @@ class Runs(Protocol):
         ...
 
     def statistics(self, *, tenant: str | None = None) -> "Statistics":
-        """Return what `/metrics` tells of a tenant's runs, or of all; asks no database, so that it can be told while there is none."""
+        """Return the statistics of a tenant's runs, or of all, without asking the database, which may be away."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """Figures of one server since it started, of one tenant's runs or of all.
+    """Statistics of a server since it started, for one tenant or for all.
 
     Attributes:
         runs: How many runs of the database are in each state, as last counted.

@@ -18,7 +18,7 @@ LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """The names of this machine that only this machine can call."""
 
 DEFAULT_TENANT: Final = "default"
-"""Whose runs those are that come without a key, or with one that names nobody: who keeps the server, and so sees the figures of all."""
+"""The tenant of requests without a key, or with a key that names no tenant: the operator, who sees the metrics of all."""
 
 _LARGEST_INT: Final = 10**15
 _LARGEST_FLOAT: Final = 10**6
@@ -32,36 +32,36 @@ _KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
 
 
 class ServerSettings(BaseSettings):
-    """The settings that every server has; each is a flag `--name-with-hyphens` and an environment variable `<PREFIX>_NAME`.
+    """The settings of every server; each is a flag `--name-with-hyphens` and an environment variable `<PREFIX>_NAME`.
 
     Attributes:
-        host: Address to listen on; other machines may reach it only where there is a key.
+        host: Address to listen on; one that other machines can reach needs `api_keys`.
         port: Port to listen on, 0 for any.
-        api_keys: Who may ask: `tenant:key` pairs with commas between; a key alone is the tenant `default`, who sees the metrics of all. None: this machine only, no key.
-        state: Folder of the server's own, for its database, logs and lock.
+        api_keys: `tenant:key` pairs, separated by commas; a key alone belongs to the tenant `default`, who sees the metrics of all. Without any, only this machine may call the server.
+        state: Folder for the server's own files, such as its database.
         database: `sqlite:///path` or `postgresql://…`; by default a file in `state`.
-        server_name: Tells this server from the others of its database; made up if left out. One that a living server has is refused.
-        storage_keys: Fernet keys with commas between: the first seals what is stored, all can open it. None stores it as it is.
-        concurrency: Runs at a time.
+        server_name: Name of this server among those that share its database; made up if left out, and refused if a living server has it.
+        storage_keys: Fernet keys, separated by commas: the first encrypts what is stored, all can decrypt it. Without any it is stored unencrypted.
+        concurrency: Runs executed at a time.
         max_queued: Runs that may wait, of all tenants.
         max_active_per_tenant: Runs of one tenant that may wait or run.
         max_watchers: Streams of events at a time.
         max_watchers_per_tenant: Streams of events of one tenant at a time.
-        max_request_bytes: Of a request's body.
-        max_events: Of one run.
-        max_event_bytes: Of one run's events together.
-        max_attempts: How many servers may die under a run before it ends failed; those that stop in good order are not counted.
-        retries: How often a step is tried again after a transient fault.
-        keep_runs: Finished runs of each tenant that are kept.
-        keep_days: Days for which a finished run is kept.
-        keep_bytes: What the database may hold; the oldest finished runs go first, of tenants that hold more than their share.
-        keep_alive_seconds: After how long a silence a stream of events carries a comment.
-        client_seconds: How long a client may take for the head of a request, for its body, and for reading what it was sent, before it is dropped.
-        lease_seconds: After how long a silence other servers take over a server's runs.
-        unserved_seconds: How long a run waits while no server has its agent, before it ends failed.
-        unready_seconds: How long a server that was sent a signal to stop says so at `/ready` (503) before it takes no more requests; a second signal ends that.
-        stop_seconds: How long a server that is told to stop lets its runs go on.
-        run_logs: Folder for a log of each run, as `gpt5-run-log` writes them, with a folder for each tenant; None for none.
+        max_request_bytes: Largest body of a request.
+        max_events: Events of one run.
+        max_event_bytes: Bytes that the events of one run may take together.
+        max_attempts: How many servers may die while they execute a run before it fails; servers that are stopped do not count.
+        retries: How often a step is retried after a transient error.
+        keep_runs: Finished runs to keep of each tenant.
+        keep_days: Days to keep a finished run.
+        keep_bytes: Size to which the database may grow; then the oldest finished runs are deleted of tenants that take more than their share.
+        keep_alive_seconds: Silence after which a stream of events sends a comment.
+        client_seconds: How long a client may take to send a request's head, to send its body, and to read what it was sent, before it is disconnected.
+        lease_seconds: Silence after which other servers take over a server's runs.
+        unserved_seconds: How long a run waits while no server has its agent, before it fails.
+        unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests; a second signal skips the wait.
+        stop_seconds: How long runs may go on after the server was told to stop.
+        run_logs: Folder for the logs of runs, as `gpt5-run-log` writes them, with a folder for each tenant; none are written without it.
     """
 
     model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)

@@ -1,1 +1,1 @@
-"""What both clients have in common; `agent_server.client` is their public face."""
+"""The clients and what they share; `agent_server.client` exports them."""

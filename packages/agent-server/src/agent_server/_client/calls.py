@@ -1,7 +1,6 @@
-"""What is asked of a server, what its answers mean, and when to ask again: the same for both clients."""
+"""Requests, their answers, and retries: the same for both clients."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
@@ -13,6 +12,9 @@ from pydantic import ValidationError
 from agent_server._http.documents import FieldProblemDocument, ProblemDocument
 from agent_server.runs import RunStatus
 
+
+SILENCE_SECONDS: Final = 60.0
+"""Longer than a living stream is silent, for it carries comments."""
 
 _PAGE: Final = 100
 _FIRST_PAUSE_SECONDS: Final = 0.2
@@ -52,43 +54,12 @@ class ServerProblemError(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A request.
-
-    Attributes:
-        method: Its method.
-        path: Its path.
-        params: Its query.
-        json: Its body; None for none.
-        headers: More headers.
-    """
-
-    method: str
-    path: str
-    params: Sequence[tuple[str, str]] = ()
-    json: Mapping[str, Any] | None = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What httpx takes."""
-        return {
-            "method": self.method,
-            "url": self.path,
-            "params": list(self.params),
-            "json": self.json,
-            "headers": self.headers,
-        }
-
-    def with_cursor(self, cursor: str) -> "Call":
-        """Return the request for the next page."""
-        kept = [pair for pair in self.params if pair[0] != "cursor"]
-        return replace(self, params=[*kept, ("cursor", cursor)])
+type Call = dict[str, Any]
+"""The arguments with which httpx makes a request."""
 
 
 class Retries:
-    """The tries of a call that fails.
+    """The retries of a call.
 
     Args:
         most: How often.
@@ -99,16 +70,21 @@ class Retries:
         self._made = 0
 
     def reset(self) -> None:
-        """Begin to count anew: it works."""
+        """Count from the start again, after a success."""
         self._made = 0
 
-    def next_pause(self, error: Exception | None = None, *, at_least: float = 0) -> float:
+    def next_pause(self, error: httpx.TransportError | ServerProblemError | None = None) -> float:
         """Return how many seconds to wait before the next try.
 
         Raises:
-            ServerProblemError: If there were enough tries, and the last was answered with it.
-            httpx.TransportError: If there were enough tries, and the last had no answer.
+            ServerProblemError: If another try would be answered the same, or there were enough.
+            httpx.TransportError: If there were enough tries.
         """
+        at_least = 0.0
+        if isinstance(error, ServerProblemError):
+            if error.status not in _LATER:
+                raise error
+            at_least = error.retry_after_seconds or 0
         if self._made >= self._most:
             raise error or httpx.RemoteProtocolError("the stream ended before the run did")
         pause = max(_FIRST_PAUSE_SECONDS * 2**self._made, at_least)
@@ -116,22 +92,8 @@ class Retries:
         return min(pause, _LONGEST_PAUSE_SECONDS)
 
 
-def find_pause(error: httpx.TransportError | ServerProblemError, tries: Retries) -> float:
-    """Return how many seconds to wait before a call is tried again.
-
-    Raises:
-        ServerProblemError: If another try would be answered the same, or there were enough.
-        httpx.TransportError: If there were enough tries.
-    """
-    if isinstance(error, ServerProblemError):
-        if error.status not in _LATER:
-            raise error
-        return tries.next_pause(error, at_least=error.retry_after_seconds or 0)
-    return tries.next_pause(error)
-
-
 def check_answer(answer: httpx.Response) -> httpx.Response:
-    """Return an answer that is none of an error.
+    """Return an answer unless it is an error.
 
     Raises:
         ServerProblemError: If it is one.
@@ -147,25 +109,34 @@ def check_answer(answer: httpx.Response) -> httpx.Response:
     raise ServerProblemError(answer.status_code, problem.detail, problem.errors or (), seconds)
 
 
+def build_headers(api_key: str | None) -> dict[str, str]:
+    """Return the headers of every request."""
+    return {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+
+
 def build_create(
     agent: str | None, request: Mapping[str, Any], metadata: Mapping[str, str] | None, key: str
 ) -> Call:
     """Return the request for a new run."""
-    own = {} if agent is None else {"agent": agent}
-    told = {} if metadata is None else {"metadata": dict(metadata)}
-    body = {**request, **own, **told}
-    return Call(method="POST", path="/v1/runs", json=body, headers={"Idempotency-Key": key})
+    own = {"agent": agent, "metadata": None if metadata is None else dict(metadata)}
+    body = {**request, **{name: value for name, value in own.items() if value is not None}}
+    return {"method": "POST", "url": "/v1/runs", "json": body, "headers": {"Idempotency-Key": key}}
+
+
+def build_agents() -> Call:
+    """Return the request for the agents."""
+    return {"method": "GET", "url": "/v1/agents"}
 
 
 def build_get(run_id: str) -> Call:
     """Return the request for a run."""
-    return Call(method="GET", path=f"/v1/runs/{quote(run_id, safe='')}")
+    return {"method": "GET", "url": f"/v1/runs/{quote(run_id, safe='')}"}
 
 
 def build_cancel(run_id: str, reason: str | None) -> Call:
-    """Return the request for a run's end."""
+    """Return the request that cancels a run."""
     path = f"/v1/runs/{quote(run_id, safe='')}/cancel"
-    return Call(method="POST", path=path, json={} if reason is None else {"reason": reason})
+    return {"method": "POST", "url": path, "json": {} if reason is None else {"reason": reason}}
 
 
 def build_list(
@@ -175,7 +146,7 @@ def build_list(
     created_after: datetime | None,
     created_before: datetime | None,
 ) -> Call:
-    """Return the request for a first page of runs.
+    """Return the request for the first page of runs.
 
     Raises:
         ValueError: If a time has no zone.
@@ -189,11 +160,17 @@ def build_list(
             if time.tzinfo is None:
                 raise ValueError(f"{name}: expected a time with its zone")
             params.append((name, time.isoformat()))
-    return Call(method="GET", path="/v1/runs", params=params)
+    return {"method": "GET", "url": "/v1/runs", "params": params}
 
 
-def build_events(run_id: str, after: int, timeout: httpx.Timeout) -> dict[str, Any]:
-    """Return what httpx takes to follow a run's events."""
+def build_next_page(call: Call, cursor: str) -> Call:
+    """Return the request for the page after that of a request."""
+    kept = [pair for pair in call["params"] if pair[0] != "cursor"]
+    return {**call, "params": [*kept, ("cursor", cursor)]}
+
+
+def build_events(run_id: str, after: int, timeout: httpx.Timeout) -> Call:
+    """Return the request to follow a run's events."""
     headers = {"Accept": "text/event-stream"}
     if after:
         headers["Last-Event-ID"] = str(after)

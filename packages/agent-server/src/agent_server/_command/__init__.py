@@ -1,1 +1,1 @@
-"""How a server is run; `agent_server.command` is its public face."""
+"""Starting and stopping a server; `agent_server.command` is the public side."""

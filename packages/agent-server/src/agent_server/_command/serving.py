@@ -1,4 +1,4 @@
-"""A server from its first to its last moment."""
+"""Starting a server, and stopping it on a signal."""
 
 import asyncio
 import errno
@@ -69,7 +69,7 @@ async def _serve(
 
 
 class _Stop:
-    """What a signal does: it stops the server in good order, or what comes before it.
+    """A signal handler that stops the server, or what comes before it, in good order.
 
     Attributes:
         server: The server, once there is one.
@@ -80,7 +80,7 @@ class _Stop:
 
     @contextmanager
     def obeyed(self) -> Generator["_Stop"]:
-        """Obey signals within the context.
+        """Handle signals within the context.
 
         While it serves, uvicorn obeys most of them by itself, and raises each again once it has stopped: that must not end the process
         before the engine has put its runs away.
@@ -104,7 +104,7 @@ class _Stop:
 
 
 def _make_logs_folder(settings: ServerSettings) -> None:
-    """Make the folder of run logs, so that it is found out now and not by each run whether that can be done."""
+    """Make the folder for run logs now, so that the start fails if it cannot be made, and not each run."""
     if settings.run_logs is None:
         return
     try:

@@ -1,1 +1,1 @@
-"""What executes the runs of the store, and pushes their events to who watches."""
+"""Executes the runs of the database, and pushes their events to those who watch."""

@@ -1,21 +1,19 @@
-"""Takes runs from the queue, executes them, and ends them."""
+"""The dispatcher: takes runs from the queue, executes them, and stores how they end."""
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from agent_server._store import holds
-from agent_server._store.endings import Ending, cancelled, with_result
-from agent_server._store.holds import Ended, Hold, Holder
-from agent_server._store.records import Event
-from agent_server._store.writer import Writer
+from agent_server._store import claims
+from agent_server._store.claims import Claim, Ended, Owner
+from agent_server._store.endings import RunEnding, cancelled, with_result
+from agent_server._store.fault_log import FaultLog
 from agent_server.executor import EventLimitError, Executor, RunResult
 from agent_server.runs import DatabaseAwayError
 
 from .execution import RunExecution
-from .trials import Trials
+from .parts import Parts
 
 
 _logger = logging.getLogger("agent_server")
@@ -26,24 +24,9 @@ _STOPPING_SECONDS = 10.0
 _AWAY_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hooks:
-    """What a dispatcher calls.
-
-    Attributes:
-        build: Makes the execution of an attempt; the callable is for it to tell that the run is lost.
-        on_stored: Hears of events that were stored here.
-        on_ended: Hears whose run ended, how, and when it was begun here, in microseconds since 1970.
-    """
-
-    build: Callable[[Hold, Callable[[], None]], RunExecution]
-    on_stored: Callable[[int, Sequence[Event]], None]
-    on_ended: Callable[[str, Ending, int], None]
-
-
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A run that is executed here.
+    """A run that this server executes.
 
     Attributes:
         execution: The attempt.
@@ -60,7 +43,7 @@ class _Job:
     is_interrupted: bool = False
 
     def interrupt(self) -> None:
-        """Let the executor hear that it shall stop, once."""
+        """Cancel the executor, at most once."""
         if not self.is_interrupted:
             self.is_interrupted = True
             self.task.cancel()
@@ -69,35 +52,27 @@ class _Job:
 class Dispatcher:
     """The runs that this server executes."""
 
-    def __init__(
-        self,
-        executor: Executor,
-        holder: Holder,
-        *,
-        writer: Writer,
-        concurrency: int,
-        hooks: Hooks,
-    ) -> None:
-        """Begin with none.
+    def __init__(self, parts: Parts, executor: Executor) -> None:
+        """Start with no runs.
 
         Args:
+            parts: What stores them, and hears of them.
             executor: Executes them.
-            holder: Claims them.
-            writer: What stores what comes of them.
-            concurrency: How many at a time.
-            hooks: What is called.
         """
+        self._parts = parts
+        self._writer = parts.writer
         self._executor = executor
-        self._holder = holder
-        self._writer = writer
-        self._concurrency = concurrency
-        self._hooks = hooks
+        self._owner = Owner(
+            server=parts.server,
+            max_attempts=parts.settings.max_attempts,
+            interrupted=executor.interrupted,
+        )
         self._jobs: dict[tuple[int, int], _Job] = {}  # by run and attempt
         self._wake = asyncio.Event()
 
     @property
     def executing(self) -> Counter[str]:
-        """How many of each tenant are executed now."""
+        """How many runs of each tenant are being executed."""
         return Counter(job.execution.tenant for job in self._jobs.values())
 
     def wake(self) -> None:
@@ -106,30 +81,30 @@ class Dispatcher:
 
     async def work(self) -> None:
         """Take runs from the queue and execute them, until it is cancelled."""
-        trials = Trials("no run could be taken from the queue")
+        faults = FaultLog("no run could be taken from the queue")
         while True:
             self._wake.clear()
-            free = self._concurrency - len(self._jobs)
+            free = self._parts.settings.concurrency - len(self._jobs)
             if free > 0:
-                with trials.made():
+                with faults.suppressing():
                     await self._claim(free)
             await self._wake.wait()  # at the latest with the next beat
 
     def cancel(self, reasons: dict[int, str | None]) -> None:
-        """End runs of which the end was asked for, if they are executed here."""
+        """Cancel runs, if they are executed here."""
         for seq, reason in reasons.items():
             for job in self._attempts(seq):
                 job.is_asked_to_end = True
-                job.execution.reason = reason
+                job.execution.cancel_reason = reason
                 job.interrupt()
 
     def give_up_all(self) -> None:
-        """Stop executing: others have taken over all runs."""
+        """Stop executing all runs, because others have taken them over."""
         for job in list(self._jobs.values()):
             self._give_up(job)
 
     async def stop(self, *, seconds: float) -> None:
-        """Let the runs end for a while, then put the rest back into the queue."""
+        """Wait for the runs to end, then put the rest back into the queue."""
         await self._wait(seconds)
         self.give_up_all()
         await self._wait(_AWAY_SECONDS if self._writer.is_away else _STOPPING_SECONDS)
@@ -139,27 +114,25 @@ class Dispatcher:
             await asyncio.wait(tasks, timeout=seconds)
 
     async def _claim(self, free: int) -> None:
-        held = {seq for seq, _ in self._jobs}
+        mine = {seq for seq, _ in self._jobs}
+        # Shielded: a claim that is committed and not heard of would count as one more server that died of the run.
         claimed = await asyncio.shield(
-            self._writer.submit(
-                lambda write: holds.claim(write, self._holder, limit=free, held=held)
-            )
+            self._writer.submit(claims.claim_runs, self._owner, limit=free, claimed=mine)
         )
         for one in claimed:
             if isinstance(one, Ended):
-                self._hooks.on_stored(one.seq, [one.event])
-                self._hooks.on_ended(one.tenant, one.ending, one.started_at)
+                self._parts.hub.publish(one.seq, [one.event])
+                self._parts.tallies.count(one.tenant, one.ending, one.started_at)
             else:
                 self._start(one)
         if len(claimed) == free:
             self.wake()
 
-    def _start(self, hold: Hold) -> None:
-        self._hooks.on_stored(hold.seq, [hold.started])
-        execution = self._hooks.build(hold, lambda: self._give_up(job))
-        job = _Job(execution=execution)
-        self._jobs[hold.seq, hold.attempt] = job
-        job.task = asyncio.create_task(self._execute(job), name=f"run {hold.run_id}")
+    def _start(self, claim: Claim) -> None:
+        self._parts.hub.publish(claim.seq, [claim.started])
+        job = _Job(RunExecution(claim, self._parts, on_lost=lambda: self._give_up(job)))
+        self._jobs[claim.seq, claim.attempt] = job
+        job.task = asyncio.create_task(self._execute(job), name=f"run {claim.run_id}")
 
     def _attempts(self, seq: int) -> list[_Job]:
         return [job for (known, _), job in self._jobs.items() if known == seq]
@@ -169,32 +142,32 @@ class Dispatcher:
         job.interrupt()
 
     async def _execute(self, job: _Job) -> None:
-        hold = job.execution.hold
+        claim = job.execution.claim
         try:
             ending = await self._reach_end(job)
             job.is_interrupted = True
             if ending is None:
                 await job.execution.let_go()
             elif await job.execution.end(ending):
-                self._hooks.on_ended(hold.tenant, ending, hold.started.created_at)
+                self._parts.tallies.count(claim.tenant, ending, claim.started.created_at)
         except DatabaseAwayError:
             pass  # The server ends, and others will see that it is silent.
         except Exception:
-            # It is not held any more as far as this server knows: the next claim finds it.
-            _logger.exception("run %s could not be ended", hold.run_id)
+            # It is not among this server's jobs any more: the next claim finds it.
+            _logger.exception("run %s could not be ended", claim.run_id)
         finally:
-            del self._jobs[hold.seq, hold.attempt]
+            del self._jobs[claim.seq, claim.attempt]
             self.wake()
 
-    async def _reach_end(self, job: _Job) -> Ending | None:
-        """Execute a run, and return how it ends; None if that is not this server's to say."""
+    async def _reach_end(self, job: _Job) -> RunEnding | None:
+        """Execute a run, and return how it ends; None if this server was told to give it up."""
         try:
             await job.execution.read_request()
             result = await self._executor.execute(job.execution)
         except asyncio.CancelledError:
             if job.is_given_up:
                 return None
-            return cancelled(job.execution.reason)
+            return cancelled(job.execution.cancel_reason)
         except EventLimitError as error:
             result = RunResult(status="failed", error=str(error), error_type="event_limit")
         except Exception:
@@ -203,5 +176,5 @@ class Dispatcher:
                 status="failed", error="an error inside the server", error_type="internal_error"
             )
         if job.is_asked_to_end and result.status == "failed":
-            return cancelled(job.execution.reason)
+            return cancelled(job.execution.cancel_reason)
         return with_result(result)

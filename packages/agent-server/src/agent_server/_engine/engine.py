@@ -1,50 +1,43 @@
-"""A server's engine: its parts, put together, and what each hears of the others."""
+"""A server's engine: its parts put together, and what each does when others write to the database."""
 
 import asyncio
 import logging
 import os
 import secrets
 import socket
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any
 
-import sqlalchemy as sa
-
-from agent_server._store import events, holds
+from agent_server._store import claims
 from agent_server._store.database import Database
-from agent_server._store.endings import Ending
 from agent_server._store.errors import StorageError
-from agent_server._store.holds import Hold, Holder
-from agent_server._store.housekeeping import Retention
+from agent_server._store.fault_log import FaultLog
 from agent_server._store.listener import Listener
-from agent_server._store.records import Event, to_stored
-from agent_server._store.runs import Book, Limits
 from agent_server._store.servers import Server
-from agent_server._store.signals import ALL_SIGNALS, CANCELLED, QUEUED, TOLD
+from agent_server._store.signals import ALL_SIGNALS, CANCELLED, EMITTED, QUEUED
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
-from agent_server.runs import DatabaseAwayError, Runs, Statistics, StoredEvent
+from agent_server.runs import DatabaseAwayError, Runs
 from agent_server.settings import ServerSettings
 
-from .dispatcher import Dispatcher, Hooks
-from .execution import Bounds, RunExecution
-from .face import EngineRuns
+from .dispatcher import Dispatcher
+from .heartbeat import Heartbeat
 from .hub import Hub
-from .keeper import Hearers, Keeper, Terms
+from .janitor import Janitor
+from .parts import Parts
 from .reading import Readers
+from .service import RunService
 from .statistics import Tallies
-from .trials import Trials
 
 
 _logger = logging.getLogger("agent_server")
 
 _READ_THREADS = 4
-_PAGE = 500
 # How long a silent database is waited for when the server stops.
 _ENDING_SECONDS = 3.0
-# What others tell in this time is looked at once.
+# What others write in this time is looked at once.
 _LOOK_SECONDS = 0.05
 
 
@@ -63,7 +56,7 @@ async def run_engine(
             async with executor.opened(), _listening(engine, database), engine.running():
                 yield engine.runs
         finally:
-            await _end_threads(engine.writer, pool, database)
+            await _end_threads(engine.parts.writer, pool, database)
 
 
 async def _end_threads(writer: Writer, pool: ThreadPoolExecutor, database: Database) -> None:
@@ -80,7 +73,8 @@ async def _listening(engine: "_Engine", database: Database) -> AsyncGenerator[No
     if database.is_sqlite:
         yield
     else:  # pragma: no cover - nox -s postgresql
-        listener = Listener(database, server=engine.name, on_signals=engine.hear)
+        server = engine.parts.server.name
+        listener = Listener(database, server=server, on_signals=engine.on_signals)
         try:
             yield
         finally:
@@ -88,7 +82,7 @@ async def _listening(engine: "_Engine", database: Database) -> AsyncGenerator[No
 
 
 class _Engine:
-    """The parts."""
+    """The parts, and the tasks in which they work."""
 
     def __init__(
         self,
@@ -97,187 +91,93 @@ class _Engine:
         database: Database,
         pool: ThreadPoolExecutor,
     ) -> None:
-        self._settings = settings
-        self._seal = database.seal
-        self._server = Server(
+        self._encryption = database.encryption
+        self._signals: set[str] = set()
+        self._signalled = asyncio.Event()
+        server = Server(
             name=settings.server_name or _make_up_name(),
             token=secrets.token_hex(8),
             executor=executor.name,
             version=executor.version,
-            key_id=database.seal.key_id,
-            keys=database.seal.key_ids,
+            key_id=self._encryption.key_id,
+            keys=self._encryption.key_ids,
             agents={one.name for one in executor.agents()},
         )
-        self.name = self._server.name
-        self._signals: set[str] = set()
-        self._signalled = asyncio.Event()
-        self._tallies = Tallies()
-        self._bounds = Bounds(
-            max_events=settings.max_events,
-            max_event_bytes=settings.max_event_bytes,
-            retries=settings.retries,
+        writer = Writer(database, server=server.name, on_signals=self.on_signals)
+        readers = Readers(database, writer, pool)
+        self.parts = Parts(
+            settings=settings,
+            server=server,
+            writer=writer,
+            readers=readers,
+            hub=Hub(readers, self._encryption, max_watchers=settings.max_watchers),
+            tallies=Tallies(),
         )
-        self.writer = Writer(database, server=self._server.name, on_signals=self.hear)
-        self._readers = Readers(database, self.writer, pool)
-        self._hub = Hub(
-            read_events=self._read_page,
-            read_reaches=lambda seqs: self._readers.read(
-                lambda connection: events.read_reaches(connection, seqs)
-            ),
-            max_watchers=settings.max_watchers,
-        )
-        self._keeper = Keeper(
-            self._server,
-            writer=self.writer,
-            readers=self._readers,
-            terms=Terms(
-                lease_seconds=settings.lease_seconds,
-                unserved_seconds=settings.unserved_seconds,
-                retention=Retention(
-                    runs=settings.keep_runs, days=settings.keep_days, bytes=settings.keep_bytes
-                ),
-            ),
-        )
-        self._dispatcher = Dispatcher(
-            executor,
-            self._build_holder(executor),
-            writer=self.writer,
-            concurrency=settings.concurrency,
-            hooks=Hooks(
-                build=self._build_execution, on_stored=self._publish, on_ended=self._tallies.count
-            ),
-        )
-        self.runs = EngineRuns(
-            Book(
-                executor=executor.name,
-                version=executor.version,
-                seal=self._seal,
-                served=self._server.agents,
-                limits=Limits(
-                    max_queued=settings.max_queued,
-                    max_active_per_tenant=settings.max_active_per_tenant,
-                ),
-            ),
-            writer=self.writer,
-            readers=self._readers,
-            hub=self._hub,
-            statistics=self._report,
-        )
+        self._heartbeat = Heartbeat(self.parts)
+        self._janitor = Janitor(self.parts)
+        self._dispatcher = Dispatcher(self.parts, executor)
+        self.runs = RunService(self.parts, self._encryption, self._dispatcher)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Enter the server among the others, and execute runs until the end of the context."""
+        """Register the server, and execute runs until the end of the context."""
         try:
-            await self._keeper.enter()
+            await self._heartbeat.enter()
         except DatabaseAwayError:
             raise StorageError(
                 "database: expected one that can be used now; the log says what it answers"
             ) from None
-        hearers = Hearers(
-            look=lambda: self.hear(set(ALL_SIGNALS)),
-            on_ended=self._hear_of_stranded,
-            tallies=self._tallies,
-        )
         dispatching = _start(self._dispatcher.work())
         others = [
-            _start(self._keeper.keep(self._dispatcher, hearers)),
-            _start(self._keeper.tidy(hearers)),
-            _start(self._listen()),
+            _start(self._heartbeat.keep(self._dispatcher, self._look)),
+            _start(self._janitor.work()),
+            _start(self._follow_signals()),
         ]
         try:
             yield
         finally:
+            # No new runs first, then the end of those that go on. Until then the others have to see this server live.
             await _end_tasks([dispatching])
-            await self._dispatcher.stop(seconds=self._settings.stop_seconds)
+            await self._dispatcher.stop(seconds=self.parts.settings.stop_seconds)
             await _end_tasks(others)
-            await self._keeper.leave()
+            await self._heartbeat.leave()
 
-    async def _listen(self) -> None:
-        """Look at what others have written."""
-        trials = Trials("what others have written could not be looked at")
+    async def _follow_signals(self) -> None:
+        """Read what others have written, whenever they signal it."""
+        faults = FaultLog("what others have written could not be looked at")
         while True:
             await self._signalled.wait()
             self._signalled.clear()
             signals, self._signals = self._signals, set()
-            with trials.made():
+            with faults.suppressing():
                 if CANCELLED in signals and self._dispatcher.executing:
-                    self._dispatcher.cancel(await self._read_cancelled())
-                if TOLD in signals:
-                    await self._hub.look()
+                    self._dispatcher.cancel(
+                        await self.parts.readers.read(
+                            claims.read_cancelled, self.parts.server.name, self._encryption
+                        )
+                    )
+                if EMITTED in signals:
+                    await self.parts.hub.look()
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _read_cancelled(self) -> dict[int, str | None]:
-        name = self._server.name
-        return await self._readers.read(
-            lambda connection: holds.read_cancelled(connection, name, self._seal)
-        )
-
-    def hear(self, signals: set[str]) -> None:
-        """Look at what was written, by others or by clients of this server."""
+    def on_signals(self, signals: set[str]) -> None:
+        """Note what was written, by other servers or by clients of this one, to be looked at soon."""
         if QUEUED in signals:
             self._dispatcher.wake()
         self._signals |= signals
         self._signalled.set()
 
-    def _publish(self, seq: int, told: Sequence[Event]) -> None:
-        if self._hub.is_watched(seq):
-            size = sum(len(event.text) for event in told)
-            self._hub.publish(seq, [to_stored(event) for event in told], size=size)
-
-    async def _read_page(self, seq: int, after: int) -> Sequence[StoredEvent]:
-        return await self._readers.read(
-            lambda connection: events.read_events(
-                connection, seq, after=after, limit=_PAGE, seal=self._seal
-            )
-        )
-
-    def _build_holder(self, executor: Executor) -> Holder:
-        return Holder(
-            server=self._server.name,
-            token=self._server.token,
-            executor=executor.name,
-            version=executor.version,
-            agents=self._server.agents,
-            max_attempts=self._settings.max_attempts,
-            interrupted=executor.interrupted,
-        )
-
-    def _build_execution(self, hold: Hold, on_lost: Callable[[], None]) -> RunExecution:
-        return RunExecution(
-            hold,
-            writer=self.writer,
-            bounds=self._bounds,
-            on_stored=self._publish,
-            on_lost=on_lost,
-        )
-
-    def _hear_of_stranded(self, row: sa.Row[Any], ending: Ending, event: Event) -> None:
-        self._publish(row.seq, [event])
-        self._tallies.count(row.tenant, ending, event.created_at)
-
-    def _report(self, tenant: str | None) -> Statistics:
-        tally = self._tallies.of(tenant)
-        executing, watchers = self._dispatcher.executing, self._hub.watchers
-        return Statistics(
-            runs=self._tallies.runs(tenant),
-            oldest_queued_seconds=self._tallies.waited_seconds(tenant),
-            executing=executing.total() if tenant is None else executing[tenant],
-            watchers=watchers.total() if tenant is None else watchers[tenant],
-            ended=dict(tally.ended),
-            duration_seconds=dict(tally.durations),
-            duration_sum_seconds=tally.duration_sum,
-            tokens=dict(tally.tokens),
-            database_is_away=self.writer.is_away,
-        )
+    def _look(self) -> None:
+        self.on_signals(set(ALL_SIGNALS))
 
 
 def _start(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
     task = asyncio.create_task(work)
-    task.add_done_callback(_tell_of_fault)
+    task.add_done_callback(_log_end)
     return task
 
 
-def _tell_of_fault(task: asyncio.Task[None]) -> None:
+def _log_end(task: asyncio.Task[None]) -> None:
     if not task.cancelled():  # pragma: no cover - none ends by itself
         _logger.critical("a part of the engine has ended", exc_info=task.exception())
 

@@ -1,152 +1,104 @@
-"""One attempt to execute a run: its events gather here, its steps are recorded, its faults are tried again."""
+"""One attempt to execute a run: gathers its events, records its steps, retries them."""
 
 import asyncio
 import contextvars
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from agent_server._store import holds
-from agent_server._store.endings import Ending, last_event
-from agent_server._store.holds import Hold
-from agent_server._store.records import Event, dump_json, now
-from agent_server._store.writer import Operation, Writer
+from agent_server._store import claims
+from agent_server._store.claims import Claim
+from agent_server._store.endings import RunEnding, last_event
+from agent_server._store.records import Event, now
 from agent_server.executor import EventLimitError, JsonObject, StepWork, TransientError
 from agent_server.runs import OWN_EVENTS
-from stream_text import parse_json
+from stream_text import LARGE_TEXT, TRUSTED_DEPTH, dump_json, parse_json
+
+from .parts import Parts
 
 
+# Events are stored together: those of so many seconds, or of so many bytes. A write for each would cost more than all else that a run does.
 _GATHER_SECONDS = 0.1
 _GATHER_BYTES = 4096
-# What may wait for the database; a run that tells more waits itself.
+# What may wait for the database; a run that emits more waits itself.
 _MOST_WAITING_BYTES = 1024 * 1024
 _EVENT_BYTES = 40  # beside its data
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 60.0
-_LARGE_CHARACTERS = 128 * 1024
-_DEEPEST = 10_000  # Whoever accepted the request has looked.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What a run may do.
-
-    Attributes:
-        max_events: How many events it may tell.
-        max_event_bytes: How much they may take together.
-        retries: How often a step is tried again after a transient fault.
-    """
-
-    max_events: int
-    max_event_bytes: int
-    retries: int
 
 
 @dataclass(slots=True)
 class _Try:
-    """A try of a step, inside which events may be told."""
+    """A try of a step.
 
-    told: int = 0
+    Attributes:
+        emitted: How many events were emitted since it began.
+    """
+
+    emitted: int = 0
 
 
 _current_try = contextvars.ContextVar[_Try | None]("agent_server_try", default=None)
 
 
 class RunExecution:
-    """An attempt, as `agent_server.executor.Execution` draws it."""
+    """An attempt, as `agent_server.executor.Execution` describes it."""
 
-    def __init__(
-        self,
-        hold: Hold,
-        *,
-        writer: Writer,
-        bounds: Bounds,
-        on_stored: Callable[[int, Sequence[Event]], None],
-        on_lost: Callable[[], None],
-    ) -> None:
-        """Begin with nothing told but the start.
+    def __init__(self, claim: Claim, parts: Parts, *, on_lost: Callable[[], None]) -> None:
+        """Start with the event `run_started` alone.
 
         Args:
-            hold: The attempt.
-            writer: What stores it.
-            bounds: What it may do.
-            on_stored: Hears of each batch of events of the run once it is stored.
-            on_lost: Hears that the run is no longer this server's.
+            claim: The attempt.
+            parts: What stores it, and hears of it.
+            on_lost: Called when the run is no longer this server's.
         """
-        self.hold = hold
-        self.reason: str | None = None
-        self._request: JsonObject = {}
-        self._writer = writer
-        self._bounds = bounds
-        self._on_stored = on_stored
+        self.claim = claim
+        self.run_id = claim.run_id
+        self.tenant = claim.tenant
+        self.agent = claim.agent
+        self.request: JsonObject = {}
+        self.metadata = claim.metadata
+        self.attempt = claim.attempt
+        self.cancel_reason: str | None = None
+        self._writer = parts.writer
+        self._hub = parts.hub
+        self._settings = parts.settings
         self._on_lost = on_lost
-        self._number = hold.started.number
-        self._bytes = hold.told_bytes
+        self._number = claim.started.number
+        self._bytes = claim.stored_bytes
+        # Emitted, and not yet on their way to the database.
         self._gathered: list[Event] = []
         self._gathered_bytes = 0
+        # On their way, and not yet stored.
         self._waiting_bytes = 0
         self._is_broken = False
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
-        self._recorded = set(hold.recorded)
+        self._recorded = set(claim.recorded)
+        # One for each step: who asks for a step that is under way waits, and gets what was recorded.
         self._locks: dict[str, asyncio.Lock] = {}
 
-    @property
-    def run_id(self) -> str:
-        """The run's id."""
-        return self.hold.run_id
-
-    @property
-    def tenant(self) -> str:
-        """Whose it is."""
-        return self.hold.tenant
-
-    @property
-    def agent(self) -> str:
-        """The agent's name."""
-        return self.hold.agent
-
-    @property
-    def request(self) -> JsonObject:
-        """What is to be done."""
-        return self._request
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """What the client wants to find again."""
-        return self.hold.metadata
-
-    @property
-    def attempt(self) -> int:
-        """The number of this attempt."""
-        return self.hold.attempt
-
-    @property
-    def cancel_reason(self) -> str | None:
-        """Why the run is being cancelled."""
-        return self.reason
-
     async def read_request(self) -> None:
-        """Read what is to be done, of a large request beside the loop; before the executor asks for it."""
-        text = self.hold.request.decode()
-        read = partial(parse_json, text, max_depth=_DEEPEST, yields=True)
-        self._request = await asyncio.to_thread(read) if len(text) > _LARGE_CHARACTERS else read()
+        """Decrypt and parse the request, a large one outside the event loop; called before the executor asks for it."""
+        text = self.claim.request.decode()
+        read = partial(parse_json, text, max_depth=TRUSTED_DEPTH, yields=True)
+        self.request = await asyncio.to_thread(read) if len(text) > LARGE_TEXT else read()
 
     async def tell(self, type_: str, data: JsonObject) -> int:
-        """Append an event, and return its number."""
+        """Emit an event, and return its number."""
         if type_ in OWN_EVENTS:
             raise ValueError(f"type: expected none of the server's own events, got {type_}")
         text = dump_json(data)
         size = len(text) + len(type_) + _EVENT_BYTES
-        if self._number >= self._bounds.max_events:
-            raise EventLimitError(f"expected at most {self._bounds.max_events} events")
-        if self._bytes + size > self._bounds.max_event_bytes:
+        if self._number >= self._settings.max_events:
+            raise EventLimitError(f"expected at most {self._settings.max_events} events")
+        if self._bytes + size > self._settings.max_event_bytes:
             raise EventLimitError(
-                f"expected at most {self._bounds.max_event_bytes} bytes of events"
+                f"expected at most {self._settings.max_event_bytes} bytes of events"
             )
         if (current := _current_try.get()) is not None:
-            current.told += 1
+            current.emitted += 1
         self._number += 1
         number = self._number
         self._bytes += size
@@ -164,37 +116,28 @@ class RunExecution:
     async def step(
         self, key: str, work: StepWork, *, retries: bool = True, after_events: bool = False
     ) -> bytes:
-        """Do something once in the life of the run, and return what came of it."""
+        """Do a step once in the life of the run, and return its result."""
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key in self._recorded:
-                return await self._writer.submit(
-                    lambda write: holds.read_step(write, self.hold, key)
-                )
-            result = await self._try(work, self._bounds.retries if retries else 0, after_events)
-            told = self._take()
+                return await self._writer.submit(claims.read_step, self.claim, key)
+            result = await self._try(work, self._settings.retries if retries else 0, after_events)
             # Where the run is not this server's any more, the task that waits for this is cancelled.
-            await self._store(
-                told,
-                lambda write: holds.record_step(write, self.hold, key, result, told),
-            )
+            await self._store(claims.record_step, key, result, emitted=self._take())
             self._recorded.add(key)
             return result
 
-    async def end(self, ending: Ending) -> bool:
+    async def end(self, ending: RunEnding) -> bool:
         """Store the end of the run, and return whether it was still this server's to end."""
-        told = self._take()
-        told.append(last_event(ending, number=self._number + 1))
-        return await self._store(told, lambda write: holds.end(write, self.hold, ending, told))
+        last = last_event(ending, number=self._number + 1)
+        return await self._store(claims.end, ending, emitted=[*self._take(), last])
 
     async def let_go(self) -> None:
-        """Put the run back into the queue, with what it told.
+        """Put the run back into the queue, with the events that it emitted.
 
         One of which something could not be stored is left for the next claim to find, which counts it among those whose server died.
         """
-        if self._is_broken:
-            return
-        told = self._take()
-        await self._store(told, lambda write: holds.let_go(write, self.hold, told))
+        if not self._is_broken:
+            await self._store(claims.let_go, emitted=self._take())
 
     async def _try(self, work: StepWork, retries: int, after_events: bool) -> bytes:  # noqa: FBT001
         number = 0
@@ -204,7 +147,7 @@ class RunExecution:
             try:
                 return await work()
             except TransientError as error:
-                if number == retries or (current.told and not after_events):
+                if number == retries or (current.emitted and not after_events):
                     raise
                 pause = error.retry_after_seconds
             finally:
@@ -218,29 +161,31 @@ class RunExecution:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        told, self._gathered, self._gathered_bytes = self._gathered, [], 0
-        return told
+        emitted, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        return emitted
 
     def _flush(self) -> None:
         size = self._gathered_bytes
-        told = self._take()
         self._waiting_bytes += size
-        stored = self._store(told, lambda write: holds.append(write, self.hold, told))
+        stored = self._store(claims.append, emitted=self._take())
         stored.add_done_callback(lambda done: self._end_flush(done, size))
 
-    def _store(self, told: list[Event], operation: Operation[bool]) -> "asyncio.Future[bool]":
-        stored = self._writer.submit(operation)
-        stored.add_done_callback(lambda done: self._hear(done, told))
-        # What was told is stored also where whoever waits for it is cancelled.
+    def _store(
+        self, operation: Callable[..., bool], *args: object, emitted: list[Event]
+    ) -> "asyncio.Future[bool]":
+        """Store something of the claim together with events, and return whether the run is still this server's."""
+        stored = self._writer.submit(operation, self.claim, *args, emitted)
+        stored.add_done_callback(lambda done: self._on_stored(done, emitted))
+        # Events are stored also where whoever waits for it is cancelled.
         return asyncio.shield(stored)
 
-    def _hear(self, done: "asyncio.Future[bool]", told: list[Event]) -> None:
+    def _on_stored(self, done: "asyncio.Future[bool]", emitted: list[Event]) -> None:
         if done.exception() is not None:
             self._is_broken = True  # whoever waits for it hears why
         elif not done.result():
             self._on_lost()
-        elif told:
-            self._on_stored(self.hold.seq, told)
+        elif emitted:
+            self._hub.publish(self.claim.seq, emitted)
 
     def _end_flush(self, done: "asyncio.Future[bool]", size: int) -> None:
         if done.exception() is not None:

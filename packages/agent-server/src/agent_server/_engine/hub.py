@@ -1,17 +1,20 @@
-"""Events on their way to those who watch runs: read once, by one task, for all of them."""
+"""The hub: pushes events to those who watch a run, reading each only once for all of them."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent_server._store.events import Reach
+from agent_server._store.encryption import Encryption
+from agent_server._store.events import Reach, read_events, read_reaches
+from agent_server._store.records import Event, to_stored
 from agent_server.runs import LAST_EVENTS, StoredEvent, TooManyWatchersError
 
+from .reading import Readers
 
-type ReadEvents = Callable[[int, int], Awaitable[Sequence[StoredEvent]]]
-type ReadReaches = Callable[[list[int]], Awaitable[dict[int, Reach]]]
 
+_PAGE = 500
+# Newest events of a watched run, kept so that its watchers need not read them from the database.
 _KEPT_EVENTS = 1000
 _KEPT_BYTES = 1024 * 1024
 # How long a run's watchers wait from one batch to the next, for each of them: many get larger batches less often.
@@ -27,7 +30,7 @@ class _Channel:
         last: The number of the newest event that is known to be stored.
         is_over: Whether no more will come.
         recent: The newest events, without gaps, up to `last`.
-        parts: How many of them were told together, and their bytes, the oldest first.
+        parts: How many of them were published together, and their bytes, the oldest first.
         changed: Set when watchers shall look for more.
         watchers: How many watch.
         reads: Reads under way, by the number behind which they begin.
@@ -46,7 +49,7 @@ class _Channel:
     timer: asyncio.TimerHandle | None = None
 
     def wake(self) -> None:
-        """Let watchers look for more: at once if they have not looked for a while or the run is over, else when their time has come."""
+        """Wake the watchers: at once if they have not been woken for a while or the run is over, otherwise later, together."""
         loop = asyncio.get_running_loop()
         rest = 0.0 if self.is_over else self.woken_at + self._pace_seconds() - loop.time()
         if rest <= 0:
@@ -66,7 +69,7 @@ class _Channel:
         return min(self.watchers * _PACE_SECONDS_PER_WATCHER, _PACE_SECONDS)
 
     def reach(self, reach: Reach) -> None:
-        """Take in how far the events in the store go."""
+        """Note how far the stored events reach."""
         if reach.last > self.last or reach.is_finished > self.is_over:
             if reach.last > self.last:
                 self.last = reach.last
@@ -74,55 +77,51 @@ class _Channel:
             self.is_over = self.is_over or reach.is_finished
             self.wake()
 
-    def take(self, told: Sequence[StoredEvent], size: int) -> None:
-        """Take in what was stored by this server."""
-        follows = told[0].number == self.last + 1
-        self.recent = [*(self.recent if follows else ()), *told]
-        self.parts = [*(self.parts if follows else ()), (len(told), size)]
+    def take(self, emitted: Sequence[StoredEvent], size: int) -> None:
+        """Keep events that this server has stored, for the watchers."""
+        follows = emitted[0].number == self.last + 1
+        self.recent = [*(self.recent if follows else ()), *emitted]
+        self.parts = [*(self.parts if follows else ()), (len(emitted), size)]
         while len(self.parts) > 1 and (
             len(self.recent) > _KEPT_EVENTS or sum(part[1] for part in self.parts) > _KEPT_BYTES
         ):
             count, _ = self.parts.pop(0)
             del self.recent[:count]
-        self.last = max(self.last, told[-1].number)
-        self.is_over = told[-1].type in LAST_EVENTS
+        self.last = max(self.last, emitted[-1].number)
+        self.is_over = emitted[-1].type in LAST_EVENTS
         self.wake()
 
 
 class Hub:
     """The runs that are watched on this server."""
 
-    def __init__(
-        self, *, read_events: ReadEvents, read_reaches: ReadReaches, max_watchers: int
-    ) -> None:
-        """Take the ways to read.
+    def __init__(self, readers: Readers, encryption: Encryption, *, max_watchers: int) -> None:
+        """Start without watchers.
 
         Args:
-            read_events: Returns a page of the stored events of a run behind a number.
-            read_reaches: Returns how far the events of runs go.
+            readers: The threads that read events of the database.
+            encryption: Decrypts them.
             max_watchers: How many may watch at a time.
         """
-        self._read_events = read_events
-        self._read_reaches = read_reaches
+        self._readers = readers
+        self._encryption = encryption
         self._max_watchers = max_watchers
         self._channels: dict[int, _Channel] = {}
         self.watchers: Counter[str] = Counter()
 
-    def is_watched(self, seq: int) -> bool:
-        """Return whether anybody watches a run."""
-        return seq in self._channels
-
-    def publish(self, seq: int, told: Sequence[StoredEvent], *, size: int) -> None:
-        """Push events of a watched run that have been stored by this server, and take so many bytes."""
-        self._channels[seq].take(told, size)
+    def publish(self, seq: int, emitted: Sequence[Event]) -> None:
+        """Push events that this server has stored to the watchers of their run."""
+        if (channel := self._channels.get(seq)) is not None:
+            size = sum(len(event.text) for event in emitted)
+            channel.take([to_stored(event) for event in emitted], size)
 
     async def look(self) -> None:
-        """Look whether watched runs got events from other servers."""
+        """Look for events of watched runs that other servers have stored."""
         if self._channels:
             await self._look_at(dict(self._channels))
 
     async def _look_at(self, channels: Mapping[int, _Channel]) -> None:
-        reaches = await self._read_reaches(list(channels))
+        reaches = await self._readers.read(read_reaches, list(channels))
         for seq, channel in channels.items():
             # A run that is not there any more was deleted.
             channel.reach(reaches.get(seq, Reach(last=channel.last, is_finished=True)))
@@ -130,7 +129,7 @@ class Hub:
     async def watch(
         self, seq: int, *, tenant: str, after: int
     ) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yield the events of a run behind a number as they come, up to its last one.
+        """Yield a run's events after a number as they come, up to the last.
 
         Args:
             seq: The run.
@@ -147,11 +146,9 @@ class Hub:
         self.watchers[tenant] += 1
         channel.watchers += 1
         try:
-            if is_new:
-                # Only now: what is told from here on is heard.
-                await self._look_at({seq: channel})
-            if after > channel.last and not is_new:
-                # Another server may have told it, and this one has not heard of it yet.
+            if is_new or after > channel.last:
+                # A new channel looks only now, for what is stored from here on is published to it. And another
+                # server may have stored more of a run than this one has heard of yet.
                 await self._look_at({seq: channel})
             # Who says that it has more than there is hears what comes.
             position = after if channel.is_over else min(after, channel.last)
@@ -180,7 +177,12 @@ class Hub:
         read = channel.reads.get(position)
         if read is None:
             # Who asks for the same at the same time gets the same.
-            read = asyncio.ensure_future(self._read_events(seq, position))
+            read = asyncio.ensure_future(self._read_page(seq, position))
             channel.reads[position] = read
             read.add_done_callback(lambda _: channel.reads.pop(position))
         return await asyncio.shield(read)
+
+    async def _read_page(self, seq: int, after: int) -> Sequence[StoredEvent]:
+        return await self._readers.read(
+            read_events, seq, after=after, limit=_PAGE, encryption=self._encryption
+        )

@@ -1,8 +1,9 @@
-"""Reading the database beside the event loop."""
+"""Reading the database outside the event loop."""
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Concatenate
 
 import sqlalchemy as sa
 
@@ -22,16 +23,26 @@ class Readers:
         self._pool = pool
         self._pulse = Pulse()
 
-    async def read[Result](self, query: Callable[[sa.Connection], Result]) -> Result:
-        """Return what a query finds.
+    async def read[**Arguments, Result](
+        self,
+        query: Callable[Concatenate[sa.Connection, Arguments], Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """Call a query with a connection and the arguments, and return what it finds.
 
         Raises:
             DatabaseAwayError: If the database cannot be reached.
         """
         if self._writer.is_away:
             raise DatabaseAwayError
-        loop = asyncio.get_running_loop()
-        done = loop.run_in_executor(self._pool, self._query, query)
+
+        def find() -> Result:
+            self._pulse.beat()
+            with self._database.reader.begin() as connection:
+                return query(connection, *args, **kwargs)
+
+        done = asyncio.get_running_loop().run_in_executor(self._pool, find)
         if not await self._pulse.wait_for(done):  # pragma: no cover - nox -s postgresql
             raise DatabaseAwayError
         try:
@@ -41,8 +52,3 @@ class Readers:
                 raise
             self._writer.suspect(error)
             raise DatabaseAwayError from None
-
-    def _query[Result](self, query: Callable[[sa.Connection], Result]) -> Result:
-        self._pulse.beat()
-        with self._database.reader.begin() as connection:
-            return query(connection)

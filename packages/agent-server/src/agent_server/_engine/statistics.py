@@ -1,10 +1,10 @@
-"""Figures of this server since it started, for each tenant and of all."""
+"""Statistics of this server since it started, for each tenant and for all."""
 
 import time
 from collections import Counter
 from collections.abc import Mapping
 
-from agent_server._store.endings import Ending
+from agent_server._store.endings import RunEnding
 from agent_server._store.housekeeping import Count
 from agent_server._store.records import now
 from agent_server.runs import RunStatus
@@ -14,7 +14,7 @@ _BUCKETS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, flo
 
 
 class Tally:
-    """What is counted here of the runs of one tenant, or of all.
+    """The counts of the runs of one tenant, or of all.
 
     Attributes:
         ended: How many runs ended, by state.
@@ -29,7 +29,7 @@ class Tally:
         self.duration_sum = 0.0
         self.tokens: Counter[str] = Counter()
 
-    def count(self, ending: Ending, seconds: float) -> None:
+    def count(self, ending: RunEnding, seconds: float) -> None:
         """Count a run that ended here."""
         self.ended[ending.status] += 1
         self.duration_sum += seconds
@@ -44,7 +44,7 @@ class Tally:
 
 
 class Tallies:
-    """The tallies of all tenants, and what is in the database, as last counted."""
+    """The counts of all tenants, and of the database as last counted."""
 
     def __init__(self) -> None:
         self._all = Tally()
@@ -53,10 +53,10 @@ class Tallies:
         self._counted_at = 0.0
 
     def take(self, counted: Count) -> None:
-        """Take in what is in the database."""
+        """Note a new count of the database."""
         self._counted, self._counted_at = counted, time.monotonic()
 
-    def count(self, tenant: str, ending: Ending, started_at: int) -> None:
+    def count(self, tenant: str, ending: RunEnding, started_at: int) -> None:
         """Count a run that ended here, and when it was begun, in microseconds since 1970."""
         # The clock may have been set back meanwhile, or be behind that of the server that began it.
         seconds = max(now() - started_at, 0) / 1_000_000
@@ -64,7 +64,7 @@ class Tallies:
             tally.count(ending, seconds)
 
     def of(self, tenant: str | None) -> Tally:
-        """Return what was counted of a tenant; of all for None."""
+        """Return the counts of a tenant; of all for None."""
         return self._all if tenant is None else self._tenants.get(tenant, Tally())
 
     def runs(self, tenant: str | None) -> Mapping[RunStatus, int]:

@@ -1,1 +1,1 @@
-"""The HTTP side of a server; `agent_server.http` is its public face."""
+"""The HTTP side of a server; `agent_server.http` exports the public part."""

@@ -1,4 +1,4 @@
-"""Who may ask: whoever sends a key of a tenant; without keys, whoever calls this machine by a name of its own."""
+"""Access: by a tenant's key; without keys, only to this machine by its own names."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ _TENANT: Final = "agent_server.tenant"
 
 
 class AccessMiddleware:
-    """A guard before all routes, which finds out whose request it is.
+    """A middleware that finds the tenant of each request.
 
     Args:
         app: What answers those who may ask.
@@ -34,7 +34,7 @@ class AccessMiddleware:
         self._tenants = [(_digest(key.encode()), tenant) for key, tenant in keys.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on if it may be asked."""
+        """Pass a request on if it is allowed."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -72,7 +72,7 @@ class AccessMiddleware:
 
 
 def find_tenant(request: Request) -> str:
-    """Return whose request it is, by the key that it carries; `default` where the server asks for none."""
+    """Return the tenant of a request, by its key; `default` if the server needs no keys."""
     return request.scope[_TENANT]
 
 

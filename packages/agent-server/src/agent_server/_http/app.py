@@ -1,4 +1,4 @@
-"""The application: routes, guards, and what errors become."""
+"""The application: routes, middleware, error handlers."""
 
 from collections.abc import Sequence
 

@@ -1,20 +1,17 @@
-"""What a request says: its body, within bytes and seconds, and its query."""
+"""Request bodies, within limits of size and time."""
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from agent_server.executor import RequestRefusedError
 from agent_server.settings import ServerSettings
-from stream_text import InvalidJsonError, parse_json
+from stream_text import LARGE_TEXT, InvalidJsonError, parse_json
 
 from .problems import ProblemError, find_problems, refuse_field
-
-
-SMALL_BYTES: Final = 128 * 1024
 
 
 async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
@@ -42,14 +39,14 @@ async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
 async def beside[*Args, Result](
     body: bytes, work: Callable[[*Args], Result], *arguments: *Args
 ) -> Result:
-    """Return what comes of work at a body: of a large one in a thread, so that others are answered meanwhile.
+    """Do work on a body and return its result; a large body is worked on in a thread, so that others are answered meanwhile.
 
     Args:
         body: The body.
         work: Does it.
         arguments: What it takes.
     """
-    if len(body) <= SMALL_BYTES:
+    if len(body) <= LARGE_TEXT:
         return work(*arguments)
     return await asyncio.to_thread(work, *arguments)
 

@@ -1,4 +1,4 @@
-"""Connections of clients that are slow, or no longer there: each is dropped after the same number of seconds.
+"""Connections with time limits: a client that is too slow, or gone, is disconnected.
 
 uvicorn bounds how long a connection may be idle between requests, not how long a request takes to arrive or an answer to be read.
 """
@@ -35,7 +35,7 @@ _TWO_LENGTHS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class PatientProtocol(H11Protocol):
-    """A connection that waits for its client, but not for ever.
+    """A connection with time limits for its client.
 
     Attributes:
         client_seconds: How long the head of a request may take, its body, and the reading of what was sent.
@@ -68,14 +68,14 @@ class PatientProtocol(H11Protocol):
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Stop all clocks."""
         _cancel(self._arrival)
         _cancel(self._reading)
         super().connection_lost(exc)
 
     @override
     def data_received(self, data: bytes) -> None:
-        """Take what has come, and see what is expected next."""
+        """Receive data, and set the clock for what is expected next."""
         super().data_received(data)
         self._expect()
 
@@ -93,7 +93,7 @@ class PatientProtocol(H11Protocol):
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, unless an answer to what came before it has begun."""
+        """Answer a malformed request with a problem document, unless another answer has begun."""
         if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             self.transport.close()
             return
@@ -152,7 +152,7 @@ class PatientProtocol(H11Protocol):
 
 
 def build_protocol(client_seconds: float) -> type[PatientProtocol]:
-    """Return the class of connections that uvicorn makes; how long they wait is the class's, for uvicorn hands on no more."""
+    """Return a class of connections for uvicorn, which passes them no settings: the time limit is the class's."""
     return type("Connection", (PatientProtocol,), {"client_seconds": client_seconds})
 
 

@@ -1,4 +1,4 @@
-"""What clients send and read, as models: the OpenAPI description and the client are made of them."""
+"""The models of what clients send and read, used for validation, by the client and in the OpenAPI description."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -22,7 +22,7 @@ type MetadataText = Annotated[str, StringConstraints(max_length=512)]
 
 
 def _refuse_many(value: Any) -> Any:
-    """Refuse too many at once: what is wrong with each of them would be found first."""
+    """Refuse too many names before each of them is validated."""
     if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > MAX_METADATA:
         raise ValueError(f"expected at most {MAX_METADATA} names")
     return value  # pyright: ignore[reportUnknownVariableType] - any JSON
@@ -36,7 +36,7 @@ type Metadata = Annotated[
 
 
 class RunRequest(BaseModel):
-    """A wish for a run; all members beside these two are the request for the agent.
+    """A request for a run; all members besides these two are the agent's own.
 
     Attributes:
         agent: The agent's name; may be left out where the server has one agent only.
@@ -53,7 +53,7 @@ class RunRequest(BaseModel):
 
 
 class CancelRequest(BaseModel):
-    """A wish for the end of a run.
+    """A request to cancel a run.
 
     Attributes:
         reason: Why.
@@ -65,7 +65,7 @@ class CancelRequest(BaseModel):
 
 
 class AgentDocument(BaseModel):
-    """An agent that runs can be asked for.
+    """An agent that can be run.
 
     Attributes:
         name: Its name.
@@ -176,7 +176,7 @@ class EventDocument(BaseModel):
     Attributes:
         number: Its number in the run, from 1 without gaps.
         type: Its type; `run_started`, `run_succeeded`, `run_failed` and `run_cancelled` are the server's own.
-        created_at: When it was told.
+        created_at: When it was emitted.
         data: What it says.
     """
 
@@ -239,7 +239,7 @@ class StateDocument(BaseModel):
 
 
 class EventsQuery(BaseModel):
-    """A choice of events.
+    """A selection of events.
 
     Attributes:
         after: The number of the last event that the client has; 0 for none.
@@ -277,7 +277,7 @@ def describe_run(run: Run) -> dict[str, Any]:
 
 
 def dump_event(event: StoredEvent) -> bytes:
-    """Return an event as JSON, made once for all who ask."""
+    """Return an event as JSON, which is made once and kept."""
     known = event.shared.get("json")
     if known is None:
         document = {

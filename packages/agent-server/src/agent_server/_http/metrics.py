@@ -1,10 +1,9 @@
-"""The server's figures as Prometheus reads them.
+"""The server's metrics in Prometheus' format.
 
 Source: https://prometheus.io/docs/instrumenting/exposition_formats/.
 """
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Final
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector
@@ -28,18 +27,9 @@ class _Figures(Collector):
         self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
-        """Yield each figure."""
-        return chain(self._gauges(), self._totals())
-
-    def _gauges(self) -> Iterator[Metric]:
+        """Yield each metric."""
         figures = self._figures
-        runs = GaugeMetricFamily(
-            "agent_server_runs", "Runs of the database, as last counted.", labels=["status"]
-        )
-        for status, count in figures.runs.items():
-            runs.add_metric([status], count)
-        yield runs
-        for name, help_, value in (
+        for name, meaning, value in (
             (
                 "oldest_queued_seconds",
                 "How long the oldest waiting run has waited.",
@@ -53,22 +43,28 @@ class _Figures(Collector):
                 float(figures.database_is_away),
             ),
         ):
-            yield GaugeMetricFamily(f"agent_server_{name}", help_, value=value)
-
-    def _totals(self) -> Iterator[Metric]:
-        figures = self._figures
-        ended = CounterMetricFamily(
-            "agent_server_runs_ended", "Runs that ended here.", labels=["status"]
-        )
-        for status, count in figures.ended.items():
-            ended.add_metric([status], count)
-        yield ended
-        tokens = CounterMetricFamily(
-            "agent_server_tokens", "Tokens used by the runs that ended here.", labels=["kind"]
-        )
-        for kind, count in figures.tokens.items():
-            tokens.add_metric([kind], count)
-        yield tokens
+            yield GaugeMetricFamily(f"agent_server_{name}", meaning, value=value)
+        for kind, name, meaning, label, counts in (
+            (
+                GaugeMetricFamily,
+                "runs",
+                "Runs of the database, as last counted.",
+                "status",
+                figures.runs,
+            ),
+            (CounterMetricFamily, "runs_ended", "Runs that ended here.", "status", figures.ended),
+            (
+                CounterMetricFamily,
+                "tokens",
+                "Tokens used by the runs that ended here.",
+                "kind",
+                figures.tokens,
+            ),
+        ):
+            family = kind(f"agent_server_{name}", meaning, labels=[label])
+            for value, count in counts.items():
+                family.add_metric([value], count)
+            yield family
         buckets = [
             ("+Inf" if bound == float("inf") else str(bound), float(count))
             for bound, count in sorted(figures.duration_seconds.items())
@@ -82,7 +78,7 @@ class _Figures(Collector):
 
 
 def render_metrics(figures: Statistics, *, with_process: bool) -> bytes:
-    """Return the figures as text, with those of the process if they are wanted."""
+    """Return the metrics as text, with those of the process if they are wanted."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Figures(figures))
     if with_process:

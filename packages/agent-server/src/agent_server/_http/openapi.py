@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from .documents import (
@@ -15,6 +16,7 @@ from .documents import (
     CancelRequest,
     EventDocument,
     EventsDocument,
+    EventsQuery,
     ProblemDocument,
     RunDocument,
     RunRequest,
@@ -22,6 +24,7 @@ from .documents import (
     StateDocument,
 )
 from .problems import PROBLEM_TYPE
+from .queries import RunsQuery
 
 
 type Json = dict[str, Any]
@@ -40,7 +43,7 @@ _WORDS: Final = {
     503: "The database cannot be reached; `Retry-After` says when to ask again.",
 }
 _BODY: Final = (408, 413, 415, 422)
-_STATES: Final = ("queued", "running", "succeeded", "failed", "cancelled")
+_QUERIES: Final = (RunsQuery, EventsQuery)
 
 
 def build_description(name: str, agents: Sequence[str]) -> Json:
@@ -51,6 +54,8 @@ def build_description(name: str, agents: Sequence[str]) -> Json:
         agents: The names of those that there are now.
     """
     definitions = copy.deepcopy(_build_models())
+    for query in _QUERIES:
+        del definitions[query.__name__]
     request = definitions["RunRequest"]
     # Where there is only one, it need not be named.
     is_needed = len(agents) != 1
@@ -76,6 +81,7 @@ def _build_models() -> Json:
     models = (
         *(RunRequest, CancelRequest, AgentsDocument, RunDocument, RunsDocument),
         *(EventDocument, EventsDocument, ProblemDocument, StateDocument),
+        *_QUERIES,
     )
     _, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template=_REFERENCES
@@ -129,14 +135,6 @@ def _build_create() -> Json:
 
 
 def _build_list() -> Json:
-    time: Json = {"type": "string", "format": "date-time"}
-    status: Json = {"type": "array", "items": {"enum": list(_STATES)}}
-    metadata: Json = {
-        "type": "object",
-        "propertyNames": {"pattern": "^[A-Za-z0-9_.-]{1,64}$"},
-        "additionalProperties": {"type": "string", "maxLength": 512},
-        "maxProperties": 16,
-    }
     return {
         **_operation(
             "list_runs",
@@ -144,15 +142,7 @@ def _build_list() -> Json:
             {200: _json("RunsDocument")},
             (401, 422, 503),
         ),
-        "parameters": [
-            _parameter("agent", {"type": "string", "maxLength": 200}),
-            _parameter("status", status),
-            _parameter("metadata", metadata) | {"style": "deepObject", "explode": True},
-            _parameter("created_after", time),
-            _parameter("created_before", time),
-            _parameter("limit", {"type": "integer", "minimum": 1, "maximum": 100, "default": 20}),
-            _parameter("cursor", {"type": "string", "maxLength": 200}),
-        ],
+        "parameters": _query_parameters(RunsQuery),
     }
 
 
@@ -169,8 +159,6 @@ def _build_cancel() -> Json:
 
 
 def _build_events() -> Json:
-    number: Json = {"type": "integer", "minimum": 0, "maximum": 10**15, "default": 0}
-    limit: Json = {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}
     last: Json = {"type": "string", "pattern": "^[0-9]{1,15}$"}
     page = _json("EventsDocument")
     page["content"]["text/event-stream"] = {"schema": {"type": "string"}}
@@ -185,8 +173,7 @@ def _build_events() -> Json:
             (401, 404, 422, 429, 503),
         ),
         "parameters": [
-            _parameter("after", number),
-            _parameter("limit", limit),
+            *_query_parameters(EventsQuery),
             _parameter("Last-Event-ID", last, where="header"),
         ],
     }
@@ -209,7 +196,7 @@ def _state(name: str, summary: str, problems: tuple[int, ...]) -> Json:
 def _operation(
     name: str, summary: str, answers: dict[int, Json], problems: tuple[int, ...]
 ) -> Json:
-    told = {
+    errors = {
         status: {
             "description": _WORDS[status],
             "content": _content("ProblemDocument", kind=PROBLEM_TYPE),
@@ -219,8 +206,19 @@ def _operation(
     return {
         "operationId": name,
         "summary": summary,
-        "responses": {str(status): answer for status, answer in sorted((answers | told).items())},
+        "responses": {str(status): answer for status, answer in sorted((answers | errors).items())},
     }
+
+
+def _query_parameters(model: type[BaseModel]) -> list[Json]:
+    """Return the parameters of a query. None of them can be null: what nobody wants to say is left out."""
+    found: list[Json] = []
+    for name, described in _build_models()[model.__name__]["properties"].items():
+        schema = {key: value for key, value in described.items() if key != "title"}
+        schema = next(iter(schema.pop("anyOf", ())), schema)
+        form = {"style": "deepObject", "explode": True} if name == "metadata" else {}
+        found.append(_parameter(name, schema) | form)
+    return found
 
 
 def _parameter(name: str, schema: Json, *, where: str = "query", is_required: bool = False) -> Json:

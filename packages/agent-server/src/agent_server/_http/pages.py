@@ -1,4 +1,4 @@
-"""The page of run logs, each tenant's for itself."""
+"""The page of run logs, separate for each tenant."""
 
 import asyncio
 from collections import OrderedDict
@@ -34,7 +34,7 @@ def _to_folder(_request: Request) -> Response:
 
 
 class _Pages:
-    """The pages of the tenants that were asked for last.
+    """The pages of the tenants who used theirs most recently.
 
     Args:
         settings: Where the logs are.
@@ -56,7 +56,7 @@ class _Pages:
 
 
 def _until_stop(app: ASGIApp, closed: asyncio.Event) -> ASGIApp:
-    """Return an application whose answers end when the server stops, also those that would tell for as long as a run goes on what is new."""
+    """Return an application whose answers end when the server stops, even streams that would last as long as a run."""
 
     async def ending(scope: Scope, receive: Receive, send: Send) -> None:
         is_open = False

@@ -1,4 +1,4 @@
-"""How errors look: problem documents.
+"""Errors as problem documents.
 
 Source: https://www.rfc-editor.org/rfc/rfc9457, Problem Details for HTTP APIs.
 """
@@ -86,7 +86,7 @@ def build_document(error: ProblemError) -> dict[str, Any]:
 
 
 def build_problem(error: ProblemError) -> Response:
-    """Return the answer to a request that cannot be fulfilled."""
+    """Return a problem document as a response."""
     return Response(
         dump_json(build_document(error)),
         status_code=error.status,
@@ -109,12 +109,12 @@ def find_problems(error: ValidationError) -> Sequence[Problem]:
 
 
 def _cut(text: str) -> str:
-    """Return a text that quotes names of the request, of which one alone may be as long as the request."""
+    """Cut a text short: it may quote a name as long as the whole request."""
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
 def to_problem(error: Exception) -> ProblemError:
-    """Return an error of any part of the server as clients see it."""
+    """Return any part's error as the one that clients see."""
     match error:
         case ProblemError():
             return error

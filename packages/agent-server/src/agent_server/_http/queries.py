@@ -1,4 +1,4 @@
-"""What the query of a request asks for."""
+"""The queries of requests, as models."""
 
 import re
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ _EVENT_NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 class RunsQuery(BaseModel):
-    """A choice of runs.
+    """A selection of runs.
 
     Attributes:
         agent: Only of this agent.
@@ -60,7 +60,7 @@ class RunsQuery(BaseModel):
         raise ValueError("expected a time with its zone, such as 2026-11-23T06:00:00Z")
 
     def to_filter(self) -> RunFilter:
-        """Return the same for the engine."""
+        """Return the query as a filter."""
         return RunFilter(
             agent=self.agent,
             status=frozenset(self.status),
@@ -71,7 +71,7 @@ class RunsQuery(BaseModel):
 
 
 def read_runs_query(request: Request) -> RunsQuery:
-    """Return which runs a client wants listed.
+    """Return the query of a request for a page of runs.
 
     Raises:
         RequestRefusedError: If it asks for what there is not.
@@ -89,7 +89,7 @@ def read_runs_query(request: Request) -> RunsQuery:
 
 
 def read_events_query(request: Request) -> EventsQuery:
-    """Return which events a client wants: what it says in the header that a browser sends by itself counts first.
+    """Return the query of a request for events; the header `Last-Event-ID`, which browsers send by themselves, wins over `after`.
 
     Raises:
         ProblemError: If the header is no event's number.
@@ -105,7 +105,7 @@ def read_events_query(request: Request) -> EventsQuery:
 
 
 def wants_stream(request: Request) -> bool:
-    """Return whether a client asks for server-sent events by name; `*/*` does not."""
+    """Return whether a client accepts server-sent events by name; `*/*` is not enough."""
     types = request.headers.get("accept", "").lower().split(",")
     return any(part.partition(";")[0].strip() == "text/event-stream" for part in types)
 

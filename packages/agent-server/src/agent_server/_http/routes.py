@@ -1,4 +1,4 @@
-"""What is answered under `/v1`, and to whoever looks after the server."""
+"""The routes of every server: `/v1`, health, metrics."""
 
 import hashlib
 import json
@@ -13,9 +13,10 @@ from starlette.routing import BaseRoute, Route
 from agent_server.executor import Executor
 from agent_server.runs import FINISHED, NewRun, Runs
 from agent_server.settings import DEFAULT_TENANT
+from stream_text import LARGE_TEXT
 
 from .access import find_tenant
-from .bodies import SMALL_BYTES, beside, build_model, parse_body, read_body, read_model
+from .bodies import beside, build_model, parse_body, read_body, read_model
 from .documents import CancelRequest, RunRequest, describe_run, dump_events
 from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
@@ -56,7 +57,7 @@ async def tell_ready(request: Request) -> Response:
 
 
 async def tell_metrics(request: Request) -> Response:
-    """Tell the server's figures to who keeps it, and to a tenant those of its own runs."""
+    """Return metrics: to the operator those of the server, to a tenant those of its own runs."""
     tenant = find_tenant(request)
     of = None if tenant == DEFAULT_TENANT else tenant
     content = render_metrics(find_runs(request).statistics(tenant=of), with_process=of is None)
@@ -70,7 +71,7 @@ async def tell_description(request: Request) -> Response:
 
 
 async def list_agents(request: Request) -> Response:
-    """Return the agents that runs can be asked for."""
+    """Return the agents that can be run."""
     agents = _executor(request).agents()
     return _to_json(
         {"agents": [{"name": one.name, "input_schema": one.input_schema} for one in agents]}
@@ -78,13 +79,13 @@ async def list_agents(request: Request) -> Response:
 
 
 async def answer_runs(request: Request) -> Response:
-    """Accept a run, or list those that there are."""
+    """Create a run, or list runs."""
     # One route, so that the answer to another method names both.
     return await (create_run if request.method == "POST" else list_runs)(request)
 
 
 async def create_run(request: Request) -> Response:
-    """Accept a run, or return the one that the same key was accepted for before."""
+    """Create a run, or return the one that was created under the same idempotency key."""
     key = _read_idempotency_key(request)
     body = await read_body(request)
     new = await beside(body, _build_run, _executor(request), body, find_tenant(request), key)
@@ -118,8 +119,8 @@ def _build_run(executor: Executor, body: bytes, tenant: str, key: str | None) ->
 
 
 def _build_fingerprint(body: bytes, value: Any, agent: str) -> str:
-    """Return a digest of a body, of a small one whatever the order of its members; to sort many lets others wait."""
-    if len(body) <= SMALL_BYTES:
+    """Return a digest of a body. The order of members does not matter in a small one; sorting a large one would keep others waiting."""
+    if len(body) <= LARGE_TEXT:
         text = json.dumps({**value, "agent": agent}, sort_keys=True, separators=(",", ":"))
         body = text.encode()
     return hashlib.sha256(body).hexdigest()
@@ -143,7 +144,7 @@ async def get_run(request: Request) -> Response:
 
 
 async def cancel_run(request: Request) -> Response:
-    """Ask for the end of a run."""
+    """Cancel a run."""
     asked = await read_model(request, CancelRequest, is_optional=True)
     run = await find_runs(request).cancel(
         _run_id(request), tenant=find_tenant(request), reason=asked.reason
@@ -154,7 +155,7 @@ async def cancel_run(request: Request) -> Response:
 
 
 async def read_events(request: Request) -> Response:
-    """Return a page of a run's events, or a stream of them to who asks for one."""
+    """Return a page of a run's events, or a stream if the client accepts one."""
     if wants_stream(request):
         return await stream_events(request, _run_id(request), project_event, view="v1")
     query = read_events_query(request)
@@ -170,7 +171,7 @@ async def read_events(request: Request) -> Response:
 async def stream_events(
     request: Request, run_id: str, project: Project, *, view: str, after: int | None = None
 ) -> Response:
-    """Return a stream of a run's events from where the client was cut off; 204 if it has seen all of them.
+    """Return a stream of a run's events after the last that the client has; 204 if it has seen all of them.
 
     Args:
         request: A request whose header `Last-Event-ID`, or query `after`, has the number of the last event that the client has.

@@ -1,4 +1,4 @@
-"""uvicorn, as this package uses it."""
+"""The HTTP server, made of uvicorn."""
 
 import asyncio
 import socket
@@ -19,7 +19,7 @@ _LOOK_SECONDS: Final = 0.05
 
 
 class Server(uvicorn.Server):
-    """A server for an application of `build_app`: clients that do not send or read are dropped, and streams end when it stops.
+    """A server for an application of `build_app`: it disconnects clients that do not send or read, and ends streams when it stops.
 
     Args:
         app: The application.
@@ -45,14 +45,14 @@ class Server(uvicorn.Server):
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Hear a signal to stop."""
+        """Handle a signal to stop."""
         self._signals += 1
         self._app.state.is_ending = True
         super().handle_exit(sig, frame)
 
     @override
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer for a while still, so that balancers hear of it, then end the streams, which would otherwise go on for as long as their runs."""
+        """Go on answering for a while, so that load balancers notice, then end the streams, which would last as long as their runs."""
         deadline = time.monotonic() + self._unready_seconds
         while self._signals == 1 and time.monotonic() < deadline:  # noqa: ASYNC110 - an event would be set inside of a signal
             await asyncio.sleep(_LOOK_SECONDS)

@@ -1,4 +1,4 @@
-"""Streams of server-sent events, one to each client that watches a run.
+"""Streams of server-sent events, one for each client that watches a run.
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html.
 """
@@ -65,7 +65,7 @@ def project_event(event: StoredEvent) -> bytes:
 
 
 class Watchers:
-    """The streams that are open, counted for each tenant; a stop of the server ends them all.
+    """The open streams, counted for each tenant; all end when the server stops.
 
     Args:
         settings: How many there may be.
@@ -130,12 +130,12 @@ class Watchers:
 
 
 def find_watchers(request: Request) -> Watchers:
-    """Return where the streams of a request's server are counted."""
+    """Return the open streams of a request's server."""
     return request.app.state.watchers
 
 
 class EventStream(Response):
-    """An answer that carries a run's events as they come, up to its last one.
+    """A response that streams a run's events up to the last.
 
     Args:
         batches: The events, from the one that the client wants first.
@@ -195,7 +195,7 @@ class EventStream(Response):
             self._watchers.dismiss(self._tenant)
 
     def break_silence(self, seconds: float) -> None:
-        """Send a comment if nothing was sent for so long."""
+        """Send a comment if nothing was sent for this long."""
         silence = asyncio.get_running_loop().time() - self._sent_at
         if silence >= seconds and not self._sending.locked():
             self._comment = asyncio.create_task(self._send(_COMMENT))
@@ -211,7 +211,7 @@ class EventStream(Response):
                     await self._send(frames)
 
     def _build_frames(self, batch: Sequence[StoredEvent]) -> bytes:
-        """Return the frames of a batch, which are made once for all who get the same."""
+        """Return the frames of a batch, made once for all streams that show the same."""
         shared = batch[-1].shared
         key = f"{self._view} {batch[0].number}"
         frames = shared.get(key)
@@ -251,7 +251,7 @@ async def _end(*tasks: asyncio.Task[None]) -> None:
 
 
 async def watch_run(runs: Runs, run_id: str, *, tenant: str, after: int) -> Batches:
-    """Yield the events of a run behind a number as they come, also where the database goes away meanwhile.
+    """Yield the events of a run after a number as they come, even if the database goes away meanwhile.
 
     Args:
         runs: All runs.

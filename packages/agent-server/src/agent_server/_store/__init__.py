@@ -1,1 +1,1 @@
-"""The database of runs: its tables, its one writer, and what is written and read in one transaction each."""
+"""The database of runs: its tables, its one writer, and each transaction as one function."""

@@ -1,4 +1,4 @@
-"""The database's clock, by which runs are dated and grow old: servers' own may differ, or be wrong.
+"""The database's clock, which dates runs: the clocks of servers may differ, or be wrong.
 
 PostgreSQL has one for all servers. SQLite's is the machine's, on which all of them run.
 """
@@ -14,7 +14,7 @@ from sqlalchemy.sql.functions import GenericFunction
 
 
 class clock(GenericFunction[int]):  # noqa: N801 - a function
-    """The time in microseconds since 1970; not before the times that it is given, for no clock goes on for ever without being set back."""
+    """The time in microseconds since 1970, or the latest of its arguments where the clock was set back behind them."""
 
     name = "agent_server_clock"
     type = sa.BigInteger()

@@ -13,10 +13,9 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from .clock import add_clock
+from .encryption import Encryption, check_keys
 from .errors import StorageError, describe_fault
 from .schema import migrate
-from .sealing import Seal
-from .seals import check_keys
 from .sessions import CLIENT_LIMITS, Sessions
 
 
@@ -36,14 +35,14 @@ class Database:
     Attributes:
         writer: One connection that begins each transaction by taking the right to write.
         reader: A few connections for reading.
-        seal: How content is written down.
+        encryption: How content is written down.
         url: Where it is; it may hold a password.
         sessions: Those of both with PostgreSQL.
     """
 
     writer: sa.Engine
     reader: sa.Engine
-    seal: Seal
+    encryption: Encryption
     url: sa.URL
     sessions: Sessions = field(default_factory=Sessions)
 
@@ -58,7 +57,7 @@ class Database:
         self.reader.dispose()
 
 
-def open_database(url: str, seal: Seal) -> Database:
+def open_database(url: str, encryption: Encryption) -> Database:
     """Open a database, and make or migrate its tables.
 
     A SQLite file is made for its owner alone, and so is its folder; one that others can read is closed to them.
@@ -69,16 +68,16 @@ def open_database(url: str, seal: Seal) -> Database:
     parsed = sa.make_url(url)
     try:
         database = (
-            _open_sqlite(parsed, seal)
+            _open_sqlite(parsed, encryption)
             if parsed.get_backend_name() == "sqlite"
-            else _open_postgresql(parsed, seal)
+            else _open_postgresql(parsed, encryption)
         )
         try:
             if database.is_sqlite:  # pragma: no branch - nox -s postgresql
                 _let_shrink(database.writer)
             with database.writer.begin() as connection:
                 migrate(connection)
-                check_keys(connection, seal)
+                check_keys(connection, encryption)
         except Exception:
             database.close()
             raise
@@ -89,7 +88,7 @@ def open_database(url: str, seal: Seal) -> Database:
     return database
 
 
-def _open_sqlite(url: sa.URL, seal: Seal) -> Database:
+def _open_sqlite(url: sa.URL, encryption: Encryption) -> Database:
     _create_private_file(Path(url.database or ""))
     url = url.set(drivername="sqlite")
     writer = sa.create_engine(url, pool_size=1, max_overflow=0, hide_parameters=True)
@@ -97,7 +96,7 @@ def _open_sqlite(url: sa.URL, seal: Seal) -> Database:
     for engine, begin in ((writer, "BEGIN IMMEDIATE"), (reader, "BEGIN")):
         event.listen(engine, "connect", _prepare_sqlite_connection)
         event.listen(engine, "begin", _begin_with(begin))
-    return Database(writer=writer, reader=reader, seal=seal, url=url)
+    return Database(writer=writer, reader=reader, encryption=encryption, url=url)
 
 
 def _create_private_file(path: Path) -> None:
@@ -116,12 +115,13 @@ def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: object) 
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA secure_delete = ON")  # requests may hold credentials
     _keep_write_ahead_log(connection)
+    # What clients were told is accepted survives a power cut.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA journal_size_limit = 16777216")
 
 
 def _let_shrink(engine: sa.Engine) -> None:
-    """Write a file anew, once, of which what is free would never go back to the disk: one that was made by other programs, from a dump for one."""
+    """Rewrite a file that could not shrink, once: one that was made without `auto_vacuum`, such as by restoring a dump."""
     with closing(engine.raw_connection()) as raw, closing(raw.cursor()) as cursor:
         if cursor.execute("PRAGMA auto_vacuum").fetchone() == (_INCREMENTAL,):
             return
@@ -153,7 +153,9 @@ def _begin_with(statement: str):  # noqa: ANN202
     return begin
 
 
-def _open_postgresql(url: sa.URL, seal: Seal) -> Database:  # pragma: no cover - nox -s postgresql
+def _open_postgresql(
+    url: sa.URL, encryption: Encryption
+) -> Database:  # pragma: no cover - nox -s postgresql
     url = url.set(drivername="postgresql+psycopg")
     writer = sa.create_engine(
         url, pool_size=1, max_overflow=0, hide_parameters=True, connect_args=CLIENT_LIMITS
@@ -166,7 +168,7 @@ def _open_postgresql(url: sa.URL, seal: Seal) -> Database:  # pragma: no cover -
         connect_args=CLIENT_LIMITS,
         pool_pre_ping=True,
     )
-    database = Database(writer=writer, reader=reader, seal=seal, url=url)
+    database = Database(writer=writer, reader=reader, encryption=encryption, url=url)
     for engine in (writer, reader):
         database.sessions.follow(engine)
     return database

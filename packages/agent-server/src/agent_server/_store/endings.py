@@ -1,4 +1,4 @@
-"""The last event of a run, and its last state, in one transaction."""
+"""The ends of runs: the last event and the last state, in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +8,12 @@ import sqlalchemy as sa
 
 from agent_server.executor import JsonObject, RunResult
 from agent_server.runs import RunStatus
+from stream_text import dump_json
 
 from .clock import clock
-from .records import Event, dump_events, dump_json, dump_result, now, result_data
+from .records import Event, dump_events, now, result_data
 from .schema import events, runs, steps
-from .signals import TOLD
+from .signals import EMITTED
 from .writer import Write
 
 
@@ -31,7 +32,7 @@ _FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("ended"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class RunEnding:
     """The end of a run.
 
     Attributes:
@@ -45,25 +46,25 @@ class Ending:
     result: RunResult | None
 
 
-def cancelled(reason: str | None) -> Ending:
-    """Return the end of a run that somebody asked for."""
-    return Ending(status="cancelled", data={"reason": reason}, result=None)
+def cancelled(reason: str | None) -> RunEnding:
+    """Return the end of a cancelled run."""
+    return RunEnding(status="cancelled", data={"reason": reason}, result=None)
 
 
-def with_result(result: RunResult) -> Ending:
-    """Return the end that an executor reached."""
-    return Ending(status=result.status, data=result_data(result), result=result)
+def with_result(result: RunResult) -> RunEnding:
+    """Return the end of a run with a result."""
+    return RunEnding(status=result.status, data=result_data(result), result=result)
 
 
-def last_event(ending: Ending, *, number: int) -> Event:
-    """Return the event that tells of an end."""
+def last_event(ending: RunEnding, *, number: int) -> Event:
+    """Return the last event of a run."""
     return Event(
         number=number, type=f"run_{ending.status}", created_at=now(), text=dump_json(ending.data)
     )
 
 
 def write_end(
-    write: Write, seq: int, ending: Ending, told: Sequence[Event], *, stored_bytes: int
+    write: Write, seq: int, ending: RunEnding, emitted: Sequence[Event], *, stored_bytes: int
 ) -> None:
     """Store a run's end.
 
@@ -71,16 +72,17 @@ def write_end(
         write: The transaction.
         seq: The run, which is this server's to end.
         ending: How it ends.
-        told: The events to store; the last is that of the end.
+        emitted: The events to store; the last is that of the end.
         stored_bytes: What the run's events before take.
     """
-    body = write.seal.close(dump_events(told))
-    result = None if ending.result is None else write.seal.close(dump_result(ending.result))
-    write_events(write, seq, told, body)
+    body = write.encryption.encrypt(dump_events(emitted))
+    result = None if ending.result is None else write.encryption.encrypt(ending.result.to_json())
+    # The steps go with the end: until then the next attempt needs them.
+    write_events(write, seq, emitted, body)
     values = {
         "ended": seq,
         "status": ending.status,
-        "last_event": told[-1].number,
+        "last_event": emitted[-1].number,
         "result": result,
         "bytes": stored_bytes + len(body) + len(result or b""),
     }
@@ -88,14 +90,14 @@ def write_end(
     write.connection.execute(_FORGET_STEPS, {"ended": seq})
 
 
-def write_events(write: Write, seq: int, told: Sequence[Event], body: bytes) -> None:
-    """Store a batch of events of a run, of which the body is sealed."""
-    values = {"run": seq, "first": told[0].number, "last": told[-1].number, "body": body}
+def write_events(write: Write, seq: int, emitted: Sequence[Event], body: bytes) -> None:
+    """Store a batch of events of a run, of which the body is encrypted already."""
+    values = {"run": seq, "first": emitted[0].number, "last": emitted[-1].number, "body": body}
     write.connection.execute(_INSERT_EVENTS, values)
-    write.signals.add(TOLD)
+    write.signals.add(EMITTED)
 
 
-def end_waiting(write: Write, row: sa.Row[Any], ending: Ending) -> Event:
+def end_waiting(write: Write, row: sa.Row[Any], ending: RunEnding) -> Event:
     """End a run that nobody executes, and return its last event."""
     event = last_event(ending, number=row.last_event + 1)
     write_end(write, row.seq, ending, [event], stored_bytes=row.bytes)

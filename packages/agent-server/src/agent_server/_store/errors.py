@@ -1,4 +1,4 @@
-"""What goes wrong with a database."""
+"""The errors of databases."""
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -9,7 +9,7 @@ class StorageError(Exception):
 
 
 def is_outage(error: Exception) -> bool:
-    """Return whether the database cannot be used just now, whatever it answered: the same statements may well work later.
+    """Return whether an error means that the database cannot be used now: the same statement may work later.
 
     Only what it has against the values of one operation is none.
     """
@@ -21,7 +21,7 @@ def is_outage(error: Exception) -> bool:
 
 
 def describe_fault(error: Exception) -> str:
-    """Return what happened, without the URL, which may hold a password, and without statements."""
+    """Return a description of an error without the URL, which may hold a password, and without statements."""
     cause = getattr(error, "orig", None) or error
     lines = str(cause).strip().splitlines()
     # PostgreSQL's own messages name host and user, never the password.

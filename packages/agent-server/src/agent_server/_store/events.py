@@ -1,4 +1,4 @@
-"""Events of runs, read from where a reader is."""
+"""Reading the events of runs."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from agent_server.runs import FINISHED, StoredEvent
 
+from .encryption import Encryption
 from .records import load_events
 from .schema import events, runs
-from .sealing import Seal
 
 
 # A batch takes 4 kB, unless one event is larger: the first ones show which kind of run it is.
@@ -20,7 +20,7 @@ _MOST_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """The reach of a run's events.
+    """The number of a run's newest event, and whether it is the last.
 
     Attributes:
         last: The number of the newest.
@@ -32,9 +32,9 @@ class Reach:
 
 
 def read_events(
-    connection: sa.Connection, seq: int, *, after: int, limit: int, seal: Seal
+    connection: sa.Connection, seq: int, *, after: int, limit: int, encryption: Encryption
 ) -> list[StoredEvent]:
-    """Return the events of a run behind a number, at most `limit`; fewer where they take more than 256 KiB, but never none of those that there are."""
+    """Return the events of a run after a number, at most `limit`; fewer if they take more than 256 KiB, but at least one if there is one."""
     found: list[StoredEvent] = []
     position, size = after, 0
     together = min(limit, _FIRST_BATCHES)
@@ -54,7 +54,7 @@ def read_events(
             if len(found) >= limit or size >= _MOST_BYTES:
                 break
             size += len(row.body)
-            batch = load_events(row.first, seal.open(row.body))
+            batch = load_events(row.first, encryption.decrypt(row.body))
             found += [event for event in batch if event.number > position]
             position = row.last
         if len(rows) < together:
@@ -64,7 +64,7 @@ def read_events(
 
 
 def _first_of(seq: int, after: int) -> sa.ColumnElement[int]:
-    """Return a number below the first one of the batch that holds the event behind `after`, and not below that of the batch before."""
+    """Return a number between the start of the batch with the event after `after` and that of the batch before, as a lower bound for an index."""
     begun = (
         sa.select(sa.func.max(events.c.first))
         .where(events.c.run == seq, events.c.first <= after + 1)

@@ -1,4 +1,4 @@
-"""What is done to the database from time to time: counted, pruned, freed of what nobody can go on with, sealed anew."""
+"""Housekeeping: counting runs, deleting old ones, failing stranded ones, encrypting with a new key."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -10,22 +10,23 @@ import sqlalchemy as sa
 
 from agent_server.executor import RunResult
 from agent_server.runs import RunStatus
+from agent_server.settings import ServerSettings
 
 from . import endings
 from .clock import clock
-from .endings import Ending
+from .encryption import key_mark
+from .endings import RunEnding
 from .records import Event
-from .schema import events, labels, runs, seals, servers, steps
-from .sealing import mark_of
+from .schema import encryption_keys, events, labels, runs, servers, steps
 from .writer import Write
 
 
-_TOGETHER = 200
+_TOGETHER = 200  # In one transaction, for which all runs wait.
 _DAY = 24 * 3600 * 1_000_000
 # What a run takes beside its content: its rows and their places in the indexes.
 _SIZE = runs.c.bytes + 1000
 
-_SEALED = (
+_ENCRYPTED = (
     runs.c.metadata,
     runs.c.cancel_reason,
     runs.c.request,
@@ -36,23 +37,8 @@ _SEALED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    """What is kept of finished runs.
-
-    Attributes:
-        runs: How many of each tenant.
-        days: For how long.
-        bytes: As much as all runs of the database together may take, those that are not finished included. Where they take more, only tenants lose some that hold more than their share.
-    """
-
-    runs: int
-    days: float
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """What is in the database.
+    """The numbers of runs in the database.
 
     Attributes:
         runs: How many runs of each tenant are in each state.
@@ -79,14 +65,14 @@ def count(connection: sa.Connection, executor: str) -> Count:
     )
 
 
-def prune(write: Write, retention: Retention) -> int:
+def prune(write: Write, settings: ServerSettings) -> int:
     """Delete some of the finished runs that are too old or too many, and return how many."""
     old = sa.select(runs.c.seq).where(
         runs.c.finished_at.is_not(None),
-        runs.c.finished_at < clock() - int(retention.days * _DAY),
+        runs.c.finished_at < clock() - int(settings.keep_days * _DAY),
     )
     doomed: Collection[int] = write.connection.scalars(old.limit(_TOGETHER)).all() or _find_surplus(
-        write.connection, retention
+        write.connection, settings
     )
     if doomed:
         for column in (runs.c.seq, events.c.run, steps.c.run, labels.c.run):
@@ -94,8 +80,8 @@ def prune(write: Write, retention: Retention) -> int:
     return len(doomed)
 
 
-def _find_surplus(connection: sa.Connection, retention: Retention) -> list[int]:
-    """Return some of the oldest finished runs of tenants that hold more than they may: no flood of one deletes what is another's."""
+def _find_surplus(connection: sa.Connection, settings: ServerSettings) -> list[int]:
+    """Return some of the oldest finished runs of tenants over their limits: a flood of one tenant deletes nothing of another."""
     held = connection.execute(
         sa.select(
             runs.c.tenant,
@@ -103,14 +89,14 @@ def _find_surplus(connection: sa.Connection, retention: Retention) -> list[int]:
             sa.func.sum(_SIZE).label("size"),
         ).group_by(runs.c.tenant)
     ).all()
-    share = _find_share([int(row.size) for row in held], retention.bytes)
+    share = _find_share([int(row.size) for row in held], settings.keep_bytes)
     doomed = [
         seq
         for row in held
         for seq in _find_oldest(
             connection,
             row.tenant,
-            surplus=row.finished - retention.runs,
+            surplus=row.finished - settings.keep_runs,
             excess=int(row.size) - share,
         )
     ]
@@ -118,7 +104,7 @@ def _find_surplus(connection: sa.Connection, retention: Retention) -> list[int]:
 
 
 def _find_share(sizes: Sequence[int], most: int) -> float:
-    """Return what each may hold so that all together hold at most so much, and none loses anything that holds less than others may."""
+    """Return the largest share that each may have so that all together fit: whoever has less loses nothing."""
     left = most
     for place, size in enumerate(sorted(sizes)):
         share = left / (len(sizes) - place)
@@ -147,7 +133,7 @@ def _find_oldest(
     return doomed
 
 
-type EndedRuns = Sequence[tuple[sa.Row[Any], Ending, Event]]
+type EndedRuns = Sequence[tuple[sa.Row[Any], RunEnding, Event]]
 
 
 def end_stranded(write: Write, executor: str) -> EndedRuns:
@@ -166,7 +152,7 @@ def end_stranded(write: Write, executor: str) -> EndedRuns:
 
 
 def read_unserved(connection: sa.Connection, executor: str) -> frozenset[str]:
-    """Return the agents of which runs wait, and which no living server has."""
+    """Return the agents that runs wait for and no living server has."""
     statement = (
         sa.select(runs.c.agent)
         .where(runs.c.executor == executor, runs.c.status == "queued", runs.c.finished_at.is_(None))
@@ -220,13 +206,13 @@ def _waiting(executor: str, *which: sa.ColumnElement[bool]) -> sa.Select[Any]:
 
 def _fail(
     write: Write, row: sa.Row[Any], error_type: str, error: str
-) -> tuple[sa.Row[Any], Ending, Event]:
+) -> tuple[sa.Row[Any], RunEnding, Event]:
     ending = endings.with_result(RunResult(status="failed", error=error, error_type=error_type))
     return row, ending, endings.end_waiting(write, row, ending)
 
 
 def free_space(write: Write) -> bool:
-    """Give back to the disk some of what deleted runs have left, and return whether there is more; PostgreSQL sees to it by itself."""
+    """Return some of SQLite's free pages to the disk, and return whether there are more; PostgreSQL needs no help."""
     if write.connection.dialect.name != "sqlite":  # pragma: no cover - nox -s postgresql
         return False
     with closing(write.connection.connection.cursor()) as cursor:
@@ -238,7 +224,7 @@ def free_space(write: Write) -> bool:
 
 
 def wipe_log(connection: sa.Connection) -> bool:
-    """Empty the write-ahead log of SQLite, which holds what was overwritten in the database, and return whether nobody was in the way.
+    """Empty SQLite's write-ahead log, which still holds overwritten content, and return whether that worked.
 
     The connection must not have read or written anything in its transaction.
     """
@@ -248,38 +234,40 @@ def wipe_log(connection: sa.Connection) -> bool:
     return not is_busy
 
 
-def seal_anew(write: Write) -> bool:
-    """Seal some of what other keys have sealed, and return whether there may be more.
+def reencrypt(write: Write) -> bool:
+    """Encrypt some content of older keys with the current one, and return whether there may be more.
 
-    Once nothing is left, the other keys are forgotten, unless a living server still seals with them.
+    Once nothing is left, the other keys are forgotten, unless a living server still encrypts with them.
     """
     others = _other_keys(write)
     if not others:
         return False
-    for column in _SEALED:
-        if _seal_column(write, column, others):
+    for column in _ENCRYPTED:
+        if _reencrypt_column(write, column, others):
             return True
     used = sa.select(servers.c.key_id)
     write.connection.execute(
-        sa.delete(seals).where(seals.c.key_id.in_(others), seals.c.key_id.not_in(used))
+        sa.delete(encryption_keys).where(
+            encryption_keys.c.key_id.in_(others), encryption_keys.c.key_id.not_in(used)
+        )
     )
     return False
 
 
 def _other_keys(write: Write) -> list[str]:
     used = sa.select(servers.c.key_id)
-    statement = sa.select(seals.c.key_id).where(
-        seals.c.key_id != write.seal.key_id, seals.c.key_id.not_in(used)
+    statement = sa.select(encryption_keys.c.key_id).where(
+        encryption_keys.c.key_id != write.encryption.key_id, encryption_keys.c.key_id.not_in(used)
     )
     return list(write.connection.scalars(statement))
 
 
-def _seal_column(write: Write, column: sa.Column[bytes], others: Sequence[str]) -> bool:
+def _reencrypt_column(write: Write, column: sa.Column[bytes], others: Sequence[str]) -> bool:
     table = column.table
     keys = list(table.primary_key.columns)
-    marks = [mark_of(key_id) for key_id in others]
+    marks = [key_mark(key_id) for key_id in others]
     found = (
-        sa.select(*keys, column.label("sealed"))
+        sa.select(*keys, column.label("stored"))
         .where(sa.func.substr(column, 1, len(marks[0])).in_(marks))
         .limit(_TOGETHER)
         .with_for_update()
@@ -287,6 +275,6 @@ def _seal_column(write: Write, column: sa.Column[bytes], others: Sequence[str]) 
     rows = write.connection.execute(found).all()
     for row in rows:
         same = [key == value for key, value in zip(keys, row[:-1], strict=True)]
-        sealed = write.seal.close(write.seal.open(row.sealed))
-        write.connection.execute(sa.update(table).where(*same).values({column: sealed}))
+        stored = write.encryption.encrypt(write.encryption.decrypt(row.stored))
+        write.connection.execute(sa.update(table).where(*same).values({column: stored}))
     return bool(rows)

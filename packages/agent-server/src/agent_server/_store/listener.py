@@ -1,4 +1,4 @@
-"""The thread that hears what other servers write to PostgreSQL."""
+"""The thread that listens for what other servers write to PostgreSQL."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ _LOOK_SECONDS = 0.5
 
 
 class Listener:  # pragma: no cover - nox -s postgresql
-    """A connection that listens. Where it breaks it is made anew, and everything is looked at."""
+    """A listening connection. If it breaks it is opened again, and everything is looked at."""
 
     def __init__(
         self, database: Database, *, server: str, on_signals: Callable[[set[str]], None]
@@ -55,11 +55,11 @@ class Listener:  # pragma: no cover - nox -s postgresql
             connection.execute(f"LISTEN {CHANNEL}")
             self._post(set(ALL_SIGNALS))
             while not self._is_closing.is_set():
-                told = [
+                heard = [
                     one.payload.rpartition(" ")  # anybody may tell anything
                     for one in connection.notifies(timeout=_LOOK_SECONDS, stop_after=1)
                 ]
-                if signals := {signal for server, _, signal in told if server != self._server}:
+                if signals := {signal for server, _, signal in heard if server != self._server}:
                     self._post(signals)
 
     def _post(self, signals: set[str]) -> None:

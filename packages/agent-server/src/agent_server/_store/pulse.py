@@ -1,4 +1,4 @@
-"""Whether a database that keeps clients waiting is away, or has only much to do."""
+"""Telling a database that is away from one that is only busy."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ PATIENCE_SECONDS = 4.0
 
 
 class Pulse:
-    """The last sign that threads at the database get on with their work."""
+    """The time at which a database's threads last began a piece of work."""
 
     def __init__(self) -> None:
         self._beaten_at = time.monotonic()
@@ -20,7 +20,7 @@ class Pulse:
         self._beaten_at = time.monotonic()
 
     async def wait_for(self, done: asyncio.Future[Any]) -> bool:
-        """Wait for a piece of work that is queued, and return whether it is done; if not, nothing was begun for seconds.
+        """Wait for queued work, and return whether it is done; it is given up once no work has begun for seconds.
 
         Whoever stands behind five hundred others, or asks a process that has much else to do, waits for longer than that.
         """

@@ -1,4 +1,4 @@
-"""How runs, results and events are written down."""
+"""The stored form of runs and events."""
 
 import hashlib
 import json
@@ -9,10 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from agent_server.executor import JsonObject, RunResult, Usage
+from agent_server.executor import JsonObject, RunResult
 from agent_server.runs import Run, StoredEvent
+from stream_text import dump_json
 
-from .sealing import Seal
+from .encryption import Encryption
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,7 +22,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """An event on its way into the store.
+    """An event that is to be stored.
 
     Attributes:
         number: Its number in the run.
@@ -53,18 +54,8 @@ def to_datetime(microseconds: int) -> datetime:
     return _EPOCH + microseconds * _MICROSECOND
 
 
-def dump_json(value: Any) -> str:
-    """Return a value as JSON in ASCII, so that it can hold what no database takes, such as halves of surrogate pairs.
-
-    Raises:
-        ValueError: If JSON has no form for it, as for NaN.
-        TypeError: If it is of a type that JSON does not know.
-    """
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
-
-
 def dump_events(events: Iterable[Event]) -> bytes:
-    """Return a batch of events as it is sealed; their numbers are not in it."""
+    """Return the JSON of a batch of events; their numbers are not in it."""
     rows = (f"[{dump_json(one.type)},{one.created_at},{one.text}]" for one in events)
     return f"[{','.join(rows)}]".encode()
 
@@ -94,44 +85,33 @@ def result_data(result: RunResult) -> JsonObject:
     return data
 
 
-def dump_result(result: RunResult) -> bytes:
-    """Return a result as it is sealed."""
-    return dump_json(asdict(result)).encode()
-
-
-def _load_result(text: bytes) -> RunResult:
-    fields = json.loads(text)
-    usage = fields.pop("usage")
-    return RunResult(**fields, usage=None if usage is None else Usage(**usage))
-
-
-def load_run(row: sa.Row[Any], seal: Seal) -> Run:
+def load_run(row: sa.Row[Any], encryption: Encryption) -> Run:
     """Return the run of a row."""
     return Run(
         run_id=row.run_id,
         tenant=row.tenant,
         agent=row.agent,
         status=row.status,
-        metadata=json.loads(seal.open(row.metadata)),
+        metadata=json.loads(encryption.decrypt(row.metadata)),
         attempt=row.attempt,
         created_at=to_datetime(row.created_at),
         started_at=None if row.started_at is None else to_datetime(row.started_at),
         finished_at=None if row.finished_at is None else to_datetime(row.finished_at),
         cancel_requested=row.cancel_requested,
-        cancel_reason=load_text(row.cancel_reason, seal),
+        cancel_reason=decrypt_text(row.cancel_reason, encryption),
         last_event=row.last_event,
-        result=None if row.result is None else _load_result(seal.open(row.result)),
+        result=None if row.result is None else RunResult.from_json(encryption.decrypt(row.result)),
     )
 
 
-def close_text(text: str | None, seal: Seal) -> bytes | None:
-    """Return a sealed text."""
-    return None if text is None else seal.close(dump_json(text).encode())
+def encrypt_text(text: str | None, encryption: Encryption) -> bytes | None:
+    """Return a text, encrypted."""
+    return None if text is None else encryption.encrypt(dump_json(text).encode())
 
 
-def load_text(stored: bytes | None, seal: Seal) -> str | None:
-    """Return the text of a sealed one."""
-    return None if stored is None else json.loads(seal.open(stored))
+def decrypt_text(stored: bytes | None, encryption: Encryption) -> str | None:
+    """Return a text that was encrypted."""
+    return None if stored is None else json.loads(encryption.decrypt(stored))
 
 
 def digest(*parts: str) -> bytes:

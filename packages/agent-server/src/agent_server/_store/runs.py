@@ -1,4 +1,4 @@
-"""Runs as clients ask for them: accepted, found, listed, cancelled."""
+"""The repository of runs: creates, finds, lists and cancels them."""
 
 import base64
 import re
@@ -21,19 +21,21 @@ from agent_server.runs import (
     RunNotFoundError,
     RunPage,
 )
+from agent_server.settings import ServerSettings
 from stream_text import dump_json
 
 from . import endings
 from .clock import clock
+from .encryption import Encryption
 from .records import (
-    close_text,
     digest,
+    encrypt_text,
     label_digests,
     load_run,
     to_microseconds,
 )
 from .schema import labels, runs
-from .sealing import Seal
+from .servers import Server
 from .signals import CANCELLED, QUEUED
 from .writer import Write
 
@@ -46,44 +48,27 @@ _PAGE_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The bounds of how many runs may be there.
-
-    Attributes:
-        max_queued: That wait, of all tenants.
-        max_active_per_tenant: Of one tenant, that wait or run.
-    """
-
-    max_queued: int
-    max_active_per_tenant: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Book:
+class RunRepository:
     """The runs of one kind of executor.
 
     Attributes:
-        executor: Its name.
-        version: Of its steps.
-        seal: How content is written down.
-        served: The names of the agents that this server has; those of which it accepts runs come to them.
-        limits: How many runs may be there.
+        server: This server. The agents of runs that it accepts become its own, so that these come to it.
+        encryption: Encrypts what is written.
+        settings: How many runs may wait.
     """
 
-    executor: str
-    version: str
-    seal: Seal
-    served: set[str]
-    limits: Limits
+    server: Server
+    encryption: Encryption
+    settings: ServerSettings
 
-    def close_request(self, run: NewRun) -> bytes:
+    def encrypt_request(self, run: NewRun) -> bytes:
         """Return a request as it is stored."""
-        return self.seal.close(dump_json(run.request).encode())
+        return self.encryption.encrypt(dump_json(run.request).encode())
 
     def create(
         self, write: Write, run: NewRun, request: bytes | None = None
     ) -> tuple[Run, bool] | Exception:
-        """Enter a run, and return it with whether it is new.
+        """Store a new run, and return it with whether it is new.
 
         Args:
             write: The transaction.
@@ -92,26 +77,26 @@ class Book:
         """
         key = None if run.idempotency_key is None else digest(run.idempotency_key)
         if key is not None and (row := self._known(write.connection, run.tenant, key)) is not None:
-            if not self.seal.is_of(row.fingerprint, run.fingerprint):
+            if not self.encryption.is_of(row.fingerprint, run.fingerprint):
                 return IdempotencyConflictError()
-            return load_run(row, self.seal), False
+            return load_run(row, self.encryption), False
         if self._is_full(write.connection, run.tenant):
             return QueueFullError()
-        self.served.add(run.agent)
-        request = request or self.close_request(run)
+        self.server.agents.add(run.agent)
+        request = request or self.encrypt_request(run)
         values = {
             "run_id": str(uuid.uuid4()),
-            "executor": self.executor,
-            "version": self.version,
+            "executor": self.server.executor,
+            "version": self.server.version,
             "tenant": run.tenant,
             "agent": run.agent,
             "status": "queued",
             "attempt": 0,
             "created_at": clock(),
             "cancel_requested": False,
-            "metadata": self.seal.close(dump_json(dict(run.metadata)).encode()),
+            "metadata": self.encryption.encrypt(dump_json(dict(run.metadata)).encode()),
             "idempotency": key,
-            "fingerprint": "" if key is None else self.seal.digest(run.fingerprint),
+            "fingerprint": "" if key is None else self.encryption.digest(run.fingerprint),
             "request": request,
             "last_event": 0,
             "bytes": len(request),
@@ -125,7 +110,7 @@ class Book:
             rows = [{"run": row.seq, "label": label} for label in label_digests(run.metadata)]
             write.connection.execute(sa.insert(labels), rows)
         write.signals.add(QUEUED)
-        return load_run(row, self.seal), True
+        return load_run(row, self.encryption), True
 
     def find(self, connection: sa.Connection, run_id: str, tenant: str) -> int:
         """Return the number of a tenant's run in the store.
@@ -142,7 +127,7 @@ class Book:
         if (known := _parse_id(run_id)) is not None:
             mine = statement.where(
                 runs.c.run_id == known,
-                runs.c.executor == self.executor,
+                runs.c.executor == self.server.executor,
                 runs.c.tenant == tenant,
             )
             row = connection.execute(mine).one_or_none()
@@ -156,7 +141,7 @@ class Book:
         Raises:
             RunNotFoundError: If there is none.
         """
-        return load_run(self._find(connection, sa.select(*_SEEN), run_id, tenant), self.seal)
+        return load_run(self._find(connection, sa.select(*_SEEN), run_id, tenant), self.encryption)
 
     def list(
         self,
@@ -171,7 +156,7 @@ class Book:
         Raises:
             RequestRefusedError: If the cursor is none of ours.
         """
-        conditions = [runs.c.executor == self.executor, runs.c.tenant == tenant]
+        conditions = [runs.c.executor == self.server.executor, runs.c.tenant == tenant]
         if cursor is not None:
             conditions.append(runs.c.seq < _parse_cursor(cursor))
         if which.agent is not None:
@@ -191,42 +176,47 @@ class Book:
         for row in _iter_rows(connection, statement):
             if len(page) == limit or size >= _PAGE_BYTES:
                 return RunPage(runs=page, next_cursor=_dump_cursor(last))
-            page.append(load_run(row, self.seal))
+            page.append(load_run(row, self.encryption))
             last = row.seq
             size += len(row.result or b"")
         return RunPage(runs=page, next_cursor=None)
 
     def cancel(self, write: Write, run_id: str, tenant: str, reason: str | None) -> Run | Exception:
-        """Enter that a run shall end; one that waits ends here."""
+        """Record that a run shall end; one that waits ends here."""
         try:
             row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
         except RunNotFoundError as error:
             return error
         if row.status not in FINISHED and not row.cancel_requested:
-            values = {"cancel_requested": True, "cancel_reason": close_text(reason, self.seal)}
+            values = {
+                "cancel_requested": True,
+                "cancel_reason": encrypt_text(reason, self.encryption),
+            }
             write.connection.execute(sa.update(runs).where(runs.c.seq == row.seq).values(values))
             if row.status == "queued":
                 endings.end_waiting(write, row, endings.cancelled(reason))
             else:
                 write.signals.add(CANCELLED)
             return self.get(write.connection, run_id, tenant)
-        return load_run(row, self.seal)
+        return load_run(row, self.encryption)
 
     def _known(self, connection: sa.Connection, tenant: str, key: bytes) -> sa.Row[Any] | None:
         statement = sa.select(*_SEEN).where(
-            runs.c.executor == self.executor, runs.c.tenant == tenant, runs.c.idempotency == key
+            runs.c.executor == self.server.executor,
+            runs.c.tenant == tenant,
+            runs.c.idempotency == key,
         )
         return connection.execute(statement).one_or_none()
 
     def _is_full(self, connection: sa.Connection, tenant: str) -> bool:
-        active = (runs.c.executor == self.executor) & runs.c.finished_at.is_(None)
+        active = (runs.c.executor == self.server.executor) & runs.c.finished_at.is_(None)
         queued = sa.select(runs.c.seq).where(active, runs.c.status == "queued")
         tenants = sa.select(runs.c.seq).where(active, runs.c.tenant == tenant)
         return any(
             connection.execute(which.offset(most - 1).limit(1)).first() is not None
             for which, most in (
-                (queued, self.limits.max_queued),
-                (tenants, self.limits.max_active_per_tenant),
+                (queued, self.settings.max_queued),
+                (tenants, self.settings.max_active_per_tenant),
             )
         )
 

@@ -1,4 +1,4 @@
-"""The tables, and how a database of an older version gets them."""
+"""The tables, and the migrations of older databases."""
 
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -117,10 +117,10 @@ servers = sa.Table(
 )
 """The servers that are alive; each lets its beat grow. `token` tells a server from a later one of the same name.
 
-`key_id` is of the key that it seals under, `keys` are the ids of all that it has, with commas between, and `agents` is a JSON list of names.
+`key_id` is of the key that it encrypts with, `keys` are the ids of all that it has, with commas between, and `agents` is a JSON list of names.
 """
 
-seals = sa.Table(
+encryption_keys = sa.Table(
     "agent_server_seals",
     metadata,
     sa.Column("key_id", sa.Text, primary_key=True),
@@ -158,7 +158,7 @@ _VERSION = 1 + len(_MIGRATIONS)
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Bring a database to this version, within the connection's transaction; an empty one gets the tables as they are now.
+    """Migrate a database to this version, within the connection's transaction; an empty one gets all tables.
 
     Raises:
         StorageError: If a later version of this package has written it.

@@ -1,4 +1,4 @@
-"""Which of the servers of a database are alive.
+"""The servers of a database: which of them are alive, and the runs of those that are not.
 
 A living server lets a number grow in the database. Who watches measures the silence with a clock of its own, so clocks need not agree
 between machines.
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from . import holds
-from .schema import servers
-from .seals import check_keys, enter_key
+from .encryption import check_keys, enter_key
+from .schema import runs, servers
+from .signals import QUEUED
 from .writer import Write
 
 
@@ -25,7 +25,7 @@ class Server:
         token: Tells it from a later one of the same name.
         executor: The kind of runs that it executes.
         version: Of the steps that its executor understands.
-        key_id: Of the key under which it seals.
+        key_id: Of the key with which it encrypts.
         keys: The ids of all keys that it has.
         agents: The names of the agents that it has; more may come.
     """
@@ -53,17 +53,17 @@ class Beat:
 
 
 def enter(write: Write, server: Server) -> Sequence[Server]:
-    """Enter a server, unless others are in its way, and return those: who has its name, and who could not open what it will seal.
+    """Register a server, or return the servers in its way: one with its name, and those without its key.
 
     Raises:
         StorageError: If it has not got the keys of all that is stored.
     """
-    check_keys(write.connection, write.seal)
+    check_keys(write.connection, write.encryption)
     others = [one.server for one in read_beats(write.connection)]
     in_the_way = [one for one in others if one.name == server.name or server.key_id not in one.keys]
     if in_the_way:
         return in_the_way
-    enter_key(write.connection, write.seal)
+    enter_key(write.connection, write.encryption)
     values = {
         "name": server.name,
         "token": server.token,
@@ -75,13 +75,13 @@ def enter(write: Write, server: Server) -> Sequence[Server]:
         "beat": 0,
     }
     write.connection.execute(sa.insert(servers).values(values))
-    # What the name holds is of a server that is gone.
-    holds.take_from(write, [server.name], is_lost=True)
+    # Runs under this name are those of a server that is gone.
+    requeue(write, runs.c.server == server.name, is_lost=True)
     return []
 
 
 def beat(write: Write, server: Server) -> bool:
-    """Show that a server lives, and return whether the others still take it for alive."""
+    """Let a server's beat grow, and return whether it is still registered."""
     grown = (
         sa.update(servers)
         .where(servers.c.name == server.name, servers.c.token == server.token)
@@ -91,13 +91,13 @@ def beat(write: Write, server: Server) -> bool:
 
 
 def leave(write: Write, server: Server) -> None:
-    """Take out a server that stops; what it still holds goes back into the queue."""
+    """Deregister a server that stops, and put its runs back into the queue."""
     mine = (servers.c.name == server.name) & (servers.c.token == server.token)
     _take_out(write, mine, server.name, is_lost=False)
 
 
 def take_over(write: Write, silent: Beat) -> bool:
-    """Take out a silent server and put its runs back into the queue, and return whether it was still silent."""
+    """Deregister a silent server and put its runs back into the queue, and return whether it was still silent."""
     same = (
         (servers.c.name == silent.server.name)
         & (servers.c.token == silent.server.token)
@@ -109,8 +109,21 @@ def take_over(write: Write, silent: Beat) -> bool:
 def _take_out(write: Write, which: sa.ColumnElement[bool], name: str, *, is_lost: bool) -> bool:
     is_out = write.connection.execute(sa.delete(servers).where(which)).rowcount == 1
     # Nothing is taken from who is no longer entered, or has come back to life.
-    holds.take_from(write, [name] if is_out else [], is_lost=is_lost)
+    requeue(write, runs.c.server.in_([name] if is_out else []), is_lost=is_lost)
     return is_out
+
+
+def requeue(write: Write, which: sa.ColumnElement[bool], *, is_lost: bool) -> bool:
+    """Put running runs back into the queue, and return whether there were any; `is_lost` counts a death of their server."""
+    statement = (
+        sa.update(runs)
+        .where(which, runs.c.status == "running", runs.c.finished_at.is_(None))
+        .values(status="queued", server=None, losses=runs.c.losses + int(is_lost))
+    )
+    if write.connection.execute(statement).rowcount == 0:
+        return False
+    write.signals.add(QUEUED)
+    return True
 
 
 def _dump(agents: set[str]) -> str:
@@ -145,7 +158,7 @@ class LeaseWatch:
         self._seen: Mapping[tuple[str, str], tuple[int, float]] = {}
 
     def find_silent(self, beats: list[Beat], *, now: float) -> list[Beat]:
-        """Return the servers of which the beat has not grown for the time of a lease.
+        """Return the servers whose beat has not grown for the time of a lease.
 
         Who could not look for half of that time, because the database was away or the process stood still, begins anew: the others may
         have been as unable to show that they live.

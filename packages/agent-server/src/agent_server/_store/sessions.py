@@ -1,4 +1,4 @@
-"""Sessions with PostgreSQL: what limits them on both sides, and when one is not used again.
+"""Sessions with PostgreSQL: their time limits on both sides, and when one must not be used again.
 
 A server that vanishes, or stands still, inside a transaction holds locks, for which all others have to wait.
 """
@@ -45,14 +45,14 @@ _LIMIT = "; ".join(f"SET {name} = '{value}'" for name, value in _SERVER_LIMITS.i
 
 
 def limit(connection: psycopg.Connection[Any]) -> None:  # pragma: no cover - nox -s postgresql
-    """Have PostgreSQL limit a session that has just begun."""
+    """Set PostgreSQL's time limits for a new session."""
     # Not by the option `options`, which poolers between refuse.
     connection.execute(_LIMIT)
     connection.commit()
 
 
 def lift_limits(connection: sa.Connection) -> None:
-    """Let the statements of a transaction take the time that they need, as in what is done to all of a large database."""
+    """Lift the time limit of statements for a transaction that works on a whole, perhaps large, database."""
     if connection.dialect.name == "postgresql":  # pragma: no cover - nox -s postgresql
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
 
@@ -68,13 +68,13 @@ class Sessions:
         self._outages = 0
 
     def follow(self, engine: sa.Engine) -> None:  # pragma: no cover - nox -s postgresql
-        """Look after the sessions of an engine."""
+        """Register the sessions of an engine."""
         event.listen(engine, "connect", self._begin)
         event.listen(engine, "checkout", self._check)
         event.listen(engine, "handle_error", self._hear)
 
     def cut(self) -> None:  # pragma: no cover - nox -s postgresql
-        """Break all connections, so that threads end that wait for one which is silent."""
+        """Break all connections, to end threads that wait for a silent one."""
         for connection in list(self._connections):
             with (
                 suppress(OSError, psycopg.Error),

@@ -1,4 +1,4 @@
-"""What servers tell each other to look at."""
+"""The signals between servers about what to look at."""
 
 from typing import Final
 
@@ -9,10 +9,10 @@ QUEUED: Final = "queued"
 CANCELLED: Final = "cancelled"
 """The end of a run was asked for."""
 
-TOLD: Final = "told"
+EMITTED: Final = "told"
 """A run has new events."""
 
-ALL_SIGNALS: Final = frozenset({QUEUED, CANCELLED, TOLD})
+ALL_SIGNALS: Final = frozenset({QUEUED, CANCELLED, EMITTED})
 
 CHANNEL: Final = "agent_server"
 """Of NOTIFY, on PostgreSQL. The payload is the name of who notifies, a space, and a signal."""

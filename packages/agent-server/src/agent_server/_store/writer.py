@@ -1,4 +1,4 @@
-"""The one thread that writes: what all runs want written goes into one transaction."""
+"""The writer: one thread that writes for all runs, many operations in one transaction."""
 
 import asyncio
 import logging
@@ -7,25 +7,27 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Concatenate
 
 import sqlalchemy as sa
 
 from agent_server.runs import DatabaseAwayError
 
 from .database import Database
+from .encryption import Encryption
 from .errors import describe_fault, is_outage
-from .minutes import OnceAMinute
+from .fault_log import OnceAMinute
 from .pulse import PATIENCE_SECONDS, Pulse
 from .schema import servers
-from .sealing import Seal
-from .signals import ALL_SIGNALS, CHANNEL, TOLD
+from .signals import ALL_SIGNALS, CHANNEL, EMITTED
 
 
 _logger = logging.getLogger("agent_server")
 
+# A commit waits for the disk, so operations share one. With more of them the first would wait too long for its answer.
 _MOST_TOGETHER = 100
 _RETRY_SECONDS = 0.5
+# SQLite has no notifications: this is how often it is asked whether others have written.
 _LOOK_SECONDS = 0.1
 
 
@@ -35,22 +37,22 @@ class Write:
 
     Attributes:
         connection: To write with.
-        seal: How content is written down.
+        encryption: Encrypts what is written.
         signals: What other servers, and this one, should look at once it is committed, see `agent_server._store.signals`.
     """
 
     connection: sa.Connection
-    seal: Seal
+    encryption: Encryption
     signals: set[str] = field(default_factory=set)
 
 
-type Operation[Result] = Callable[[Write], Result | Exception]
+type Operation[**Arguments, Result] = Callable[Concatenate[Write, Arguments], Result | Exception]
 """What is done in a transaction with others. An exception that it returns is raised where the result is waited for, and harms no other."""
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    operation: Operation[Any]
+    operation: Callable[[Write], Any]
     done: asyncio.Future[Any]
     is_patient: bool
 
@@ -75,13 +77,14 @@ class Writer:
         self._server = server
         self._on_signals = on_signals
         self._loop = asyncio.get_running_loop()
+        # Guards the queue and whether the database is away: the loop adds and asks, the thread takes and finds out.
         self._lock = threading.Condition()
         self._jobs: list[_Job] = []
         self._is_closing = False
         self._is_closed = False
         self._busy_since: float | None = None
         self._away_since: float | None = None
-        self._is_told = False
+        self._is_logged = False
         self._complaints = OnceAMinute()
         self._seen_version: int | None = None
         self._pulse = Pulse()
@@ -90,7 +93,7 @@ class Writer:
 
     @property
     def is_away(self) -> bool:
-        """Whether the database could not be reached the last time, or leaves the thread without an answer."""
+        """Whether the database could not be reached the last time, or does not answer."""
         since = self._busy_since
         if (
             self._away_since is None
@@ -101,19 +104,29 @@ class Writer:
                 self._note_away(_no_answer())
         return self._away_since is not None
 
-    def submit[Result](self, operation: Operation[Result]) -> asyncio.Future[Result]:
-        """Queue an operation that waits while the database is away."""
-        return self._enqueue(operation, is_patient=True)
+    def submit[**Arguments, Result](
+        self,
+        operation: Operation[Arguments, Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> asyncio.Future[Result]:
+        """Queue an operation, which is called with the transaction and the arguments; it waits if the database is away."""
+        return self._enqueue(lambda write: operation(write, *args, **kwargs), is_patient=True)
 
-    async def write[Result](self, operation: Operation[Result]) -> Result:
-        """Do an operation for a client, who is told soon where the database is away.
+    async def write[**Arguments, Result](
+        self,
+        operation: Operation[Arguments, Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """Do an operation for a client, and fail soon if the database is away.
 
         Raises:
             DatabaseAwayError: If it cannot be reached.
         """
         if self.is_away:
             raise DatabaseAwayError
-        done = self._enqueue(operation, is_patient=False)
+        done = self._enqueue(lambda write: operation(write, *args, **kwargs), is_patient=False)
         if not await self._pulse.wait_for(done):  # pragma: no cover - nox -s postgresql
             with self._lock:
                 self._note_away(_no_answer())
@@ -121,17 +134,17 @@ class Writer:
         return done.result()
 
     async def probe(self) -> None:
-        """Write what changes nothing, for a client who asks whether that can be done.
+        """Write something that changes nothing, to see whether the database can be written.
 
         Raises:
             DatabaseAwayError: If it cannot.
         """
-        await self.write(lambda write: self._touch(write.connection))
+        await self.write(self._touch)
 
-    def _touch(self, connection: sa.Connection) -> None:
+    def _touch(self, write: Write) -> None:
         # A database that can be read and not written answers as usual until something is written.
         mine = servers.c.name == self._server
-        connection.execute(sa.update(servers).where(mine).values(beat=servers.c.beat))
+        write.connection.execute(sa.update(servers).where(mine).values(beat=servers.c.beat))
 
     async def close(self) -> None:
         """Write what is queued, unless the database is away, and end the thread."""
@@ -140,7 +153,9 @@ class Writer:
             self._lock.notify()
         await asyncio.to_thread(self._thread.join)
 
-    def _enqueue(self, operation: Operation[Any], *, is_patient: bool) -> asyncio.Future[Any]:
+    def _enqueue(
+        self, operation: Callable[[Write], Any], *, is_patient: bool
+    ) -> asyncio.Future[Any]:
         job = _Job(operation, self._loop.create_future(), is_patient)
         with self._lock:
             if self._is_closed:
@@ -151,7 +166,7 @@ class Writer:
         return job.done
 
     def suspect(self, error: Exception) -> None:
-        """Hear that the database could not be read, and look whether it can be reached."""
+        """Note that the database could not be read, and check whether it can be reached."""
         with self._lock:
             self._note_away(error)
             self._lock.notify()
@@ -183,7 +198,7 @@ class Writer:
         return [job for job in taken if not job.done.cancelled()]
 
     def _commit(self, jobs: list[_Job]) -> list[_Job]:
-        """Do what the jobs want, and return those that are left because the database is away."""
+        """Do jobs, and return those that are left because the database is away."""
         try:
             results, signals = self._transact(jobs)
         except Exception as error:  # noqa: BLE001 - it is the caller's
@@ -196,13 +211,13 @@ class Writer:
                 return []
             return [job for job in jobs if self._away_since is not None or self._commit([job])]
         self._note_reached()
-        # Who watches hears from those who told.
-        self._post(jobs, results, signals - {TOLD})
+        # Who watches hears of these events from those who emitted them.
+        self._post(jobs, results, signals - {EMITTED})
         return []
 
     def _transact(self, jobs: list[_Job]) -> tuple[list[Any], set[str]]:
         with self._database.writer.begin() as connection:
-            write = Write(connection, self._database.seal)
+            write = Write(connection, self._database.encryption)
             results = [job.operation(write) for job in jobs]
             if (
                 write.signals and not self._database.is_sqlite
@@ -213,10 +228,10 @@ class Writer:
         return results, write.signals
 
     def _look(self) -> list[_Job]:
-        """Look whether the database can be written again or, on SQLite, whether others have written to it."""
+        """Check whether the database can be written again or, on SQLite, whether others have written to it."""
         if self._away_since is not None:
             with self._database.writer.begin() as connection:
-                self._touch(connection)
+                self._touch(Write(connection, self._database.encryption))
             self._note_reached()
         elif self._database.is_sqlite:  # pragma: no branch - nox -s postgresql
             with (
@@ -231,7 +246,7 @@ class Writer:
         return []
 
     def _hold(self, undone: list[_Job]) -> None:
-        """Keep what can wait, tell who cannot, and wait for a while."""
+        """Keep the jobs that can wait, fail the others, and pause."""
         with self._lock:
             jobs = undone + self._jobs
             self._jobs = [job for job in jobs if job.is_patient and not self._is_closing]
@@ -244,7 +259,7 @@ class Writer:
         if self._away_since is None:
             self._away_since = time.monotonic()
         if self._complaints.is_due():
-            self._is_told = True
+            self._is_logged = True
             _logger.warning(
                 "the database is away, what is to be stored waits: %s", describe_fault(error)
             )
@@ -254,8 +269,8 @@ class Writer:
             if self._away_since is not None:
                 seconds = time.monotonic() - self._away_since
                 self._away_since = None
-                if self._is_told:
-                    self._is_told = False
+                if self._is_logged:
+                    self._is_logged = False
                     _logger.warning("the database is back after %.0f s", seconds)
                 self._post([], [], set(ALL_SIGNALS))
 

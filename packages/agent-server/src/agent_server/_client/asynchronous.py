@@ -1,0 +1,221 @@
+"""The client for asyncio, of which the blocking one is generated."""
+
+import uuid
+from asyncio import sleep
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from datetime import datetime
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+from httpx_sse import EventSource
+from pydantic import BaseModel
+
+from agent_server._http.documents import (
+    AgentDocument,
+    AgentsDocument,
+    EventDocument,
+    RunDocument,
+    RunsDocument,
+)
+from agent_server.runs import FINISHED, LAST_EVENTS, RunStatus
+
+from .calls import (
+    SILENCE_SECONDS,
+    Call,
+    Retries,
+    ServerProblemError,
+    build_agents,
+    build_cancel,
+    build_create,
+    build_events,
+    build_get,
+    build_headers,
+    build_list,
+    build_next_page,
+    check_answer,
+)
+
+
+class AsyncClient:
+    """A client for asyncio; close it, or use it as a context manager. Bound a wait with `asyncio.timeout`.
+
+    Args:
+        base_url: Where the server is, such as `http://127.0.0.1:8080`.
+        api_key: The key; None where the server asks for none.
+        retries: How often a call is tried again, and how often a stream of events that was cut off is taken up again without a new event.
+        timeout_seconds: How long an answer may take.
+        silence_seconds: How long a stream of events may say nothing, not even a comment, before it counts as cut off.
+        transport: A transport of httpx's own in place of the network.
+
+    Example:
+        >>> async with AsyncClient("http://127.0.0.1:8080") as client:  # doctest: +SKIP
+        ...     run = await client.create("weather", {"input": {"city": "Kyiv"}})
+        ...     async for event in client.events(run.run_id):
+        ...         print(event.type, event.data)
+        ...     print((await client.get(run.run_id)).output)
+    """
+
+    def __init__(  # noqa: PLR0913 - all by name
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        retries: int = 5,
+        timeout_seconds: float = 30,
+        silence_seconds: float = SILENCE_SECONDS,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._retries = retries
+        self._timeout = httpx.Timeout(timeout_seconds, read=silence_seconds)
+        self._http = httpx.AsyncClient(
+            base_url=base_url,
+            headers=build_headers(api_key),
+            timeout=timeout_seconds,
+            transport=transport,
+        )
+
+    async def __aenter__(self) -> Self:
+        """Return the client."""
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        """Close the client."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def agents(self) -> Sequence[AgentDocument]:
+        """Return the agents that can be run."""
+        return (await self._call(build_agents(), AgentsDocument)).agents
+
+    async def create(
+        self,
+        agent: str | None,
+        request: Mapping[str, Any],
+        *,
+        metadata: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> RunDocument:
+        """Create a run, and return it as it was accepted.
+
+        Args:
+            agent: The agent's name; None where the server has one agent only.
+            request: What the agent shall do, such as `{"input": {…}}`.
+            metadata: What to find again with the run.
+            idempotency_key: Under the same key the same run is returned again; made up where there is none, so that a try of this call
+                after a cut makes no second run.
+
+        Raises:
+            ServerProblemError: If the server refuses it.
+        """
+        key = idempotency_key or str(uuid.uuid4())
+        return await self._call(build_create(agent, request, metadata, key), RunDocument)
+
+    async def get(self, run_id: str) -> RunDocument:
+        """Return a run.
+
+        Raises:
+            ServerProblemError: If there is none of this id (404).
+        """
+        return await self._call(build_get(run_id), RunDocument)
+
+    async def list(
+        self,
+        *,
+        agent: str | None = None,
+        status: Sequence[RunStatus] = (),
+        metadata: Mapping[str, str] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> AsyncGenerator[RunDocument]:
+        """Iterate over the runs, newest first; pages are fetched as needed.
+
+        Args:
+            agent: Only of this agent.
+            status: Only in one of these states; none for all.
+            metadata: Only with these names and texts.
+            created_after: Only later ones.
+            created_before: Only earlier ones.
+        """
+        call = build_list(agent, status, metadata, created_after, created_before)
+        while True:
+            page = await self._call(call, RunsDocument)
+            for run in page.runs:
+                yield run
+            if page.next_cursor is None:
+                return
+            call = build_next_page(call, page.next_cursor)
+
+    async def cancel(self, run_id: str, *, reason: str | None = None) -> RunDocument:
+        """Ask for a run to be cancelled, and return it as it is then.
+
+        Raises:
+            ServerProblemError: If there is none of this id (404).
+        """
+        return await self._call(build_cancel(run_id, reason), RunDocument)
+
+    async def events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[EventDocument]:
+        """Iterate over a run's events as they come, each once, up to the last; a stream that breaks is resumed.
+
+        Args:
+            run_id: The run.
+            after: The number of the last event that is known; 0 for none.
+
+        Raises:
+            ServerProblemError: If there is none of this id (404).
+            httpx.TransportError: If the server cannot be reached for too long.
+        """
+        tries = Retries(self._retries)
+        while True:
+            try:
+                async with self._http.stream(
+                    **build_events(run_id, after, self._timeout)
+                ) as answer:
+                    if answer.is_error:
+                        await answer.aread()
+                    if check_answer(answer).status_code == HTTPStatus.NO_CONTENT:
+                        return
+                    async for frame in EventSource(answer).aiter_sse():
+                        event = EventDocument.model_validate_json(frame.data)
+                        after = event.number
+                        tries.reset()
+                        yield event
+                        if event.type in LAST_EVENTS:
+                            return
+                pause = tries.next_pause()
+            except (httpx.TransportError, ServerProblemError) as error:
+                pause = tries.next_pause(error)
+            await sleep(pause)
+
+    async def wait(self, run_id: str) -> RunDocument:
+        """Wait for the end of a run, and return it.
+
+        Raises:
+            ServerProblemError: If there is none of this id (404).
+        """
+        while (run := await self.get(run_id)).status not in FINISHED:
+            async with aclosing(self.events(run_id, after=run.last_event)) as events:
+                async for _ in events:
+                    pass
+        return run
+
+    async def _call[Model: BaseModel](self, call: Call, model: type[Model]) -> Model:
+        tries = Retries(self._retries)
+        while True:
+            try:
+                answer = check_answer(await self._http.request(**call))
+            except (httpx.TransportError, ServerProblemError) as error:
+                pause = tries.next_pause(error)
+            else:
+                return model.model_validate_json(answer.content)
+            await sleep(pause)

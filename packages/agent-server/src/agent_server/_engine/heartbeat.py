@@ -1,0 +1,110 @@
+"""The heartbeat: shows that this server is alive, and takes over the runs of servers that are not."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from agent_server._store import servers
+from agent_server._store.errors import StorageError
+from agent_server._store.fault_log import FaultLog
+from agent_server._store.pulse import PATIENCE_SECONDS
+from agent_server._store.servers import Beat, LeaseWatch, Server
+
+from .dispatcher import Dispatcher
+from .parts import Parts
+
+
+_logger = logging.getLogger("agent_server")
+
+_BEATS_A_LEASE = 4  # A busy server may miss some, and still counts as alive.
+
+
+class ServerNameTakenError(StorageError):
+    """A living server of the database has the name that this one was given."""
+
+
+class Heartbeat:
+    """The heartbeat of a server, and its watch over the heartbeats of others."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._server = parts.server
+        self._writer = parts.writer
+        self._readers = parts.readers
+        self._lease_seconds = parts.settings.lease_seconds
+
+    async def enter(self) -> None:
+        """Register the server, once servers that are in its way are sure to be dead.
+
+        Raises:
+            ServerNameTakenError: If a living server has its name.
+            StorageError: If a living server has not got the key with which it encrypts.
+        """
+        watch = LeaseWatch(lease_seconds=self._lease_seconds)
+        seen: set[tuple[str, str, int]] = set()
+        while in_the_way := await self._writer.write(servers.enter, self._server):
+            names = {one.name for one in in_the_way}
+            beats = [one for one in await self._read_beats() if one.server.name in names]
+            seen |= {(one.server.name, one.server.token, one.number) for one in beats}
+            living = [one for one in in_the_way if sum(name == one.name for name, _, _ in seen) > 1]
+            if living:
+                raise self._refuse(living[0])
+            await self._take_over(watch.find_silent(beats, now=_now()))
+            await self._sleep()
+
+    def _refuse(self, other: Server) -> StorageError:
+        if other.name == self._server.name:
+            return ServerNameTakenError(
+                f"server_name: expected a name that no living server has, got {other.name}"
+            )
+        return StorageError(
+            f"storage_keys: expected a first key that all living servers have, and {other.name} has it not;"
+            " give it to each behind the old one first, or stop them"
+        )
+
+    async def leave(self) -> None:
+        """Deregister the server; if the database is away, the others will notice its silence."""
+        leaving = self._writer.submit(servers.leave, self._server)
+        await asyncio.wait([leaving], timeout=0 if self._writer.is_away else PATIENCE_SECONDS)
+
+    async def keep(self, dispatcher: Dispatcher, look: Callable[[], None]) -> None:
+        """Beat, and take over from servers that no longer do, until it is cancelled.
+
+        Args:
+            dispatcher: What executes the runs that are no longer this server's where others took it for dead.
+            look: Called with each beat: looks whether others have written anything, should word of it have been lost on its way.
+        """
+        watch = LeaseWatch(lease_seconds=self._lease_seconds)
+        beats = FaultLog("this server could not show that it lives")
+        looks = FaultLog("it could not be seen which other servers live")
+        while True:
+            await self._sleep()
+            with beats.suppressing():
+                await self._beat(dispatcher)
+            with looks.suppressing():
+                silent = watch.find_silent(await self._read_beats(), now=_now())
+                await self._take_over([one for one in silent if one.server != self._server])
+            look()
+
+    async def _beat(self, dispatcher: Dispatcher) -> None:
+        if await self._writer.submit(servers.beat, self._server):
+            return
+        # The runs are others' already. Only once all of them are given up may it enter again, and claim some anew.
+        dispatcher.give_up_all()
+        if in_the_way := await self._writer.submit(servers.enter, self._server):
+            raise self._refuse(in_the_way[0])
+        _logger.warning("others took this server for dead; it has begun anew")
+
+    async def _take_over(self, silent: Sequence[Beat]) -> None:
+        taken = [one for one in silent if await self._writer.submit(servers.take_over, one)]
+        for one in taken:
+            _logger.warning("server %s is silent, its runs wait again", one.server.name)
+
+    async def _read_beats(self) -> list[Beat]:
+        return await self._readers.read(servers.read_beats)
+
+    async def _sleep(self) -> None:
+        await asyncio.sleep(self._lease_seconds / _BEATS_A_LEASE)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

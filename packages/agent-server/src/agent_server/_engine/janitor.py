@@ -1,0 +1,86 @@
+"""The janitor: fails runs that no server can execute, deletes old ones, and frees their space."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+
+from agent_server._store import housekeeping
+from agent_server._store.fault_log import FaultLog
+from agent_server._store.sessions import lift_limits
+from agent_server._store.writer import Operation, Write
+from agent_server.runs import DatabaseAwayError
+
+from .parts import Parts
+
+
+_TIDY_SECONDS = 10.0
+_PAUSE_SECONDS = 0.02  # Between two pieces of work, for the runs that wait for the writer.
+
+
+class Janitor:
+    """The upkeep of a database, every few seconds; each of its servers does it."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._executor = parts.server.executor
+        self._unserved: Mapping[str, float] = {}
+        self._must_wipe = False
+
+    async def work(self) -> None:
+        """Tidy the database and count its runs, until it is cancelled."""
+        faults = FaultLog("the database could not be kept tidy")
+        while True:
+            with faults.suppressing():
+                await self._end_stranded()
+                await self._tidy()
+            await asyncio.sleep(min(_TIDY_SECONDS, self._parts.settings.lease_seconds))
+
+    async def _end_stranded(self) -> None:
+        """End runs whose version or agent no living server has."""
+        seconds = self._parts.settings.unserved_seconds
+        ended = list(await self._maintain(housekeeping.end_stranded, self._executor))
+        with suppress(DatabaseAwayError):
+            unserved = await self._parts.readers.read(housekeeping.read_unserved, self._executor)
+            now = asyncio.get_running_loop().time()
+            self._unserved = {name: self._unserved.get(name, now) for name in unserved}
+            if due := [name for name, since in self._unserved.items() if now - since >= seconds]:
+                ended += await self._maintain(
+                    housekeeping.end_unserved, self._executor, due, seconds=seconds
+                )
+        for row, ending, event in ended:
+            self._parts.hub.publish(row.seq, [event])
+            self._parts.tallies.count(row.tenant, ending, event.created_at)
+
+    async def _tidy(self) -> None:
+        with suppress(DatabaseAwayError):
+            counted = await self._parts.readers.read(housekeeping.count, self._executor)
+            self._parts.tallies.take(counted)
+        while await self._maintain(housekeeping.prune, self._parts.settings):
+            self._must_wipe = True
+            await self._pause()
+        while await self._parts.writer.submit(housekeeping.free_space):
+            await self._pause()
+        while await self._maintain(housekeeping.reencrypt):
+            self._must_wipe = True
+            await self._pause()
+        with suppress(DatabaseAwayError):
+            if self._must_wipe:
+                # SQLite's log still has what was deleted, or encrypted under the old key.
+                self._must_wipe = not await self._parts.readers.read(housekeeping.wipe_log)
+
+    async def _maintain[**Arguments, Result](
+        self,
+        work: Operation[Arguments, Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """Do work that looks at the whole database, without the time limits of other statements."""
+
+        def unhurried(write: Write) -> Result | Exception:
+            lift_limits(write.connection)
+            return work(write, *args, **kwargs)
+
+        return await self._parts.writer.submit(unhurried)
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(_PAUSE_SECONDS)

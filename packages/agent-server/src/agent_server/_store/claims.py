@@ -1,0 +1,327 @@
+"""Claims: runs are claimed by a server, written for while they are its own, and ended or let go.
+
+A claim is fenced: each statement that writes for a run asks whether it is still this server's, and in this attempt. A server that was taken for dead, and wakes
+up, finds that nothing that it writes is stored.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from agent_server.executor import RunResult
+from stream_text import dump_json
+
+from .clock import clock
+from .encryption import Encryption
+from .endings import RunEnding, cancelled, end_waiting, with_result, write_end, write_events
+from .errors import StorageError
+from .records import Event, decrypt_text, dump_events, now
+from .schema import runs, servers, steps
+from .servers import Server, requeue
+from .writer import Write
+
+
+# Statements of every run are built once: building one takes longer than executing it.
+_IS_CLAIMED = (
+    (runs.c.seq == sa.bindparam("claimed"))
+    & (runs.c.status == "running")
+    & (runs.c.server == sa.bindparam("owner"))
+    & (runs.c.attempt == sa.bindparam("current"))
+)
+_FIND_CLAIMED = sa.select(runs.c.last_event, runs.c.bytes).where(_IS_CLAIMED).with_for_update()
+_GROW = (
+    sa.update(runs)
+    .where(_IS_CLAIMED, runs.c.last_event == sa.bindparam("before"))
+    .values(last_event=sa.bindparam("newest"), bytes=runs.c.bytes + sa.bindparam("more"))
+)
+_BEGIN = (
+    sa.update(runs)
+    .where(runs.c.seq == sa.bindparam("found"))
+    .values(
+        status="running",
+        server=sa.bindparam("owner"),
+        version=sa.bindparam("understood"),
+        attempt=runs.c.attempt + 1,
+        started_at=sa.func.coalesce(runs.c.started_at, clock(runs.c.created_at)),
+        last_event=sa.bindparam("newest"),
+        bytes=runs.c.bytes + sa.bindparam("more"),
+    )
+)
+_FIND_WAITING = (
+    sa.select(runs)
+    .where(
+        runs.c.executor == sa.bindparam("kind"),
+        runs.c.agent.in_(sa.bindparam("served", expanding=True)),
+        runs.c.status == "queued",
+        runs.c.finished_at.is_(None),
+        (runs.c.attempt == 0) | (runs.c.version == sa.bindparam("understood")),
+    )
+    .order_by(runs.c.seq)
+    .limit(sa.bindparam("most"))
+    .with_for_update(skip_locked=True)
+)
+# Whoever takes a server out waits for the lock, and then finds what it has claimed.
+_FIND_ENTRY = (
+    sa.select(servers.c.name)
+    .where(servers.c.name == sa.bindparam("owner"), servers.c.token == sa.bindparam("entered_as"))
+    .with_for_update(read=True, key_share=True)
+)
+_FIND_STEP = sa.select(steps.c.result).where(
+    steps.c.run == sa.bindparam("claimed"), steps.c.key == sa.bindparam("named")
+)
+
+_UNREADABLE = RunResult(
+    status="failed",
+    error="what was stored of it cannot be read any more",
+    error_type="unreadable",
+)
+
+type Verdict = Callable[[str, int], RunResult | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A server that claims runs.
+
+    Attributes:
+        server: The server; runs of agents that it has not got are left for others.
+        max_attempts: How many servers may die under a run.
+        interrupted: What becomes of a run that was begun before, by its id and how often; None to begin it again.
+    """
+
+    server: Server
+    max_attempts: int
+    interrupted: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """An attempt to execute a run, which is this server's until another takes it over.
+
+    Attributes:
+        seq: The run's number in the store.
+        run_id: Its id.
+        tenant: Whose it is.
+        agent: The agent's name.
+        request: As it was accepted, in JSON.
+        metadata: As the client gave it.
+        server: The name of the server.
+        attempt: The number of this attempt.
+        started: The event with which the attempt began.
+        stored_bytes: What its events and request take up to here.
+        recorded: The keys of the steps that earlier attempts recorded.
+    """
+
+    seq: int
+    run_id: str
+    tenant: str
+    agent: str
+    request: bytes
+    metadata: Mapping[str, str]
+    server: str
+    attempt: int
+    started: Event
+    stored_bytes: int
+    recorded: frozenset[str]
+
+    @property
+    def fence(self) -> Mapping[str, Any]:
+        """The parameters by which a statement finds the run only while the claim holds."""
+        return {"claimed": self.seq, "owner": self.server, "current": self.attempt}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A run that was ended instead of being executed again.
+
+    Attributes:
+        seq: The run's number in the store.
+        tenant: Whose it is.
+        ending: How it ended.
+        event: The event of its end.
+        started_at: When it was first begun, in microseconds since 1970; when it ended, if it never was.
+    """
+
+    seq: int
+    tenant: str
+    ending: RunEnding
+    event: Event
+    started_at: int
+
+
+def claim_runs(
+    write: Write, owner: Owner, *, limit: int, claimed: Collection[int]
+) -> Sequence[Claim | Ended]:
+    """Claim the oldest waiting runs; none for a server that others took for dead, until it has registered again.
+
+    Args:
+        write: The transaction.
+        owner: Who takes them.
+        limit: At most how many.
+        claimed: The runs that the server knows to be its own. Others that the store says are its own were claimed by a transaction of which it
+            never heard whether it was committed: they count as interrupted.
+    """
+    server = owner.server
+    entry = {"owner": server.name, "entered_as": server.token}
+    if write.connection.scalar(_FIND_ENTRY, entry) is None:
+        return []
+    unknown = (runs.c.server == server.name) & runs.c.seq.not_in(sorted(claimed))
+    requeue(write, unknown, is_lost=True)
+    wanted = {
+        "kind": server.executor,
+        "served": sorted(server.agents),
+        "understood": server.version,
+        "most": limit,
+    }
+    waiting = write.connection.execute(_FIND_WAITING, wanted).all()
+    return [_begin(write, row, owner) for row in waiting]
+
+
+def _begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
+    ending = _refuse(row, owner, write.encryption) if row.attempt else None
+    content = _read(row, write.encryption)
+    if content is None or ending is not None:
+        ending = ending or with_result(_UNREADABLE)
+        event = end_waiting(write, row, ending)
+        return Ended(
+            seq=row.seq,
+            tenant=row.tenant,
+            ending=ending,
+            event=event,
+            started_at=row.started_at or event.created_at,
+        )
+    attempt = row.attempt + 1
+    started = Event(
+        number=row.last_event + 1,
+        type="run_started",
+        created_at=now(),
+        text=dump_json({"attempt": attempt}),
+    )
+    body = write.encryption.encrypt(dump_events([started]))
+    write_events(write, row.seq, [started], body)
+    values = {
+        "found": row.seq,
+        "owner": owner.server.name,
+        "understood": owner.server.version,
+        "newest": started.number,
+        "more": len(body),
+    }
+    write.connection.execute(_BEGIN, values)
+    recorded = sa.select(steps.c.key).where(steps.c.run == row.seq)
+    keys = write.connection.execute(recorded).scalars().all() if row.attempt else ()
+    return Claim(
+        seq=row.seq,
+        run_id=row.run_id,
+        tenant=row.tenant,
+        agent=row.agent,
+        request=content[0],
+        metadata=content[1],
+        server=owner.server.name,
+        attempt=attempt,
+        started=started,
+        stored_bytes=row.bytes + len(body),
+        recorded=frozenset(keys),
+    )
+
+
+def _read(row: sa.Row[Any], encryption: Encryption) -> tuple[bytes, Mapping[str, str]] | None:
+    """Return the request, in JSON, and the metadata of a run; None if they were tampered with."""
+    try:
+        return encryption.decrypt(row.request), json.loads(encryption.decrypt(row.metadata))
+    except StorageError:
+        return None
+
+
+def _refuse(row: sa.Row[Any], owner: Owner, encryption: Encryption) -> RunEnding | None:
+    if row.cancel_requested:
+        return cancelled(decrypt_text(row.cancel_reason, encryption))
+    result = owner.interrupted(row.run_id, row.attempt)
+    if result is None and row.losses >= owner.max_attempts:
+        result = RunResult(
+            status="failed",
+            error=f"its server died {row.losses} times while the run was executed",
+            error_type="interrupted",
+        )
+    return None if result is None else with_result(result)
+
+
+def append(write: Write, claim: Claim, emitted: Sequence[Event]) -> bool:
+    """Store events of a run, and return whether the run is still this server's."""
+    body = write.encryption.encrypt(dump_events(emitted))
+    first, last = emitted[0].number, emitted[-1].number
+    values = {**claim.fence, "before": first - 1, "newest": last, "more": len(body)}
+    if write.connection.execute(_GROW, values).rowcount == 0:
+        # A commit of which nobody heard whether it was done is tried again.
+        row = _find(write, claim)
+        return row is not None and row[runs.c.last_event] >= last
+    write_events(write, claim.seq, emitted, body)
+    return True
+
+
+def record_step(
+    write: Write, claim: Claim, key: str, result: bytes, emitted: Sequence[Event]
+) -> bool:
+    """Store the result of a step with the events before it, and return whether the run is still this server's."""
+    is_claimed = append(write, claim, emitted) if emitted else _find(write, claim) is not None
+    if is_claimed and _find_step(write, claim, key) is None:
+        values = {"run": claim.seq, "key": key, "result": write.encryption.encrypt(result)}
+        write.connection.execute(sa.insert(steps), values)
+    return is_claimed
+
+
+def end(write: Write, claim: Claim, ending: RunEnding, emitted: Sequence[Event]) -> bool:
+    """Store the end of a run, and return whether it was still this server's.
+
+    A commit of which nobody heard whether it was done finds the run ended, and counts as no longer this server's.
+
+    Args:
+        write: The transaction.
+        claim: The attempt.
+        ending: How the run ends.
+        emitted: What is not stored yet of its events; the last one is that of the end.
+    """
+    row = _find(write, claim)
+    if row is None:
+        return False
+    write_end(write, claim.seq, ending, emitted, stored_bytes=row[runs.c.bytes])
+    return True
+
+
+def let_go(write: Write, claim: Claim, emitted: Sequence[Event]) -> bool:
+    """Put a run back into the queue, with the events that it emitted, and return whether it was still this server's."""
+    is_claimed = append(write, claim, emitted) if emitted else True
+    mine = (runs.c.seq == claim.seq) & (runs.c.attempt == claim.attempt)
+    # Whoever stops in good order has not died of the run.
+    return requeue(write, mine & (runs.c.server == claim.server), is_lost=False) and is_claimed
+
+
+def read_step(write: Write, claim: Claim, key: str) -> bytes:
+    """Return the result of a recorded step."""
+    return write.encryption.decrypt(_find_step(write, claim, key) or b"")
+
+
+def read_cancelled(
+    connection: sa.Connection, server: str, encryption: Encryption
+) -> dict[int, str | None]:
+    """Return the runs of a server that are to be cancelled, each with the reason."""
+    statement = sa.select(runs.c.seq, runs.c.cancel_reason).where(
+        runs.c.server == server,
+        runs.c.status == "running",
+        runs.c.finished_at.is_(None),
+        runs.c.cancel_requested,
+    )
+    return {
+        row.seq: decrypt_text(row.cancel_reason, encryption)
+        for row in connection.execute(statement)
+    }
+
+
+def _find(write: Write, claim: Claim) -> sa.RowMapping | None:
+    return write.connection.execute(_FIND_CLAIMED, claim.fence).mappings().one_or_none()
+
+
+def _find_step(write: Write, claim: Claim, key: str) -> bytes | None:
+    return write.connection.scalar(_FIND_STEP, {"claimed": claim.seq, "named": key})

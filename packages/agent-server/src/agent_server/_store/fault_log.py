@@ -1,0 +1,49 @@
+"""Logging of faults that last, or come and go: at most once a minute."""
+
+import logging
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from agent_server.runs import DatabaseAwayError
+
+
+_logger = logging.getLogger("agent_server")
+
+_SECONDS = 60.0
+
+
+class OnceAMinute:
+    """A limit of how often something is logged."""
+
+    def __init__(self) -> None:
+        self._logged_at = -_SECONDS
+
+    def is_due(self) -> bool:
+        """Return whether to log now; it counts as logged."""
+        now = time.monotonic()
+        if now - self._logged_at < _SECONDS:
+            return False
+        self._logged_at = now
+        return True
+
+
+class FaultLog:
+    """The log of a task that a server tries again for ever, whatever goes wrong.
+
+    Args:
+        complaint: What is logged, with the traceback, where an attempt fails by an error of ours. A database that is away is the writer's to log.
+    """
+
+    def __init__(self, complaint: str) -> None:
+        self._complaint = complaint
+        self._limit = OnceAMinute()
+
+    @contextmanager
+    def suppressing(self) -> Generator[None]:
+        """Log the error that the context raises, and go on behind it."""
+        try:
+            yield
+        except Exception as error:
+            if not isinstance(error, DatabaseAwayError) and self._limit.is_due():
+                _logger.exception("%s, and it is tried again", self._complaint)
