@@ -1,4 +1,3 @@
-import asyncio
 import json
 import os
 import re
@@ -24,6 +23,12 @@ os.environ.setdefault("UV_PYTHON", sys.executable)
 # A busy machine must not fail a law that holds.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend():
+    """Run asynchronous tests on asyncio, and on nothing else."""
+    return "asyncio"
 
 
 @pytest.fixture
@@ -58,15 +63,12 @@ def make_runner():
 def run_agent(make_runner):
     """Return a function that runs an agent and returns its outputs and its result."""
 
-    def run(folder, fields=None, *, client_request_id=None, **settings):
-        async def collect():
-            stream = make_runner(**settings).run(
-                folder, fields or {}, client_request_id=client_request_id
-            )
-            async with aclosing(stream) as outputs:
-                return [output async for output in outputs]
-
-        *outputs, result = asyncio.run(collect())
+    async def run(folder, fields=None, *, client_request_id=None, **settings):
+        stream = make_runner(**settings).run(
+            folder, fields or {}, client_request_id=client_request_id
+        )
+        async with aclosing(stream):
+            *outputs, result = [output async for output in stream]
         return outputs, result
 
     return run
@@ -182,7 +184,8 @@ class Server:
         for line in self.process.stdout:
             self.lines.append(line)
             if found := re.search(r"listens on (http\S+)", line):
-                self.client = httpx.Client(base_url=found[1], timeout=120)
+                # Without TLS, for which it would read the machine's certificates for longer than most tests take.
+                self.client = httpx.Client(base_url=found[1], timeout=120, verify=False)
                 self._ready.set()
         self._ready.set()  # without a client: it ended
 

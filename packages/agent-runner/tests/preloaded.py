@@ -15,8 +15,11 @@ import socket
 import sys
 import threading
 
-import agent_runner.server.command  # noqa: F401 - what takes so long to load
-from agent_runner._command import main  # noqa: PLC2701 - the command
+import PIL.PngImagePlugin  # noqa: F401 - what takes so long to load
+import rich.console  # noqa: F401 - likewise
+
+import agent_runner.server.command  # noqa: F401 - likewise
+from agent_runner._command.cli import main  # noqa: PLC2701 - the command
 
 
 def _arguments_of_a_fork(channel):

@@ -1,8 +1,9 @@
 """Runs an agent script behind a stdin/stdout contract, as typed outputs."""
 
-from ._agent import read_production_env
+from ._agent.environment import read_production_env
 from ._errors import ConfigurationError, InputError, InputProblem, RunnerError
-from ._output import (
+from ._output.classify import classify_line
+from ._output.outputs import (
     AudioOutput,
     ErrorOutput,
     ImageOutput,
@@ -10,9 +11,9 @@ from ._output import (
     Output,
     ResourceOutput,
     TextOutput,
-    classify_line,
 )
-from ._run import AgentRunner, RunResult
+from ._run.result import RunResult
+from ._run.runner import AgentRunner
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Everything that this package raises, by whose fault it is.
+"""The errors of this package, by whose fault they are.
 
 A script that fails is none of these: its run ends with a result that says so.
 

@@ -78,11 +78,11 @@ def test_names_must_be_strings(problems):
     assert problems({1: "a"}) == [("input", "expected names that are strings, got 1")]
 
 
-def test_the_input_is_checked_as_the_script_will_see_it(make_agent, run_agent):
+async def test_the_input_is_checked_as_the_script_will_see_it(make_agent, run_agent):
     folder = make_agent(
         "import json, sys; print(json.dumps(json.load(sys.stdin)['places']))", schema=SCHEMA
     )
-    [output], _ = run_agent(folder, {"prompt": "a", "places": ({"name": "Rome"},)})
+    [output], _ = await run_agent(folder, {"prompt": "a", "places": ({"name": "Rome"},)})
     assert output == JsonOutput(value=[{"name": "Rome"}])
 
 
@@ -132,7 +132,7 @@ def test_an_older_draft_is_taken_at_its_word(problems):
     assert problems({"a": 5}, draft4) == [("a", "expected maximum 5")]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text().map("x{}".format), st.integers() | st.text() | st.none()))
 def test_without_a_schema_any_object_is_taken(make_agent, fields):
     AgentRunner().run(make_agent(""), fields)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 
@@ -26,9 +27,8 @@ print("careful", file=sys.stderr)
 """
 
 
-def test_people_see_the_outputs_and_how_it_went(make_agent):
-    command = [COMMAND, "run", make_agent(SCRIPT), "--input", '{"prompt": "東京"}']
-    done = subprocess.run(command, capture_output=True, check=False)
+def test_people_see_the_outputs_and_how_it_went(make_agent, run_command):
+    done = run_command("run", make_agent(SCRIPT), "--input", '{"prompt": "東京"}')
     assert done.stdout.decode() == (
         'Looking at 東京 \\x1b[2J\n{\n  "prompt": "東京",\n  "client": null\n}\n[image image/png, 2 bytes]\n'
         "[audio of unknown type, no data]\n[resource file:///a.csv] A table\n[resource without uri]\n"
@@ -100,16 +100,17 @@ def test_help_says_what_it_is_and_what_is_not_passed(run_command):
     assert b"one that is not set is not passed" in shown
 
 
-def test_a_name_in_the_input_cannot_steer_the_terminal(make_agent):
+def test_a_name_in_the_input_cannot_steer_the_terminal(make_agent, preloaded):
     folder = make_agent("", schema={"additionalProperties": {"type": "string"}})
     ours, theirs = pty.openpty()
     fields = json.dumps({"\x1b[31m": 1})
-    done = subprocess.run([COMMAND, "run", folder, "--input", fields], stderr=theirs, check=False)
+    process = preloaded.start(["run", folder, "--input", fields], theirs, theirs, theirs)
+    code = process.wait()
     shown = os.read(ours, 1000)
     os.close(ours)
     os.close(theirs)
     assert shown == b"agent-runner: ['\\x1b[31m']: expected type 'string'\r\n"
-    assert done.returncode == 2
+    assert code == 2
 
 
 def test_a_closed_stdin_is_no_input(make_agent):
@@ -121,15 +122,14 @@ def test_a_closed_stdin_is_no_input(make_agent):
     assert (none.returncode, given.returncode, given.stdout) == (2, 0, b"ran\n")
 
 
-def test_a_terminal_is_not_waited_for(make_agent):
+def test_a_terminal_is_not_waited_for(make_agent, preloaded):
     ours, theirs = pty.openpty()
-    done = subprocess.run(
-        [COMMAND, "run", make_agent("")], stdin=theirs, capture_output=True, check=False
-    )
+    code = preloaded.start(["run", make_agent("")], theirs, theirs, theirs).wait()
+    shown = os.read(ours, 1000)
     os.close(ours)
     os.close(theirs)
-    assert done.stderr == b"agent-runner: input: expected --input or JSON on stdin\n"
-    assert done.returncode == 2
+    assert shown == b"agent-runner: input: expected --input or JSON on stdin\r\n"
+    assert code == 2
 
 
 def test_options_reach_the_script(make_agent, run_command, tmp_path):
@@ -150,16 +150,16 @@ def test_options_reach_the_script(make_agent, run_command, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_ends_the_script_too(make_agent, number):
+def test_a_signal_ends_the_script_too(make_agent, preloaded, number):
     folder = make_agent("import os, time; print(os.getpid(), flush=True); time.sleep(600)")
-    with subprocess.Popen(
-        [COMMAND, "run", folder, "--input", "{}"], stdout=subprocess.PIPE
-    ) as process:
-        pid = int(process.stdout.readline())
-        process.send_signal(number)
-        assert process.wait(timeout=60) == 130
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    process = preloaded.start_server(["run", folder, "--input", "{}"], {})
+    script = psutil.Process(int(process.stdout.readline()))
+    process.send_signal(number)
+    code = process.wait()
+    process.stdout.close()
+    assert code == 130
+    # Killed, it may be a moment until the kernel is done with it.
+    assert psutil.wait_procs([script], timeout=30) == ([script], [])
 
 
 def test_a_file_goes_with_the_input(run_command, make_agent, tmp_path):

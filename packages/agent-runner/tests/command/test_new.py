@@ -1,4 +1,3 @@
-import asyncio
 import sys
 from pathlib import Path
 
@@ -21,21 +20,15 @@ def test_a_new_agent_is_laid_out_whole(lay_out, tmp_path):
     assert done.returncode == 0
 
 
-def test_a_new_agent_calls_its_tool_and_answers(lay_out, tmp_path):
+async def test_a_new_agent_calls_its_tool_and_answers(lay_out, tmp_path):
     lay_out(tmp_path)
     with ResponsesSimulator() as simulator:
         runner = AgentRunner(
             command=[sys.executable, "main.py"],
             production_env={"OPENAI_BASE_URL": simulator.base_url, "OPENAI_API_KEY": SIMULATOR_KEY},
         )
-
-        async def collect():
-            return [
-                output
-                async for output in runner.run(tmp_path, {"prompt": "What is the current time?"})
-            ]
-
-        [*outputs, result] = asyncio.run(collect())
+        stream = runner.run(tmp_path, {"prompt": "What is the current time?"})
+        *outputs, result = [output async for output in stream]
         kinds = [item.get("type") for item in simulator.requests[-1].body["input"]]
     assert result.status == "succeeded"
     assert "function_call_output" in kinds

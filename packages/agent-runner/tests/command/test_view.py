@@ -127,7 +127,7 @@ def test_a_folder_that_images_cannot_be_saved_to_is_told(make_agent, tmp_path, r
 
 
 def test_without_the_extra_an_image_is_a_line(make_agent):
-    code = "import sys; sys.modules['textual_image'] = None; from agent_runner._command import main; main()"
+    code = "import sys; sys.modules['textual_image'] = None; from agent_runner._command.cli import main; main()"
     ours, theirs = pty.openpty()
     done = subprocess.run(
         [sys.executable, "-c", code, "run", make_agent(_image(data=PIXEL)), "--input", "{}"],

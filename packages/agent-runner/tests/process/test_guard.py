@@ -37,7 +37,7 @@ def test_a_runner_that_is_killed_leaves_nothing_behind(make_agent):
 
 
 @pytest.mark.parametrize("script", ["", "raise SystemExit(1)"])
-def test_no_guard_is_left_after_a_run(make_agent, run_agent, script):
+async def test_no_guard_is_left_after_a_run(make_agent, run_agent, script):
     before = psutil.Process().children(recursive=True)
-    run_agent(make_agent(script))
+    await run_agent(make_agent(script))
     assert psutil.Process().children(recursive=True) == before

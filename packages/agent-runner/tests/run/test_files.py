@@ -1,4 +1,3 @@
-import asyncio
 import hashlib
 import json
 import os
@@ -44,23 +43,20 @@ def scratch(tmp_path, monkeypatch):
 def run_files(make_runner):
     """Return a function that runs an agent with files and returns the values of its outputs and its result."""
 
-    def run(folder, files, fields=None, **settings):
-        async def collect():
-            stream = make_runner(**settings).run(folder, fields or {}, files=files)
-            async with aclosing(stream) as outputs:
-                return [output async for output in outputs]
-
-        *outputs, result = asyncio.run(collect())
+    async def run(folder, files, fields=None, **settings):
+        stream = make_runner(**settings).run(folder, fields or {}, files=files)
+        async with aclosing(stream):
+            *outputs, result = [output async for output in stream]
         return [getattr(output, "value", output) for output in outputs], result
 
     return run
 
 
-def test_a_script_finds_its_files_in_a_folder_that_nobody_else_can_enter(
+async def test_a_script_finds_its_files_in_a_folder_that_nobody_else_can_enter(
     make_agent, run_files, scratch
 ):
     files = {"chart.png": PNG, "größe 1 (東).pdf": b"%PDF-", "-rf": b"", ".env": b"a"}
-    (*found, names), result = run_files(make_agent(SHOW), files)
+    (*found, names), result = await run_files(make_agent(SHOW), files)
     folder = scratch / f"agent-runner-{result.runner_request_id}"
     assert [Path(path) for path, _, _ in found] == [folder / name for name in files]
     digests = [hashlib.sha256(content).hexdigest() for content in files.values()]
@@ -73,10 +69,10 @@ OWN_FILES = {"properties": {"files": {"items": {"type": "string"}}}}
 
 
 @pytest.mark.parametrize("files", [None, {}])
-def test_an_agent_may_declare_a_field_files_of_its_own(make_agent, run_files, files):
+async def test_an_agent_may_declare_a_field_files_of_its_own(make_agent, run_files, files):
     script = "import json, sys; print(json.dumps(json.load(sys.stdin)['files']))"
     agent = make_agent(script, schema=OWN_FILES)
-    assert run_files(agent, files, {"files": ["mine"]})[0] == [["mine"]]
+    assert (await run_files(agent, files, {"files": ["mine"]}))[0] == [["mine"]]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +121,11 @@ def test_files_that_cannot_be_given_are_refused_at_once(
     assert message in problem.message
 
 
-def test_what_a_script_does_to_its_folder_goes_with_it(make_agent, run_files):
+def _linked():
+    return Path("/etc").stat().st_mode, Path("/etc/passwd").exists()
+
+
+async def test_what_a_script_does_to_its_folder_goes_with_it(make_agent, run_files):
     script = """
         import json, os, sys
         path = os.path.dirname(json.load(sys.stdin)["files"][0])
@@ -136,21 +136,20 @@ def test_what_a_script_does_to_its_folder_goes_with_it(make_agent, run_files):
         os.chmod(f"{path}/sub", 0o000)
         os.chmod(path, 0o500)
     """
-    before = Path("/etc").stat().st_mode
-    assert run_files(make_agent(script), {"a": b""})[1].status == "succeeded"
-    assert (Path("/etc").stat().st_mode, Path("/etc/passwd").exists()) == (before, True)
+    before = _linked()
+    assert (await run_files(make_agent(script), {"a": b""}))[1].status == "succeeded"
+    assert _linked() == before
 
 
-def test_the_folder_is_gone_when_a_run_times_out_or_is_given_up(make_agent, make_runner, run_files):
+async def test_the_folder_is_gone_when_a_run_times_out_or_is_given_up(
+    make_agent, make_runner, run_files
+):
     sleep = make_agent("import time; print('go', flush=True); time.sleep(600)")
-    _, result = run_files(sleep, {"a": b"a"}, timeout_seconds=0.3, terminate_seconds=0)
+    _, result = await run_files(sleep, {"a": b"a"}, timeout_seconds=0.3, terminate_seconds=0)
     assert result.stop_reason == "timed_out"
 
-    async def leave():
-        async with aclosing(make_runner().run(sleep, {}, files={"a": b"a"})) as outputs:
-            await anext(outputs)
-
-    asyncio.run(leave())
+    async with aclosing(make_runner().run(sleep, {}, files={"a": b"a"})) as outputs:
+        await anext(outputs)
 
 
 def test_the_folder_is_gone_though_the_runner_is_killed(make_agent, scratch):
@@ -178,15 +177,15 @@ def test_the_folder_is_gone_though_the_runner_is_killed(make_agent, scratch):
         time.sleep(0.01)
 
 
-def test_a_folder_that_cannot_be_made_is_the_owners_business(
+async def test_a_folder_that_cannot_be_made_is_the_owners_business(
     make_agent, run_files, scratch, monkeypatch
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(scratch / "none"))
     with pytest.raises(ConfigurationError, match="expected a folder to write a run's files to"):
-        run_files(make_agent(SHOW), {"a": b""})
+        await run_files(make_agent(SHOW), {"a": b""})
 
 
-def test_what_lies_where_the_folder_belongs_is_not_followed(make_agent, make_runner, scratch):
+async def test_what_lies_where_the_folder_belongs_is_not_followed(make_agent, make_runner, scratch):
     import uuid  # noqa: PLC0415
 
     run_id, kept = uuid.uuid4(), scratch.parent / "kept"
@@ -195,31 +194,26 @@ def test_what_lies_where_the_folder_belongs_is_not_followed(make_agent, make_run
     link = scratch / f"agent-runner-{run_id}"
     link.symlink_to(kept)
 
-    async def collect():
-        stream = make_runner().run(
-            make_agent(SHOW), {}, files={"a": b"new"}, runner_request_id=run_id
-        )
-        return [output async for output in stream]
-
+    outputs = make_runner().run(make_agent(SHOW), {}, files={"a": b"new"}, runner_request_id=run_id)
     with pytest.raises(ConfigurationError, match="File exists"):
-        asyncio.run(collect())
+        await anext(outputs)
     assert (kept / "a").read_text() == "kept"
     link.unlink()
 
 
-def test_the_log_has_digests_of_the_files(make_agent, run_files):
+async def test_the_log_has_digests_of_the_files(make_agent, run_files):
     agent = make_agent(SHOW)
-    run_files(agent, {"chart.png": PNG})
+    await run_files(agent, {"chart.png": PNG})
     (path,) = (agent / "logs").iterdir()
     started = json.loads(path.read_text().splitlines()[0])
     digest = hashlib.sha256(PNG).hexdigest()
     assert started["files"] == [{"name": "chart.png", "bytes": len(PNG), "sha256": digest}]
 
 
-def test_modes_do_not_depend_on_the_umask(make_agent, run_files):
+async def test_modes_do_not_depend_on_the_umask(make_agent, run_files):
     old = os.umask(0o777)
     try:
-        (found, _), _ = run_files(make_agent(SHOW), {"a": b"a"})
+        (found, _), _ = await run_files(make_agent(SHOW), {"a": b"a"})
     finally:
         os.umask(old)
     assert found[2] == [oct(0o700), oct(stat.S_IRUSR | stat.S_IWUSR)]

@@ -1,4 +1,3 @@
-import asyncio
 import json
 import stat
 from contextlib import aclosing
@@ -34,9 +33,11 @@ SECRETS = {
 
 
 @pytest.mark.untraced
-def test_a_script_that_leaks_its_environment_leaks_nothing_into_the_log(make_agent, run_agent):
+async def test_a_script_that_leaks_its_environment_leaks_nothing_into_the_log(
+    make_agent, run_agent
+):
     folder = make_agent(LEAK)
-    outputs, _ = run_agent(folder, {"prompt": "my-private-prompt"}, production_env=SECRETS)
+    outputs, _ = await run_agent(folder, {"prompt": "my-private-prompt"}, production_env=SECRETS)
     [path] = (folder / "logs").iterdir()
     log = path.read_text()
     for part in ("quoted", "tok-1234", "and-more", "MIIEvQ", "mail-5678", "base-9012", "hunter22"):
@@ -46,13 +47,13 @@ def test_a_script_that_leaks_its_environment_leaks_nothing_into_the_log(make_age
     assert "tok-1234" in str(outputs)
 
 
-def test_an_environment_without_secrets_redacts_nothing(make_agent, run_agent):
+async def test_an_environment_without_secrets_redacts_nothing(make_agent, run_agent):
     folder = make_agent("print('PATH and a_KEY')")
-    run_agent(folder, production_env={"SHORT_KEY": "a"})
+    await run_agent(folder, production_env={"SHORT_KEY": "a"})
     assert [record["line"] for record in _records(folder) if "line" in record] == ["PATH and a_KEY"]
 
 
-def test_the_log_tells_the_run(make_agent, run_agent):
+async def test_the_log_tells_the_run(make_agent, run_agent):
     folder = make_agent(
         """
         import json, sys, time
@@ -61,7 +62,7 @@ def test_the_log_tells_the_run(make_agent, run_agent):
         sys.exit("bad")
         """
     )
-    _, result = run_agent(folder, client_request_id="mine")
+    _, result = await run_agent(folder, client_request_id="mine")
     started, usage, error, ended = _records(folder)
     assert started["event"] == "started"
     assert started["runner_request_id"] == result.runner_request_id
@@ -78,53 +79,50 @@ def test_the_log_tells_the_run(make_agent, run_agent):
     assert (ended["status"], ended["exit_code"]) == ("failed", 1)
 
 
-def test_long_lines_are_cut_in_the_log_only(make_agent, run_agent):
+async def test_long_lines_are_cut_in_the_log_only(make_agent, run_agent):
     folder = make_agent("print('x' * 100_000)")
-    [output], _ = run_agent(folder)
+    [output], _ = await run_agent(folder)
     [line] = [record for record in _records(folder) if record["event"] == "stdout"]
     assert len(output.text) == 100_000
     assert (len(line["line"]), line["characters"]) == (16384, 100_000)
 
 
-def test_only_the_newest_logs_are_kept_and_other_files_are_left_alone(make_agent, run_agent):
+async def test_only_the_newest_logs_are_kept_and_other_files_are_left_alone(make_agent, run_agent):
     folder = make_agent("")
     (folder / "logs").mkdir()
     (folder / "logs" / "notes.jsonl").touch()
-    ids = [run_agent(folder, keep_logs=2)[1].runner_request_id for _ in range(4)]
+    ids = [(await run_agent(folder, keep_logs=2))[1].runner_request_id for _ in range(4)]
     kept = {path.stem.split("_")[-1] for path in (folder / "logs").iterdir()}
     assert kept == {"notes", *ids[2:]}
 
 
-def test_no_log_is_written_where_none_is_wanted(make_agent, run_agent):
+async def test_no_log_is_written_where_none_is_wanted(make_agent, run_agent):
     folder = make_agent("print(1)")
-    run_agent(folder, keep_logs=0)
+    await run_agent(folder, keep_logs=0)
     assert not (folder / "logs").exists()
 
 
-def test_only_the_owner_can_read_the_log(make_agent, run_agent):
+async def test_only_the_owner_can_read_the_log(make_agent, run_agent):
     folder = make_agent("")
-    run_agent(folder)
+    await run_agent(folder)
     [path] = (folder / "logs").iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_log_that_cannot_be_opened_is_told_before_the_script_starts(make_agent, run_agent):
+async def test_a_log_that_cannot_be_opened_is_told_before_the_script_starts(make_agent, run_agent):
     folder = make_agent("open('started', 'w')")
     (folder / "logs").touch()
     with pytest.raises(ConfigurationError, match="logs: expected a folder for logs"):
-        run_agent(folder)
+        await run_agent(folder)
     assert not (folder / "started").exists()
 
 
 @pytest.mark.parametrize(("lines", "last"), [(1, "interrupted"), (2, "ended")])
-def test_a_run_that_its_caller_leaves_is_logged_as_such(make_agent, make_runner, lines, last):
+async def test_a_run_that_its_caller_leaves_is_logged_as_such(make_agent, make_runner, lines, last):
     folder = make_agent("print(1)")
 
-    async def leave():
-        async with aclosing(make_runner().run(folder, {})) as outputs:
-            for _ in range(lines):
-                await anext(outputs)
-
-    asyncio.run(leave())
+    async with aclosing(make_runner().run(folder, {})) as outputs:
+        for _ in range(lines):
+            await anext(outputs)
     assert _records(folder)[-1]["event"] == last

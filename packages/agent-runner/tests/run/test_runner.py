@@ -29,8 +29,8 @@ sys.stdout.buffer.write(b'"a\xe2\x80\xa8b"\n\n\xff\nno end')
 """
 
 
-def test_outputs_come_in_order_and_metadata_goes_to_the_result(make_agent, run_agent):
-    outputs, result = run_agent(make_agent(EVERY_TYPE), client_request_id="mine")
+async def test_outputs_come_in_order_and_metadata_goes_to_the_result(make_agent, run_agent):
+    outputs, result = await run_agent(make_agent(EVERY_TYPE), client_request_id="mine")
     assert outputs == [
         TextOutput(text="Hello"),
         ImageOutput(value={"type": "image_output", "data": "aGk=", "mimeType": "image/png"}),
@@ -73,10 +73,10 @@ WRITES = st.lists(
 )
 
 
-def _hold_whatever_is_written(make_agent, run_agent, writes, code):
+async def _hold_whatever_is_written(make_agent, run_agent, writes, code):
     folder = make_agent(WRITE)
     encoded = [(number, base64.b64encode(data).decode()) for number, data in writes]
-    outputs, result = run_agent(folder, {"writes": encoded, "code": code})
+    outputs, result = await run_agent(folder, {"writes": encoded, "code": code})
     stdout, stderr = (
         b"".join(data for number, data in writes if number == wanted) for wanted in (1, 2)
     )
@@ -98,18 +98,20 @@ def _lines(data):
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(WRITES, st.integers(min_value=0, max_value=255))
-def test_whatever_a_script_writes_becomes_outputs(make_agent, run_agent, writes, code):
-    _hold_whatever_is_written(make_agent, run_agent, writes, code)
+async def test_whatever_a_script_writes_becomes_outputs(make_agent, run_agent, writes, code):
+    await _hold_whatever_is_written(make_agent, run_agent, writes, code)
 
 
 @pytest.mark.long
 @settings(max_examples=10_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(WRITES, st.integers(min_value=0, max_value=255))
-def test_whatever_ten_thousand_scripts_write_becomes_outputs(make_agent, run_agent, writes, code):
-    _hold_whatever_is_written(make_agent, run_agent, writes, code)
+async def test_whatever_ten_thousand_scripts_write_becomes_outputs(
+    make_agent, run_agent, writes, code
+):
+    await _hold_whatever_is_written(make_agent, run_agent, writes, code)
 
 
-def test_outputs_arrive_while_the_script_still_runs(make_agent, make_runner):
+async def test_outputs_arrive_while_the_script_still_runs(make_agent, make_runner):
     folder = make_agent(
         """
         import pathlib, time
@@ -120,21 +122,18 @@ def test_outputs_arrive_while_the_script_still_runs(make_agent, make_runner):
         """
     )
 
-    async def collect():
-        seen = []
-        async for output in make_runner().run(folder, {}):
-            seen.append(output)
-            (folder / "go").touch()
-        return seen
-
-    first, second, result = asyncio.run(collect())
+    seen = []
+    async for output in make_runner().run(folder, {}):
+        seen.append(output)
+        (folder / "go").touch()
+    first, second, result = seen
     assert (first, second) == (TextOutput(text="first"), TextOutput(text="second"))
     assert isinstance(result, RunResult)
 
 
-def test_a_script_that_writes_to_stderr_may_succeed(make_agent, run_agent):
+async def test_a_script_that_writes_to_stderr_may_succeed(make_agent, run_agent):
     folder = make_agent("import sys; sys.stderr.buffer.write(b'careful\\n\\xff')")
-    outputs, result = run_agent(folder)
+    outputs, result = await run_agent(folder)
     assert outputs == [
         ErrorOutput(message="careful"),
         ErrorOutput(message="\ufffd", invalid_utf8=True),
@@ -142,8 +141,8 @@ def test_a_script_that_writes_to_stderr_may_succeed(make_agent, run_agent):
     assert result.status == "succeeded"
 
 
-def test_the_exit_code_decides_and_stderr_says_why(make_agent, run_agent):
-    outputs, result = run_agent(make_agent("import sys; sys.exit('no such city')"))
+async def test_the_exit_code_decides_and_stderr_says_why(make_agent, run_agent):
+    outputs, result = await run_agent(make_agent("import sys; sys.exit('no such city')"))
     assert outputs == [ErrorOutput(message="no such city")]
     assert (result.status, result.exit_code, result.stop_reason) == ("failed", 1, "exited")
 
@@ -156,29 +155,26 @@ def test_the_exit_code_decides_and_stderr_says_why(make_agent, run_agent):
         ("import os; os.kill(os.getpid(), 40)", "main.py was ended by signal 40", -40),
     ],
 )
-def test_a_script_that_fails_without_a_word_gets_one(
+async def test_a_script_that_fails_without_a_word_gets_one(
     make_agent, run_agent, script, message, exit_code
 ):
-    outputs, result = run_agent(make_agent(script))
+    outputs, result = await run_agent(make_agent(script))
     assert outputs == [ErrorOutput(message=message, source="runner")]
     assert (result.status, result.exit_code) == ("failed", exit_code)
 
 
-def test_runs_at_the_same_time_keep_apart(make_agent, make_runner):
+async def test_runs_at_the_same_time_keep_apart(make_agent, make_runner):
     folder = make_agent("import json, sys; print(json.load(sys.stdin)['number'])")
 
     async def collect(number):
         return [output async for output in make_runner().run(folder, {"number": number})]
 
-    async def gather():
-        return await asyncio.gather(*map(collect, range(4)))
-
-    runs = asyncio.run(gather())
+    runs = await asyncio.gather(*map(collect, range(4)))
     assert [run[0] for run in runs] == [JsonOutput(value=number) for number in range(4)]
     assert len({run[-1].runner_request_id for run in runs}) == 4
 
 
-def test_the_default_command_runs_the_script_with_uv(make_agent, run_agent):
+async def test_the_default_command_runs_the_script_with_uv(make_agent, run_agent):
     folder = make_agent(
         """
         # /// script
@@ -190,16 +186,16 @@ def test_the_default_command_runs_the_script_with_uv(make_agent, run_agent):
         sys.exit(3)
         """
     )
-    outputs, result = run_agent(folder, {"prompt": "東京"}, command=None)
+    outputs, result = await run_agent(folder, {"prompt": "東京"}, command=None)
     assert outputs[0] == TextOutput(text="東京")
     assert result.exit_code == 3
     assert {path.name for path in folder.iterdir()} == {"main.py", "logs"}
 
 
 @pytest.mark.parametrize("command", [["no-such-command"], ["/"]])
-def test_a_command_that_cannot_be_started_is_named(make_agent, run_agent, command):
+async def test_a_command_that_cannot_be_started_is_named(make_agent, run_agent, command):
     with pytest.raises(ConfigurationError, match=f"command: {command[0]!r} cannot be started"):
-        run_agent(make_agent(""), command=command)
+        await run_agent(make_agent(""), command=command)
 
 
 @pytest.mark.parametrize(
@@ -221,15 +217,15 @@ def test_a_setting_out_of_its_range_is_refused_at_once(setting, message):
     assert str(caught.value) == message
 
 
-def test_a_folder_without_a_script_is_refused(tmp_path, run_agent):
+async def test_a_folder_without_a_script_is_refused(tmp_path, run_agent):
     with pytest.raises(ConfigurationError, match=r"main\.py: expected a script") as caught:
-        run_agent(tmp_path)
+        await run_agent(tmp_path)
     assert caught.value.subject == str(tmp_path / "main.py")
 
 
-def test_stdin_is_one_json_object_and_then_ends(make_agent, run_agent):
+async def test_stdin_is_one_json_object_and_then_ends(make_agent, run_agent):
     folder = make_agent("import sys; data = sys.stdin.buffer.read(); print(data.decode())")
-    [output], result = run_agent(folder, {"prompt": "\ud83d 東"}, client_request_id="")
+    [output], result = await run_agent(folder, {"prompt": "\ud83d 東"}, client_request_id="")
     assert output.value == {
         "prompt": "\ud83d 東",
         "runner_request_id": result.runner_request_id,
@@ -237,7 +233,7 @@ def test_stdin_is_one_json_object_and_then_ends(make_agent, run_agent):
     }
 
 
-def test_the_clients_id_is_handed_on_only_if_there_is_one(make_agent, run_agent):
+async def test_the_clients_id_is_handed_on_only_if_there_is_one(make_agent, run_agent):
     folder = make_agent("import json, sys; print(json.dumps(list(json.load(sys.stdin))))")
-    [output], _ = run_agent(folder)
+    [output], _ = await run_agent(folder)
     assert output == JsonOutput(value=["runner_request_id"])

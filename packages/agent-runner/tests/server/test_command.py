@@ -3,11 +3,12 @@
 import random
 import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 import time
-from pathlib import Path
+from contextlib import closing
 
 import psutil
 import pytest
@@ -31,16 +32,22 @@ for step in range(5):
     print(json.dumps({"number": fields["number"], "step": step}))
     time.sleep(0.1)
 """
+# Without a library of OpenAI's, which takes longer to load than all the rest.
 STREAM = """
 import json, sys
-from openai import OpenAI
+from urllib.request import Request, urlopen
 fields = json.load(sys.stdin)
-client = OpenAI(base_url=fields["base_url"], api_key="any", max_retries=0)
-for event in client.responses.create(model="gpt-5", input="Hi", stream=True):
-    if event.type == "response.output_text.delta":
-        print(event.delta, end="")
-    if event.type == "response.failed":
-        sys.exit(event.response.error.message)
+body = json.dumps({"model": "gpt-5", "input": "Hi", "stream": True}).encode()
+headers = {"Authorization": "Bearer any", "Content-Type": "application/json"}
+for line in urlopen(Request(fields["base_url"] + "/responses", body, headers)):
+    event = json.loads(line[6:]) if line.startswith(b"data: {") else {}
+    if event.get("type") == "response.output_text.delta":
+        print(event["delta"], end="")
+    if event.get("type") in ("response.failed", "error"):
+        sys.exit("the model failed")
+    if event.get("type") == "response.completed":
+        sys.exit()
+sys.exit("the stream was cut off")
 """
 HIDE = """
 import subprocess, sys, time
@@ -76,6 +83,23 @@ def wait_for(condition):
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def let_stand_still(server, state):
+    """Stop a server's process at a moment at which it holds no lock on its database, which would hold up all others."""
+    while True:
+        server.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.05)
+        try:
+            with closing(
+                sqlite3.connect(state / "runs.sqlite", isolation_level=None, timeout=0)
+            ) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            server.process.send_signal(signal.SIGCONT)
+        else:
+            return
 
 
 def test_it_serves_what_a_folder_holds_and_says_where(make_agent, start_command, tmp_path):
@@ -138,7 +162,7 @@ def test_a_killed_server_leaves_no_process_of_its_scripts(make_agent, start_serv
 
 
 def test_a_server_that_wakes_after_its_lease_ends_no_script_of_the_next_attempt(
-    make_agent, start_server
+    make_agent, start_server, tmp_path
 ):
     agent = make_agent(WAIT)
     settings = {"on_crash": "rerun", "lease_seconds": 1, "concurrency": 1}
@@ -147,7 +171,7 @@ def test_a_server_that_wakes_after_its_lease_ends_no_script_of_the_next_attempt(
     run_id = sleeper.submit("agent", {}, files=[file])["run_id"]
     wait_for((agent / "begun").exists)
     (agent / "begun").unlink()
-    sleeper.process.send_signal(signal.SIGSTOP)
+    let_stand_still(sleeper, tmp_path / "state")
     try:
         server = start_server(agent, **settings)
         wait_for((agent / "begun").exists)
@@ -289,7 +313,7 @@ def test_agents_need_names_of_their_own(make_agent, start_server, tmp_path):
 def test_without_the_extra_it_says_what_to_install():
     code = (
         "import sys; sys.modules['agent_server'] = None; sys.argv[1:] = ['serve', '.'];"
-        "from agent_runner._command import main; main()"
+        "from agent_runner._command.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -300,14 +324,15 @@ def test_without_the_extra_it_says_what_to_install():
 
 
 def test_the_other_commands_do_not_load_what_only_the_server_needs():
-    code = "import sys, agent_runner._command; print('agent_server' in sys.modules, 'run_log' in sys.modules)"
+    code = "import sys, agent_runner._command.cli; print('agent_server' in sys.modules, 'run_log' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
 
 
-def test_help_names_each_setting_with_its_variable():
-    command = Path(sys.executable).with_name("agent-runner")
-    done = subprocess.run([command, "serve", "--help"], capture_output=True, text=True, check=True)
-    text = " ".join(done.stdout.split())
+def test_help_names_each_setting_with_its_variable(preloaded):
+    process = preloaded.start_server(["serve", "--help"], {})
+    text = " ".join(process.stdout.read().split())
+    process.stdout.close()
+    assert process.wait() == 0
     for flag in ("--folder", "--on-crash", "--database", "AGENT_RUNNER_DATABASE", "--timeout"):
         assert flag in text

@@ -1,6 +1,5 @@
 """Scripts as runs, on the engine of agent-server."""
 
-import asyncio
 import base64
 import json
 from contextlib import asynccontextmanager
@@ -69,16 +68,12 @@ async def follow(runs, run_id):
 def run_once(make_executor, opened):
     """Return a function that makes one run of an agent, and returns its events and how it ended."""
 
-    def once(folder, *, run_logs=None, limits=None, **request):
+    async def once(folder, *, run_logs=None, limits=None, **request):
         executor = make_executor(folder, run_logs=run_logs, **limits or {})
-
-        async def play():
-            async with opened(executor) as runs:
-                run_id = await create(runs, executor, folder.name, **request)
-                told = await follow(runs, run_id)
-                return told, await runs.get(run_id, tenant=TENANT)
-
-        return asyncio.run(play())
+        async with opened(executor) as runs:
+            run_id = await create(runs, executor, folder.name, **request)
+            told = await follow(runs, run_id)
+            return told, await runs.get(run_id, tenant=TENANT)
 
     return once
 
@@ -87,8 +82,8 @@ def types(told):
     return [event.type for event in told]
 
 
-def test_outputs_are_events_and_the_last_value_is_the_answer(make_agent, run_once):
-    told, run = run_once(make_agent(ANSWER), input={"question": "Why?"})
+async def test_outputs_are_events_and_the_last_value_is_the_answer(make_agent, run_once):
+    told, run = await run_once(make_agent(ANSWER), input={"question": "Why?"})
 
     assert types(told) == ["run_started", "text_output", "json_output", "run_succeeded"]
     assert told[2].data == {"type": "json_output", "value": {"told": "Why?"}}
@@ -98,14 +93,14 @@ def test_outputs_are_events_and_the_last_value_is_the_answer(make_agent, run_onc
     assert "profile" not in json.dumps([event.data for event in told])
 
 
-def test_text_is_the_answer_where_there_is_no_value(make_agent, run_once):
-    told, run = run_once(make_agent("print('Two')\nprint('lines.')"))
+async def test_text_is_the_answer_where_there_is_no_value(make_agent, run_once):
+    told, run = await run_once(make_agent("print('Two')\nprint('lines.')"))
     assert (run.result.output, run.result.usage) == ("Two\nlines.", None)
     assert types(told)[1:3] == ["text_output", "text_output"]
 
 
-def test_what_a_script_prints_survives_whatever_it_is(make_agent, run_once):
-    told, run = run_once(make_agent(r"""print('{"odd": "\\u0000 \\ud800"}')"""))
+async def test_what_a_script_prints_survives_whatever_it_is(make_agent, run_once):
+    told, run = await run_once(make_agent(r"""print('{"odd": "\\u0000 \\ud800"}')"""))
     assert run.result.output == {"odd": "\x00 \ud800"}
     assert told[1].data["value"] == {"odd": "\x00 \ud800"}
 
@@ -113,35 +108,35 @@ def test_what_a_script_prints_survives_whatever_it_is(make_agent, run_once):
 @pytest.mark.parametrize(
     "line", ["'x' * 2_000_000", "__import__('json').dumps('x' * 2_000_000)"], ids=["text", "JSON"]
 )
-def test_a_large_answer_stands_among_the_events_alone(make_agent, run_once, line):
-    told, run = run_once(make_agent(f"print({line})"))
+async def test_a_large_answer_stands_among_the_events_alone(make_agent, run_once, line):
+    told, run = await run_once(make_agent(f"print({line})"))
     assert (run.result.status, run.result.output) == ("succeeded", None)
     assert len(json.dumps(told[1].data)) > 2_000_000
 
 
-def test_a_script_that_prints_nothing_or_an_image_has_no_answer(make_agent, run_once):
-    told, run = run_once(make_agent("""print('{"type": "image_output", "data": "aGk="}')"""))
+async def test_a_script_that_prints_nothing_or_an_image_has_no_answer(make_agent, run_once):
+    told, run = await run_once(make_agent("""print('{"type": "image_output", "data": "aGk="}')"""))
     assert (run.result.output, types(told)[1]) == (None, "image_output")
 
 
-def test_a_script_that_fails_says_why_and_keeps_what_it_said(make_agent, run_once):
+async def test_a_script_that_fails_says_why_and_keeps_what_it_said(make_agent, run_once):
     script = "import sys\nprint('so far')\nsys.stdout.flush()\nprint('broken', file=sys.stderr)\nsys.exit(3)"
-    told, run = run_once(make_agent(script))
+    told, run = await run_once(make_agent(script))
     assert "so far" in [event.data.get("text") for event in told]
     assert (run.result.error, run.result.error_type) == ("broken", "script_failed")
     assert run.result.details["exit_code"] == 3
 
 
-def test_a_script_that_takes_too_long_is_ended(make_agent, run_once):
+async def test_a_script_that_takes_too_long_is_ended(make_agent, run_once):
     agent = make_agent("import time\ntime.sleep(60)")
-    _, run = run_once(agent, limits={"timeout_seconds": 0.5, "terminate_seconds": 0.1})
+    _, run = await run_once(agent, limits={"timeout_seconds": 0.5, "terminate_seconds": 0.1})
     assert (run.result.error_type, run.result.error) == ("timed_out", "timed out after 0.5 s")
 
 
-def test_files_reach_the_script(make_agent, run_once):
+async def test_files_reach_the_script(make_agent, run_once):
     agent = make_agent("import json, sys\nprint(open(json.load(sys.stdin)['files'][0]).read())")
     file = {"name": "a.txt", "data": base64.b64encode(b"inside").decode()}
-    _, run = run_once(agent, files=[file], client_request_id="mine")
+    _, run = await run_once(agent, files=[file], client_request_id="mine")
     assert run.result.output == "inside"
 
 
@@ -200,25 +195,24 @@ def test_agents_are_told_with_their_schemas(make_agent, make_executor):
         executor.check("c", {"input": {}})
 
 
-def test_an_agent_that_is_gone_ends_its_run_and_names_no_folder(
+async def test_an_agent_that_is_gone_ends_its_run_and_names_no_folder(
     make_agent, make_executor, opened, caplog
 ):
     agent = make_agent("print(1)")
     executor, other = make_executor(agent), make_executor(make_agent("", name="b"))
 
-    async def play():
-        async with opened(executor, concurrency=1, stop_seconds=0) as runs:
-            asked = executor.check("agent", {"input": {}})
-            (agent / "main.py").unlink()
-            run, _ = await runs.create(NewRun(tenant=TENANT, agent="agent", request=asked))
-            await follow(runs, run.run_id)
-            first = await runs.get(run.run_id, tenant=TENANT)
-        async with opened(other) as runs:
-            run, _ = await runs.create(NewRun(tenant=TENANT, agent="agent", request=asked))
-            await follow(runs, run.run_id)
-            return first, await runs.get(run.run_id, tenant=TENANT)
+    async with opened(executor, concurrency=1, stop_seconds=0) as runs:
+        asked = executor.check("agent", {"input": {}})
+        (agent / "main.py").unlink()
+        run, _ = await runs.create(NewRun(tenant=TENANT, agent="agent", request=asked))
+        await follow(runs, run.run_id)
+        first = await runs.get(run.run_id, tenant=TENANT)
+    async with opened(other) as runs:
+        run, _ = await runs.create(NewRun(tenant=TENANT, agent="agent", request=asked))
+        await follow(runs, run.run_id)
+        result = first, await runs.get(run.run_id, tenant=TENANT)
 
-    for run in asyncio.run(play()):
+    for run in result:
         assert run.result.error == "the agent cannot be run as it is set up"
         assert run.result.error_type == "not_started"
     assert "main.py" in caplog.text
@@ -226,7 +220,9 @@ def test_an_agent_that_is_gone_ends_its_run_and_names_no_folder(
         executor.agents()
 
 
-def test_a_cancelled_run_ends_its_script_and_keeps_when_it_began(make_agent, make_executor, opened):
+async def test_a_cancelled_run_ends_its_script_and_keeps_when_it_began(
+    make_agent, make_executor, opened
+):
     agent = make_agent("""
         import pathlib, time
         try:
@@ -241,22 +237,19 @@ def test_a_cancelled_run_ends_its_script_and_keeps_when_it_began(make_agent, mak
     )
     executor = make_executor(agent)
 
-    async def play():
-        async with opened(executor) as runs:
-            run_id = await create(runs, executor)
-            async for batch in runs.watch_events(run_id, tenant=TENANT):
-                if "text_output" in types(batch):
-                    await runs.cancel(run_id, tenant=TENANT, reason="enough")
-            return await runs.get(run_id, tenant=TENANT)
-
-    run = asyncio.run(play())
+    async with opened(executor) as runs:
+        run_id = await create(runs, executor)
+        async for batch in runs.watch_events(run_id, tenant=TENANT):
+            if "text_output" in types(batch):
+                await runs.cancel(run_id, tenant=TENANT, reason="enough")
+        run = await runs.get(run_id, tenant=TENANT)
     assert (run.status, run.cancel_reason) == ("cancelled", "enough")
     assert run.started_at is not None
     assert (agent / "ended").exists()
 
 
 @pytest.mark.parametrize("on_crash", ["fail", "rerun"])
-def test_what_becomes_of_a_run_whose_server_stopped_is_a_setting(
+async def test_what_becomes_of_a_run_whose_server_stopped_is_a_setting(
     make_agent, make_executor, opened, on_crash
 ):
     agent = make_agent("""
@@ -269,18 +262,15 @@ def test_what_becomes_of_a_run_whose_server_stopped_is_a_setting(
     """)
     executor = make_executor(agent, on_crash=on_crash)
 
-    async def play():
-        async with opened(executor, stop_seconds=0) as runs:
-            run_id = await create(runs, executor)
-            async for batch in runs.watch_events(run_id, tenant=TENANT):
-                if "text_output" in types(batch):
-                    break
-        (agent / "go").touch()
-        async with opened(executor) as runs:
-            told = await follow(runs, run_id)
-            return told, await runs.get(run_id, tenant=TENANT)
-
-    told, run = asyncio.run(play())
+    async with opened(executor, stop_seconds=0) as runs:
+        run_id = await create(runs, executor)
+        async for batch in runs.watch_events(run_id, tenant=TENANT):
+            if "text_output" in types(batch):
+                break
+    (agent / "go").touch()
+    async with opened(executor) as runs:
+        told = await follow(runs, run_id)
+        run = await runs.get(run_id, tenant=TENANT)
     assert [event.data["attempt"] for event in told if event.type == "run_started"] == [1, 2]
     starts = (agent / "starts").read_text().split()
     if on_crash == "fail":
@@ -290,10 +280,10 @@ def test_what_becomes_of_a_run_whose_server_stopped_is_a_setting(
         assert (run.result.output, len(starts)) == ("begun", 2)
 
 
-def test_a_run_writes_its_log_without_secrets(make_agent, run_once, tmp_path):
+async def test_a_run_writes_its_log_without_secrets(make_agent, run_once, tmp_path):
     script = ANSWER.replace('"thinking"', '__import__("os").environ["MY_TOKEN"]')
     agent = make_agent(script, env="MY_TOKEN=hunter22hunter22")
-    run_once(agent, run_logs=tmp_path / "logs", input={"question": "hunter22hunter22?"})
+    await run_once(agent, run_logs=tmp_path / "logs", input={"question": "hunter22hunter22?"})
 
     [summary] = list_runs(tmp_path / "logs" / TENANT)
     assert (summary.about["agent"], summary.end["reason"]) == ("agent", "answered")

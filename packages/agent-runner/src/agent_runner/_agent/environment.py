@@ -1,7 +1,7 @@
-"""The variables that a script sees."""
+"""The environment variables of a script."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +74,7 @@ _DEFAULTS = {
 _FIXED = {"PYTHONUNBUFFERED": "1"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)  # which would show secrets
 class EnvironmentSettings:
     """What the runner's owner adds to a script's environment.
 
@@ -85,8 +85,8 @@ class EnvironmentSettings:
     """
 
     default_model: str | None = None
-    production_env: Mapping[str, str]
-    pass_env: tuple[str, ...] = ()
+    production_env: Mapping[str, str] | None = None
+    pass_env: Sequence[str] = ()
 
 
 def build_environment(
@@ -113,7 +113,7 @@ def build_environment(
         | {name: value for name, value in parent.items() if name in allowed}
         | ({} if model is None else {"OPENAI_DEFAULT_MODEL": model})
         | read_env_file(folder / ENV_FILE)
-        | dict(settings.production_env)
+        | dict(settings.production_env or {})
         | _FIXED
         | {REQUEST_VARIABLE: runner_request_id, ATTEMPT_VARIABLE: attempt_id}
     )

@@ -1,4 +1,4 @@
-"""The files that come with an input, in a folder of the run's own.
+"""The files that come with an input, in a folder for the run.
 
 Source: docs/contracts/agent-runner.md, E26 to E28.
 """
@@ -19,7 +19,7 @@ _LONGEST_NAME = 200
 
 
 def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
-    """Return what is wrong with the names, the number and the size of files."""
+    """Return the problems with the names, the number and the size of files."""
     problems = [
         InputProblem(field=f"files[{name!r}]", message=message)
         for name in files
@@ -62,7 +62,7 @@ def written_files(folder: Path, files: Mapping[str, bytes]) -> Generator[None]:
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a run's folder if it is there, also what its script has closed in it."""
+    """Delete a run's folder if it exists, including what its script has made inaccessible."""
     if folder.is_symlink() or not folder.is_dir():
         return
     folder.chmod(0o700)

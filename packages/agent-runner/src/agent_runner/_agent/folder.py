@@ -1,4 +1,4 @@
-"""An agent as it lies in its folder."""
+"""An agent's folder: its script and its input schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

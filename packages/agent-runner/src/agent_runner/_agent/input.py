@@ -1,10 +1,10 @@
-"""What a script gets on stdin."""
+"""The JSON that a script gets on stdin."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from agent_runner._errors import InputError, InputProblem
-from stream_text import dump_json, parse_json
+from stream_text import TRUSTED_DEPTH, dump_json, parse_json
 
 from .files import check_files, run_folder
 from .folder import INPUT_SCHEMA, AgentFolder
@@ -12,7 +12,6 @@ from .folder import INPUT_SCHEMA, AgentFolder
 
 _RESERVED = ("runner_request_id", "client_request_id")
 _FILES = "files"
-_DEEPEST = 10_000  # It was written just now.
 
 
 def build_payload(  # noqa: PLR0913 - by their names
@@ -44,7 +43,7 @@ def build_payload(  # noqa: PLR0913 - by their names
         raise InputError(*problems)
     if agent.input_schema is not None:
         # As the script will see it: tuples as arrays, for one.
-        fields = parse_json(text, max_depth=_DEEPEST, yields=True)
+        fields = parse_json(text, max_depth=TRUSTED_DEPTH, yields=True)
         _validate(fields, agent.input_schema)
     added: dict[str, Any] = {"runner_request_id": runner_request_id}
     if client_request_id is not None:
@@ -59,7 +58,7 @@ def build_payload(  # noqa: PLR0913 - by their names
 def find_doubtful_files(
     agent: AgentFolder, fields: Mapping[Any, Any], files: Mapping[str, bytes]
 ) -> list[InputProblem]:
-    """Return what would let a script take a caller's `files` for paths that the runner has written, or the other way round.
+    """Return problems with `files` that could mean both a caller's own field and paths that the runner has written.
 
     Source: docs/contracts/agent-runner.md, E26.
     """

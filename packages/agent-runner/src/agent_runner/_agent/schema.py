@@ -1,4 +1,4 @@
-"""JSON Schema: which schemas are taken, and what is wrong with an input."""
+"""JSON Schema: checks schemas, and inputs against them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ _SHOWN_CHARACTERS = 200
 
 
 def read_schema(schema: Any, *, name: str) -> Mapping[str, Any]:
-    """Return the schema if it is one.
+    """Return a schema if it is valid.
 
     Its draft is what `$schema` names, 2020-12 otherwise.
 

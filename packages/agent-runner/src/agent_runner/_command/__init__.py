@@ -1,6 +1,1 @@
-"""The command `agent-runner`, and what it shows to people and machines."""
-
-from .cli import main
-
-
-__all__ = ["main"]
+"""The command `agent-runner` and its output, for people and for machines."""

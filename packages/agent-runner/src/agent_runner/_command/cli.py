@@ -4,19 +4,21 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
-from agent_runner._agent import MOST_BYTES, read_production_env
+from agent_runner._agent.environment import read_production_env
+from agent_runner._agent.files import MOST_BYTES
 from agent_runner._errors import ConfigurationError, InputError, InputProblem, RunnerError
-from agent_runner._output import Output
-from agent_runner._run import AgentRunner, RunResult
+from agent_runner._output.outputs import Output
+from agent_runner._run.result import RunResult
+from agent_runner._run.runner import AgentRunner
 from stream_text import InvalidJsonError, parse_json
 from stream_text.signals import cancelled_by_signals
 
-from .new import create_agent
 from .progress import Progress
 from .view import Show, TextView, print_text, show_json
 
@@ -25,6 +27,7 @@ _FAILED = 1
 _BAD_USAGE = 2
 _TIMED_OUT = 124  # as `timeout` of the GNU coreutils says it
 _INTERRUPTED = 130
+_TEMPLATE_SUFFIX = ".txt"  # so that no tool takes the template for code of this package
 
 _FOLDER = typer.Argument(help="Folder of the agent, with its main.py.")
 _INPUT = typer.Option(help="The input, a JSON object. Without it the input is read from stdin.")
@@ -96,7 +99,7 @@ def new(
 ) -> None:
     """Create a working agent to start from."""
     try:
-        paths = create_agent(folder)
+        paths = _create_agent(folder)
     except RunnerError as error:
         raise _refused(error) from error
     for path in paths:
@@ -128,6 +131,34 @@ def main() -> None:
     app()
 
 
+def _create_agent(folder: Path) -> list[Path]:
+    """Lay out a working agent in a folder that does not exist yet or is empty, and return its files.
+
+    Raises:
+        ConfigurationError: If the folder holds anything, or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise ConfigurationError(str(folder), "expected a folder that is new or empty")
+        return [
+            _write_file(
+                folder / entry.name.removesuffix(_TEMPLATE_SUFFIX),
+                entry.read_text(encoding="utf-8"),
+            )
+            for entry in sorted(files(__package__).joinpath("template").iterdir(), key=str)
+        ]
+    except OSError as error:
+        raise ConfigurationError(
+            str(folder), f"expected a folder to write to: {error.strerror}"
+        ) from error
+
+
+def _write_file(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 async def _show_all(outputs: AsyncGenerator[Output | RunResult], show: Show) -> RunResult | None:
     last = None
     with cancelled_by_signals():
@@ -138,7 +169,7 @@ async def _show_all(outputs: AsyncGenerator[Output | RunResult], show: Show) -> 
 
 
 async def _show_live(outputs: AsyncGenerator[Output | RunResult], show: Show) -> RunResult | None:
-    """Show all outputs above a line that says that the run is going on."""
+    """Show all outputs above a progress line."""
     progress = Progress()
 
     def show_above(output: Output | RunResult) -> None:

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 from agent_runner._errors import ConfigurationError
-from agent_runner._output import ImageOutput
+from agent_runner._output.outputs import ImageOutput
 
 
 _SUFFIXES = {
@@ -27,7 +27,7 @@ def decode_image(output: ImageOutput) -> bytes | None:
 
 
 def save_image(output: ImageOutput, data: bytes, folder: Path) -> Path:
-    """Write an image to a file that was not there, and return its path.
+    """Write an image to a new file, and return its path.
 
     Its name is ours: nothing of what the script said goes into it but one of four endings.
 
@@ -49,7 +49,7 @@ def save_image(output: ImageOutput, data: bytes, folder: Path) -> Path:
 
 
 def draw_image(data: bytes) -> bool:
-    """Draw an image as well as the terminal can, and return whether that went well.
+    """Draw an image on the terminal, and return whether that worked.
 
     It does not where stdin or stdout is no terminal, for a terminal must be asked what it can do; nor without the extra `images`.
 

@@ -1,4 +1,4 @@
-"""The line at the bottom of a terminal that says that a run is going on."""
+"""The progress line at the bottom of a terminal."""
 
 import asyncio
 import os
@@ -7,8 +7,8 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from agent_runner._output import Output
-from agent_runner._run import RunResult
+from agent_runner._output.outputs import Output
+from agent_runner._run.result import RunResult
 
 
 _TICK_SECONDS = 1.0
@@ -16,7 +16,7 @@ _ERASE = "\r\x1b[2K"
 
 
 class Progress:
-    """A line that says for how long a run has been going on and how many outputs there are.
+    """A progress line with the run's time and its number of outputs.
 
     Only where stderr is a terminal; in a pipe or a file there is no trace of it.
     """

@@ -1,4 +1,4 @@
-"""A run as text: for machines, and for people."""
+"""Output of a run, for machines and for people."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from agent_runner._output import (
+from agent_runner._output.outputs import (
     AudioOutput,
     ErrorOutput,
     ImageOutput,
@@ -16,7 +16,7 @@ from agent_runner._output import (
     ResourceOutput,
     TextOutput,
 )
-from agent_runner._run import RunResult
+from agent_runner._run.result import RunResult
 
 from .images import decode_image, draw_image, save_image
 
@@ -86,7 +86,7 @@ def _size(data: str | None) -> str:
 
 
 def print_text(text: str, *, err: bool = False, color: str | None = None) -> None:
-    """Print text that anybody may have written: what the terminal would obey, or cannot encode, is shown as an escape."""
+    """Print untrusted text: control characters, and characters that the terminal cannot encode, are shown as escapes."""
     encoding = (sys.stderr if err else sys.stdout).encoding
     printable = text if text.isprintable() else "".join(map(_printable, text))
     safe = printable.encode(encoding, "backslashreplace").decode(encoding)

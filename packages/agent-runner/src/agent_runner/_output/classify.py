@@ -1,4 +1,4 @@
-"""From a line of stdout to a typed output."""
+"""Classifies lines of stdout and stderr as typed outputs."""
 
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ type _StdoutOutput = JsonOutput | TextOutput | ImageOutput | AudioOutput | Resou
 
 
 def classify_line(line: bytes | str) -> _StdoutOutput:
-    r"""Return what a line of a script's stdout is; no line is refused.
+    r"""Return the typed output of a line of stdout; no line is refused.
 
     JSON whose `type` is `image_output`, `audio_output` or `resource_output` is that; any other JSON is a `JsonOutput`, be it an
     object, a number or null; the rest is a `TextOutput`. `{"type": "error"}` is plain JSON: errors come from stderr only.

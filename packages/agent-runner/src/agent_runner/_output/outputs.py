@@ -1,4 +1,4 @@
-"""What a script says, as values: one class for each type of the contract.
+"""The typed outputs: one class for each type of the contract.
 
 Source: docs/contracts/agent-runner.md, E8 to E14.
 """
@@ -123,7 +123,7 @@ class ResourceOutput(_MediaOutput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorOutput:
-    """A line of stderr, or what the runner has to say about the run.
+    """A line of stderr, or an error that the runner reports.
 
     A script may write to stderr and succeed: its exit code decides.
 

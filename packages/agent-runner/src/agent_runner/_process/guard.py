@@ -1,4 +1,4 @@
-"""Ending a run whose runner was killed."""
+"""The guard, which ends a run whose runner was killed."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A script as a process: its lines as they come, and its end whatever it does."""
+"""A script's process: its lines as they come, and its end within limits."""
 
 import asyncio
 import os
@@ -20,14 +20,15 @@ from .sweep import kill_marked
 type Source = Literal["stdout", "stderr"]
 type StopReason = Literal["exited", "timed_out", "output_limit"]
 
+_MIB = 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
 _WAITING_CHUNKS = 16  # read ahead of a slow consumer; beyond that the script waits, too
 _DRAIN_SECONDS = 1.0  # for what outlives the script and still holds its pipes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class ProcessLimits:
-    """What a process may use up.
+    """The limits of a process.
 
     Attributes:
         timeout_seconds: From start to exit.
@@ -37,16 +38,16 @@ class ProcessLimits:
         max_output_lines: Of stdout and stderr together; a line costs more to keep than its bytes.
     """
 
-    timeout_seconds: float
-    terminate_seconds: float
-    max_line_bytes: int
-    max_output_bytes: int
-    max_output_lines: int
+    timeout_seconds: float = 600.0
+    terminate_seconds: float = 5.0
+    max_line_bytes: int = 32 * _MIB
+    max_output_bytes: int = 64 * _MIB
+    max_output_lines: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What a process is started with.
+    """The command, folder, environment and input of a process.
 
     Attributes:
         command: Program and arguments.
@@ -137,7 +138,7 @@ async def _start(launch: Launch, pipes: Sequence["_Pipe"]) -> asyncio.subprocess
 
 
 class _Pipe:
-    """The reading end of a pipe of our own.
+    """The reading end of a pipe.
 
     asyncio's own pipes would make `Process.wait()` wait for everyone who holds them.
     """
@@ -179,7 +180,7 @@ class _Pipe:
 
 
 class _Supervisor:
-    """What reads a process's pipes into `events`, and sees to its end."""
+    """A supervisor that reads a process's pipes into `events`, and makes sure that it ends."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What is written down of a run: one file of JSON lines each, without a secret."""
+"""The log of a run: a file of JSON lines, without secrets."""
 
 import json
 import os
@@ -17,7 +17,7 @@ LOG_FOLDER = "logs"
 _SHOWN_CHARACTERS = 16 * 1024  # of a line; a picture says little in a log
 
 
-class RunLog:
+class ScriptLog:
     """The file `logs/<UTC time>_<runner_request_id>.jsonl` with the records of one run, readable by its owner only.
 
     What the script says goes through `redact` first. Once the log can no longer be written, say on a full disk, the run goes on without it.

@@ -1,10 +1,10 @@
 """The end of a run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from agent_runner._process import StopReason
+from agent_runner._process.process import StopReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +33,5 @@ class RunResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a JSON object: `type` and every attribute but the metadata."""
-        return {
-            "type": self.type,
-            "status": self.status,
-            "stop_reason": self.stop_reason,
-            "exit_code": self.exit_code,
-            "runner_request_id": self.runner_request_id,
-            "client_request_id": self.client_request_id,
-            "duration_seconds": self.duration_seconds,
-        }
+        shown = (one.name for one in fields(self) if one.name != "metadata")
+        return {"type": self.type} | {name: getattr(self, name) for name in shown}

@@ -1,4 +1,4 @@
-"""One run of an agent, from its input to its result."""
+"""The runner: runs an agent, from its input to its result."""
 
 import hashlib
 import os
@@ -13,89 +13,62 @@ from typing import Any
 
 import uv
 
-from agent_runner._agent import (
-    ATTEMPT_VARIABLE,
-    SCRIPT,
-    EnvironmentSettings,
-    build_environment,
-    build_payload,
-    read_folder,
-    run_folder,
-    written_files,
-)
+from agent_runner._agent.environment import ATTEMPT_VARIABLE, EnvironmentSettings, build_environment
+from agent_runner._agent.files import run_folder, written_files
+from agent_runner._agent.folder import SCRIPT, read_folder
+from agent_runner._agent.input import build_payload
 from agent_runner._errors import ConfigurationError
-from agent_runner._output import ErrorOutput, JsonOutput, Output, classify_error, classify_line
-from agent_runner._process import Ended, Launch, Lines, ProcessLimits, run_process
+from agent_runner._output.classify import classify_error, classify_line
+from agent_runner._output.outputs import ErrorOutput, JsonOutput, Output
+from agent_runner._process.process import Ended, Launch, Lines, ProcessLimits, run_process
 from stream_text import KnownSecrets, is_secret_setting
 
-from .log import LOG_FOLDER, RunLog
+from .log import LOG_FOLDER, ScriptLog
 from .result import RunResult
 
 
-_MIB = 1024 * 1024
 # People give scripts short passwords; the names of variables tell which they are.
 _SHORTEST_SECRET = 4
 
 
-class AgentRunner:
+@dataclass(kw_only=True, eq=False, repr=False)  # which would show secrets
+class AgentRunner(EnvironmentSettings, ProcessLimits):
     """A runner of agents: folders with a `main.py` that reads JSON from stdin and writes lines to stdout.
 
-    One runner may run any number of agents at a time.
+    One runner may run any number of agents at a time. Its settings are those of all its runs.
+
+    Attributes:
+        command: What is run in the agent's folder; by default uv, with the dependencies that `main.py` declares (PEP 723).
+        default_model: Value of `OPENAI_DEFAULT_MODEL` where the agent's `.env` sets none.
+        production_env: Variables that win over the agent's `.env`.
+        pass_env: Names of variables of this process that scripts may see beside what every process needs.
+        timeout_seconds: From start to exit, above 0.
+        terminate_seconds: From SIGTERM to SIGKILL where a run has to be ended, 0 or more.
+        max_line_bytes: Of one line. A script that writes a longer one is ended.
+        max_output_bytes: Of stdout and stderr together. A script that writes more is ended.
+        max_output_lines: Of stdout and stderr together. A script that writes more is ended.
+        keep_logs: How many log files stay in an agent's `logs` folder; 0 writes none.
+
+    Raises:
+        ConfigurationError: If a number is out of its range, or the command is empty.
     """
 
-    def __init__(  # noqa: PLR0913 - settings, each with a default
-        self,
-        *,
-        command: Sequence[str] | None = None,
-        default_model: str | None = None,
-        production_env: Mapping[str, str] | None = None,
-        pass_env: Sequence[str] = (),
-        timeout_seconds: float = 600.0,
-        terminate_seconds: float = 5.0,
-        max_line_bytes: int = 32 * _MIB,
-        max_output_bytes: int = 64 * _MIB,
-        max_output_lines: int = 1_000_000,
-        keep_logs: int = 50,
-    ) -> None:
-        """Check the settings, which are those of all runs.
+    command: Sequence[str] | None = None
+    keep_logs: int = 50
 
-        Args:
-            command: What is run in the agent's folder; by default uv, with the dependencies that `main.py` declares (PEP 723).
-            default_model: Value of `OPENAI_DEFAULT_MODEL` where the agent's `.env` sets none.
-            production_env: Variables that win over the agent's `.env`.
-            pass_env: Names of variables of this process that scripts may see beside what every process needs.
-            timeout_seconds: From start to exit, above 0.
-            terminate_seconds: From SIGTERM to SIGKILL where a run has to be ended, 0 or more.
-            max_line_bytes: Of one line. A script that writes a longer one is ended.
-            max_output_bytes: Of stdout and stderr together. A script that writes more is ended.
-            max_output_lines: Of stdout and stderr together. A script that writes more is ended.
-            keep_logs: How many log files stay in an agent's `logs` folder; 0 writes none.
-
-        Raises:
-            ConfigurationError: If a number is out of its range, or the command is empty.
-        """
-        _validate_above_zero("timeout_seconds", timeout_seconds)
-        _validate_above_zero("max_line_bytes", max_line_bytes)
-        _validate_above_zero("max_output_bytes", max_output_bytes)
-        _validate_above_zero("max_output_lines", max_output_lines)
-        _validate_not_negative("terminate_seconds", terminate_seconds)
-        _validate_not_negative("keep_logs", keep_logs)
-        if command is not None and not command:
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        for name in ("timeout_seconds", "max_line_bytes", "max_output_bytes", "max_output_lines"):
+            if not (value := getattr(self, name)) > 0:
+                raise ConfigurationError(name, f"expected a number above 0, got {value!r}")
+        for name in ("terminate_seconds", "keep_logs"):
+            if not (value := getattr(self, name)) >= 0:
+                raise ConfigurationError(name, f"expected 0 or more, got {value!r}")
+        if self.command is not None and not self.command:
             raise ConfigurationError("command", "expected a program, got nothing")
-        self._command = tuple(command) if command is not None else None
-        self._environment = EnvironmentSettings(
-            default_model=default_model,
-            production_env=dict(production_env or {}),
-            pass_env=tuple(pass_env),
-        )
-        self._limits = ProcessLimits(
-            timeout_seconds=timeout_seconds,
-            terminate_seconds=terminate_seconds,
-            max_line_bytes=max_line_bytes,
-            max_output_bytes=max_output_bytes,
-            max_output_lines=max_output_lines,
-        )
-        self._keep_logs = keep_logs
+        # The caller's own may change later.
+        self.production_env = dict(self.production_env or {})
+        self.pass_env = tuple(self.pass_env)
 
     def run(  # noqa: PLR0913 - by their names
         self,
@@ -139,13 +112,13 @@ class AgentRunner:
         )
         environment = build_environment(
             agent.path,
-            self._environment,
+            self,
             parent=os.environ,
             runner_request_id=ids.runner,
             attempt_id=attempt_id,
         )
         launch = Launch(
-            command=self._command or _uv_command(),
+            command=self.command or _uv_command(),
             folder=agent.path,
             environment=environment,
             stdin=payload,
@@ -155,30 +128,30 @@ class AgentRunner:
         return self._iterate(launch, ids, dict(files or {}))
 
     def find_secrets(self, folder: str | os.PathLike[str]) -> KnownSecrets:
-        """Return the secrets among the variables that an agent's script sees, by which they can be kept out of logs.
+        """Return the secrets among a script's environment variables, to redact them in logs.
 
         Raises:
             ConfigurationError: If the agent cannot be run as it is set up.
         """
         path = read_folder(Path(folder)).path
         environment = build_environment(
-            path, self._environment, parent=os.environ, runner_request_id="", attempt_id=""
+            path, self, parent=os.environ, runner_request_id="", attempt_id=""
         )
         return _known_secrets(environment)
 
     async def _iterate(
         self, launch: Launch, ids: "_Ids", files: Mapping[str, bytes]
     ) -> AsyncGenerator[Output | RunResult]:
-        log = RunLog(
+        log = ScriptLog(
             launch.folder / LOG_FOLDER,
             runner_request_id=ids.runner,
-            keep=self._keep_logs,
+            keep=self.keep_logs,
             redact=_known_secrets(launch.environment).redact,
         )
-        run = _Run(ids, log, self._limits)
+        run = _Run(ids, log, self)
         with log, written_files(launch.scratch, files):
             run.log_start(launch, files)
-            async with aclosing(run_process(launch, self._limits)) as events:
+            async with aclosing(run_process(launch, self)) as events:
                 async for event in events:
                     for output in run.outputs(event):
                         yield output
@@ -191,9 +164,9 @@ class _Ids:
 
 
 class _Run:
-    """What happened in a run so far, and what its caller is told of it."""
+    """The state of a run, which makes outputs of its process's events."""
 
-    def __init__(self, ids: _Ids, log: RunLog, limits: ProcessLimits) -> None:
+    def __init__(self, ids: _Ids, log: ScriptLog, limits: ProcessLimits) -> None:
         self._ids = ids
         self._log = log
         self._limits = limits
@@ -202,7 +175,7 @@ class _Run:
         self._wrote_errors = False
 
     def log_start(self, launch: Launch, files: Mapping[str, bytes]) -> None:
-        """Write down which agent runs, with the names of its variables and never their values, and of its files digests."""
+        """Log the start: the agent, the names of its variables (never their values), and digests of its files."""
         self._log.write(
             "started",
             folder=str(launch.folder),
@@ -218,7 +191,7 @@ class _Run:
         )
 
     def outputs(self, event: Lines | Ended) -> Iterator[Output | RunResult]:
-        """Yield what the event means to the caller."""
+        """Yield the outputs that an event of the process means."""
         match event:
             case Lines(source="stdout", lines=lines):
                 yield from self._stdout(lines)
@@ -283,16 +256,6 @@ class _Run:
 _SUCCESS = Ended(exit_code=0, stop_reason="exited")
 
 
-def _validate_above_zero(name: str, value: float) -> None:
-    if not value > 0:
-        raise ConfigurationError(name, f"expected a number above 0, got {value!r}")
-
-
-def _validate_not_negative(name: str, value: float) -> None:
-    if not value >= 0:
-        raise ConfigurationError(name, f"expected 0 or more, got {value!r}")
-
-
 def _known_secrets(environment: Mapping[str, str]) -> KnownSecrets:
     values = (value for name, value in environment.items() if is_secret_setting(name, value))
     return KnownSecrets(values, shortest=_SHORTEST_SECRET)
@@ -308,7 +271,7 @@ def _describe_exit(code: int) -> str:
 
 
 def _uv_command() -> tuple[str, ...]:
-    """Return the command for a script that is no part of a project around it.
+    """Return the command that runs the script with uv, outside of any project around it.
 
     Source: docs/contracts/agent-runner.md, E1 and E3.
     """

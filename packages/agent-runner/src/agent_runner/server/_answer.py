@@ -1,10 +1,10 @@
-"""What the outputs of a script come to."""
+"""The answer of a script, made of its outputs."""
 
 import json
 from typing import Any
 
-from agent_runner._output import ErrorOutput, JsonOutput, Output, TextOutput
-from agent_runner._run import RunResult as ScriptResult
+from agent_runner._output.outputs import ErrorOutput, JsonOutput, Output, TextOutput
+from agent_runner._run.result import RunResult as ScriptResult
 from agent_server.executor import RunResult
 
 from .usage import sum_usage
@@ -14,7 +14,7 @@ from .usage import sum_usage
 _MOST_CHARACTERS = 1024 * 1024
 
 
-class Answer:
+class ScriptAnswer:
     """The answer of a script: the value of its last `json_output`, or all its text where it printed none.
 
     Images, sounds and files stand among the events alone, as does an answer of more than 1 MiB.

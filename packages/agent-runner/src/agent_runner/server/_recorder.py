@@ -44,7 +44,7 @@ class RunRecorder:
             self._writer.delta(1, f"{_shown(output)}\n")
 
     def end(self, result: RunResult, metadata: Mapping[str, Sequence[Any]]) -> None:
-        """Write how the script ended, with what it said for its operator's eyes alone."""
+        """Write how the script ended, with the metadata that only its operator may see."""
         if self._writer is not None:
             usage = {} if result.usage is None else asdict(result.usage)
             known = {name: value for name, value in usage.items() if value is not None}
@@ -53,7 +53,7 @@ class RunRecorder:
             self._writer.end(reason, rounds=1, usage=known, error=result.error)
 
     def close(self) -> None:
-        """Close the log, of a run that was let go of too."""
+        """Close the log, even of a run that was given up."""
         if self._writer is not None:
             self._writer.close()
 

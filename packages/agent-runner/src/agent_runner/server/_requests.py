@@ -1,11 +1,11 @@
-"""What a client asks for: an input, files and an id of its own, checked before a run is accepted."""
+"""Requests for runs: an input, files and the client's id, checked before a run is accepted."""
 
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from agent_runner._agent import MOST_FILES
+from agent_runner._agent.files import MOST_FILES
 from agent_runner._errors import InputProblem
 from agent_server.executor import JsonObject, Problem, RequestRefusedError
 
@@ -17,7 +17,7 @@ _MOST_PROBLEMS = 100  # A small body can be wrong in a million places.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptRequest:
-    """What a script is run with.
+    """A request for a run of a script.
 
     Attributes:
         input: The input's fields.

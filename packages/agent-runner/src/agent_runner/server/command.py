@@ -1,16 +1,18 @@
 """The command `agent-runner serve`."""
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agent_runner._agent import read_production_env
-from agent_runner._errors import RunnerError
-from agent_runner._run import AgentRunner
+from agent_runner._agent.environment import read_production_env
+from agent_runner._agent.folder import SCRIPT, read_folder
+from agent_runner._errors import ConfigurationError, RunnerError
+from agent_runner._run.runner import AgentRunner
 from agent_server.command import refuse, serve, takes_settings
 
-from ._agents import find_agents
 from .executor import ScriptExecutor
 from .settings import ScriptServerSettings
 
@@ -18,6 +20,7 @@ from .settings import ScriptServerSettings
 __all__ = ["app"]
 
 _RENAMED = {"API_KEY": "API_KEYS"}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _FOLDERS = typer.Argument(help="Folders of agents; each is served under its folder's name.")
 _FOLDER = typer.Option(
@@ -49,7 +52,7 @@ def serve_scripts(
     Runs are kept in the user's state folder, or in the database that --database names.
     """
     try:
-        agents = find_agents(folders or (), folder or ())
+        agents = _find_agents(folders or (), folder or ())
         runner = AgentRunner(
             default_model=settings.model,
             production_env=read_production_env(production_env or ()),
@@ -65,3 +68,45 @@ def serve_scripts(
         agents, runner, on_crash=settings.on_crash, run_logs=settings.run_logs
     )
     serve(executor, settings)
+
+
+def _find_agents(folders: Iterable[Path], collections: Iterable[Path] = ()) -> Mapping[str, Path]:
+    """Return agents by the names of their folders.
+
+    Args:
+        folders: Folders that are agents.
+        collections: Folders that hold folders of agents; whatever else they hold is passed over.
+
+    Raises:
+        ConfigurationError: If there is no agent, a folder holds none, a name does not fit into a URL, or two agents share a name.
+    """
+    agents: dict[str, Path] = {}
+    for folder in (*folders, *(found for one in collections for found in _iter_agents(one))):
+        path = read_folder(folder.resolve()).path
+        if not _NAME.fullmatch(path.name):
+            raise ConfigurationError(
+                str(folder),
+                "expected a folder's name of letters, digits, dots, hyphens and underscores",
+            )
+        if agents.setdefault(path.name, path) != path:
+            raise ConfigurationError(
+                str(folder),
+                f"expected a name that no other agent has; {agents[path.name]} has it too",
+            )
+    if not agents:
+        raise ConfigurationError("--folder", "expected an agent's folder, or one that holds some")
+    return agents
+
+
+def _iter_agents(collection: Path) -> Iterator[Path]:
+    try:
+        found = sorted(path for path in collection.iterdir() if (path / SCRIPT).is_file())
+    except OSError as error:
+        raise ConfigurationError(
+            str(collection), f"expected a folder that holds agents: {error.strerror}"
+        ) from error
+    if not found:
+        raise ConfigurationError(
+            str(collection), f"expected a folder that holds folders with a {SCRIPT} each"
+        )
+    yield from found

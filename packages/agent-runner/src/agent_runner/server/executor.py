@@ -1,33 +1,27 @@
-"""Scripts as runs of an agent server: what is checked before, and how one is executed.
+"""The executor that runs scripts as runs of an agent server.
 
 A script is one step: what half of it has done nobody knows. So the start of it is recorded before it begins, and a later attempt that
 finds this knows that the script may have been running when the server died.
 """
 
 import asyncio
-import json
 import logging
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
-from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
 from typing import Literal
 
-from agent_runner._agent import (
-    ATTEMPT_VARIABLE,
-    build_payload,
-    find_doubtful_files,
-    read_folder,
-    remove_folder,
-    run_folder,
-)
+from agent_runner._agent.environment import ATTEMPT_VARIABLE
+from agent_runner._agent.files import remove_folder, run_folder
+from agent_runner._agent.folder import read_folder
+from agent_runner._agent.input import build_payload, find_doubtful_files
 from agent_runner._errors import ConfigurationError, InputError, RunnerError
-from agent_runner._output import ErrorOutput
-from agent_runner._process import kill_marked
-from agent_runner._run import AgentRunner
-from agent_runner._run import RunResult as ScriptResult
+from agent_runner._output.outputs import ErrorOutput
+from agent_runner._process.sweep import kill_marked
+from agent_runner._run.result import RunResult as ScriptResult
+from agent_runner._run.runner import AgentRunner
 from agent_server.executor import (
     AgentDescription,
     Execution,
@@ -36,10 +30,9 @@ from agent_server.executor import (
     RequestRefusedError,
     RunResult,
     UnknownAgentError,
-    Usage,
 )
 
-from ._answer import Answer
+from ._answer import ScriptAnswer
 from ._recorder import RunRecorder
 from ._requests import ScriptRequest, parse_request, refuse
 
@@ -55,7 +48,7 @@ _logger = logging.getLogger("agent_runner")
 
 
 class ScriptExecutor:
-    """What executes scripts, each an agent under the name of its folder.
+    """An executor of scripts, each an agent under the name of its folder.
 
     A run's events are its outputs as `to_dict()` has them, under their `type`. Its output is the value of the last `json_output`, or all text where there is none.
 
@@ -138,7 +131,8 @@ class ScriptExecutor:
             return str(run.attempt).encode()
 
         async def end() -> bytes:
-            return _dump(await (_interrupt(run) if is_lost else self._run_script(run)))
+            result = await (_interrupt(run) if is_lost else self._run_script(run))
+            return result.to_json()
 
         begun = int(await run.step("begin", begin))
         if begun < run.attempt:
@@ -147,7 +141,7 @@ class ScriptExecutor:
                 _sweep, [_attempt_id(run, n) for n in range(begun, run.attempt)]
             )
         is_lost = begun < run.attempt and self._on_crash == "fail"
-        return _load(await run.step("script", end, retries=False))
+        return RunResult.from_json(await run.step("script", end, retries=False))
 
     def interrupted(self, run_id: str, attempts: int) -> RunResult | None:  # noqa: ARG002 - the interface's
         """Make another attempt: it knows whether the script had begun, and what is to become of it."""
@@ -179,7 +173,7 @@ class ScriptExecutor:
             files=request.files,
         )
         await asyncio.to_thread(recorder.ask, request)
-        answer = Answer()
+        answer = ScriptAnswer()
         async with aclosing(outputs):
             async for output in outputs:
                 if isinstance(output, ScriptResult):
@@ -209,7 +203,7 @@ def _attempt_id(run: Execution, attempt: int) -> str:
 
 
 def _sweep(attempt_ids: Sequence[str]) -> None:
-    """End what earlier attempts have left on this machine."""
+    """Kill processes and delete folders that earlier attempts have left on this machine."""
     kill_marked(*(f"{ATTEMPT_VARIABLE}={one}" for one in attempt_ids))
     for one in attempt_ids:
         remove_folder(run_folder(one))
@@ -220,18 +214,8 @@ async def _interrupt(run: Execution) -> RunResult:
 
 
 async def _fail(run: Execution, stop_reason: str, message: str) -> RunResult:
-    """Tell why a script was not run to its end."""
+    """Emit why a script was not run to its end, and return the failed result."""
     output = ErrorOutput(message=message, source="runner")
     await run.tell(output.type, output.to_dict())
     details: JsonObject = {"stop_reason": stop_reason, "exit_code": None, "duration_seconds": None}
     return RunResult(status="failed", error=message, error_type=stop_reason, details=details)
-
-
-def _dump(result: RunResult) -> bytes:
-    return json.dumps(asdict(result)).encode()
-
-
-def _load(recorded: bytes) -> RunResult:
-    fields = json.loads(recorded)
-    usage = fields.pop("usage")
-    return RunResult(**fields, usage=None if usage is None else Usage(**usage))

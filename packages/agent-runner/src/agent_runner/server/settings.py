@@ -1,4 +1,4 @@
-"""The settings of `agent-runner serve`, beside those that every server has."""
+"""The settings of `agent-runner serve`, in addition to those of every server."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What a script says that its models have used."""
+"""The token usage that a script reports."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -11,7 +11,7 @@ __all__ = ["sum_usage"]
 
 
 def sum_usage(told: Sequence[Any]) -> Usage | None:
-    """Return the sum of all `_llm_usage` that a script printed, or None where nothing in them is known.
+    """Return the sum of all `_llm_usage` values that a script printed; None if they hold nothing known.
 
     Known are the names of the Responses API and openai-agents (`input_tokens`, `requests`, …), those of chat completions (`prompt_tokens`, …), and `cost` (or
     `total_price`) with `currency`. Costs in more than one currency have no sum, and are left out.
