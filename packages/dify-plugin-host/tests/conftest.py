@@ -4,8 +4,6 @@ import functools
 import importlib.metadata
 import json
 import shutil
-import subprocess
-import sys
 import textwrap
 import threading
 from pathlib import Path
@@ -14,6 +12,7 @@ import httpx
 import pytest
 
 from dify_plugin_host import DaemonServer
+from dify_plugin_packager.packaging import build_package
 
 
 TESTS = Path(__file__).parent
@@ -32,9 +31,31 @@ MANIFEST = {
 
 
 @pytest.fixture(scope="session")
+def anyio_backend():
+    """Run asynchronous tests on asyncio, on which the host stands."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def console_scripts():
     """Return the commands that are installed in this environment, by name."""
     return importlib.metadata.entry_points(group="console_scripts")
+
+
+@pytest.fixture(scope="session")
+def uv_cache(tmp_path_factory):
+    """A cache for all installations of these tests: what uv finds out of the Python here, it finds out once."""
+    return tmp_path_factory.mktemp("uv-cache")
+
+
+@pytest.fixture
+def state(monkeypatch, tmp_path, uv_cache):
+    """Have the host keep what it installs in a folder of the test's own; return that folder."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = tmp_path / "state" / "dify-host"
+    folder.mkdir(parents=True)
+    (folder / ".uv-cache").symlink_to(uv_cache)
+    return folder
 
 
 @pytest.fixture
@@ -103,10 +124,8 @@ def lay_out_workshop(root):
 def packages(tmp_path_factory):
     """Package both plugins of the workshop; return the folder with `echo_model` and `small_agent`, each a .difypkg."""
     root = lay_out_workshop(tmp_path_factory.mktemp("packages") / "workshop")
-    command = [Path(sys.executable).with_name("dify-host"), "package"]
-    subprocess.run(command, cwd=root, check=True, capture_output=True)
-    for path in (root / "dist").iterdir():
-        path.rename(path.with_name(path.name.replace("-0.0.1", "")))
+    for name in PLUGINS:
+        build_package(root / "plugins" / name, root / "dist" / f"{name}.difypkg")
     return root / "dist"
 
 
@@ -115,10 +134,7 @@ def tool_package(tmp_path_factory):
     """Package the tool plugin of these tests."""
     root = lay_out_workshop(tmp_path_factory.mktemp("tools") / "workshop")
     shutil.copytree(TESTS / "plugins" / "demo_tools", root / "plugins" / "demo_tools")
-    command = [Path(sys.executable).with_name("dify-host"), "package", "demo_tools"]
-    subprocess.run(command, cwd=root, check=True, capture_output=True)
-    (path,) = (root / "dist").iterdir()
-    return path
+    return build_package(root / "plugins" / "demo_tools", root / "dist").path
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,14 @@
 """Runs Dify plugins outside of Dify: starts them, calls them, and answers what they ask of Dify."""
 
+from dify_plugin_packager import PackageError, PluginFolder, PluginFolderError
+
 from ._errors import (
     BackwardsError,
     DaemonServerError,
     FileInputError,
     InstallError,
     InvokeTimeoutError,
-    PackageError,
     PluginExitedError,
-    PluginFolderError,
     PluginHostError,
     PluginInvokeError,
     PluginKilledError,
@@ -33,7 +33,6 @@ from .platform import (
 from .plugin import (
     FolderSource,
     ModelProvider,
-    PluginFolder,
     PluginSource,
     Strategy,
     ToolProvider,

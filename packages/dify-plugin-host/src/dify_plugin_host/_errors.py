@@ -1,8 +1,8 @@
 """What can go wrong, named by whose fault it is.
 
 PluginHostError
-├── PluginFolderError       the folder is no plugin that can be started
-├── PackageError            a plugin cannot become a package, or a file is no package
+├── PluginFolderError       the folder is not a plugin that can be started
+├── PackageError            a plugin cannot become a package, or a file is not one
 ├── InstallError            a package's dependencies cannot be installed the daemon's way
 ├── ToolFileError           a tools file, or a function in it, cannot become a tool
 ├── FileInputError          a file cannot be handed over as Dify would
@@ -24,36 +24,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dify_plugin_packager import DifyPluginError
+
 
 _PYDANTIC_LINK = "For further information visit"  # under every error of a declaration, and last
 
 
-class PluginHostError(Exception):
-    """The root of everything that this package raises on purpose."""
-
-
-class PluginFolderError(PluginHostError):
-    """A folder that is no plugin which can be started.
-
-    Attributes:
-        folder: The folder in question.
-    """
-
-    def __init__(self, folder: Path, problem: str) -> None:
-        super().__init__(f"{folder}: {problem}")
-        self.folder = folder
-
-
-class PackageError(PluginHostError):
-    """A plugin that cannot become a package, or a file that is none.
-
-    Attributes:
-        path: The file or folder in question.
-    """
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
-        self.path = path
+PluginHostError = DifyPluginError
+"""The root of everything that this package raises on purpose; the packager's errors have the same one."""
 
 
 class InstallError(PluginHostError):

@@ -70,7 +70,8 @@ def command(monkeypatch, plugins, console_scripts):
 def serve(monkeypatch, command):
     """Run the command while `talk` talks to it in another thread; then end it, and return what `talk` does."""
 
-    def run(*arguments, talk):
+    def run(*arguments, talk, ends_with=(signal.SIGTERM, 143)):
+        number, expected = ends_with
         reading, writing = os.pipe()
         has_ended = threading.Event()
 
@@ -79,7 +80,7 @@ def serve(monkeypatch, command):
                 return talk(Host(lines))
             finally:
                 if not has_ended.is_set():
-                    os.kill(os.getpid(), signal.SIGTERM)
+                    os.kill(os.getpid(), number)
 
         with os.fdopen(reading) as lines, ThreadPoolExecutor(1) as pool:
             with os.fdopen(writing, "w") as out, monkeypatch.context() as patch:
@@ -88,7 +89,7 @@ def serve(monkeypatch, command):
                 code = command("--port", 0, *arguments)
                 has_ended.set()
             told = told.result()
-        assert code == 143
+        assert code == expected
         return told
 
     return run

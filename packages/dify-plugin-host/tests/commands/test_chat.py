@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -543,18 +544,41 @@ def start_hanging(plugins):
     raise AssertionError(host.stderr.read())
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
-)
-def test_an_interrupt_leaves_nothing_running(plugins, number, code):
+def test_an_interrupt_leaves_nothing_running(plugins):
     host, plugin = start_hanging(plugins)
-    host.send_signal(number)
+    host.send_signal(signal.SIGINT)
     out, err = host.communicate(timeout=30)
     ended, _, _ = select.select([plugin], [], [], 0)
     os.close(plugin)
     assert ended
-    assert host.returncode == code
+    assert host.returncode == 130
     assert "Traceback" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+def test_every_signal_that_ends_a_run_ends_its_plugins(monkeypatch, dify_host, number, code):
+    reading, writing = os.pipe()
+
+    def interrupt(lines):
+        """Wait for what the model plugin says once it hangs, which is its process id."""
+        for event in map(json.loads, lines):
+            if event["event"] == "notice":
+                plugin = os.pidfd_open(int(event["text"]))
+                os.kill(os.getpid(), number)
+                return plugin
+        raise AssertionError
+
+    with os.fdopen(reading) as lines, ThreadPoolExecutor(1) as pool:
+        found = pool.submit(interrupt, lines)
+        with os.fdopen(writing, "w") as out:
+            monkeypatch.setattr(sys, "stdout", out)
+            assert dify_host("chat", "hang", "--json")[0] == code
+        plugin = found.result()
+    ended, _, _ = select.select([plugin], [], [], 0)
+    os.close(plugin)
+    assert ended
 
 
 def test_a_pipe_that_is_closed_early_ends_the_run_without_a_traceback(plugins):
@@ -568,9 +592,8 @@ def test_a_pipe_that_is_closed_early_ends_the_run_without_a_traceback(plugins):
     assert (host.returncode, host.stderr) == (1, "")
 
 
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_disk_that_is_full_is_told_without_a_traceback(plugins, options):
-    command = [Path(sys.executable).with_name("dify-host"), "chat", "hello", *options]
+def test_a_disk_that_is_full_is_told_without_a_traceback(plugins):
+    command = [Path(sys.executable).with_name("dify-host"), "chat", "hello"]
     with Path("/dev/full").open("w") as full:
         host = subprocess.run(
             command, cwd=plugins.parent, stdout=full, stderr=subprocess.PIPE, text=True, check=False
@@ -580,10 +603,11 @@ def test_a_disk_that_is_full_is_told_without_a_traceback(plugins, options):
     assert "Traceback" not in host.stderr
 
 
-@pytest.fixture
-def state(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "dify-host"
+def test_a_disk_that_is_full_is_told_where_programs_read_as_well(monkeypatch, dify_host):
+    with Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        code, _, err = dify_host("chat", "hello", "--json")
+    assert (code, err) == (1, "dify-host: error: [Errno 28] No space left on device\n")
 
 
 @pytest.mark.usefixtures("state")

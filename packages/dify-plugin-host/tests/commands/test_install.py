@@ -8,6 +8,8 @@ import zipfile
 import pytest
 
 
+pytestmark = pytest.mark.usefixtures("state")
+
 MANIFEST = "manifest.yaml"
 LOCK, PROJECT, LIST = "uv.lock", "pyproject.toml", "requirements.txt"
 SIGNATURE = b'{"signature":"c2lnbmVk","time":1795293407}'
@@ -39,11 +41,9 @@ PROBE = {"probe/pyproject.toml": PROJECT_OF_PROBE, "probe/backend.py": BACKEND}
 
 
 @pytest.fixture(autouse=True)
-def state(monkeypatch, tmp_path):
+def _no_settings_in_the_environment(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "DIFY_HOST_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "dify-host"
 
 
 @pytest.fixture

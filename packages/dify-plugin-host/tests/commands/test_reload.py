@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 
+pytestmark = pytest.mark.usefixtures("state")
+
 SAID, CHANGED = "chunk(request, said, usage=USAGE)", 'chunk(request, "new: " + said, usage=USAGE)'
 # A tool that does what an author does: it edits the model's code while a run goes on.
 EDITS = """
@@ -29,10 +31,9 @@ def edit(path: str, old: str, new: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_in_the_environment(monkeypatch, tmp_path):
+def _no_settings_in_the_environment(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "DIFY_HOST_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def edit(path, old=SAID, new=CHANGED):

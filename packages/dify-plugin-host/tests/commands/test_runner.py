@@ -17,14 +17,15 @@ COMMAND = Path(sys.executable).with_name("dify-plugin")
 
 
 @pytest.fixture(scope="session")
-def state(tmp_path_factory):
+def installed(tmp_path_factory):
+    """What the command has installed for one test it has for all."""
     return tmp_path_factory.mktemp("state")
 
 
 @pytest.fixture
-def dify_plugin(monkeypatch, capsys, state, console_scripts):
+def dify_plugin(monkeypatch, capsys, installed, console_scripts):
     """Run the installed command in this process with these lines on stdin; return exit code, stdout and stderr."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    monkeypatch.setenv("XDG_STATE_HOME", str(installed))
     command = console_scripts["dify-plugin"]
 
     def run(*arguments, lines=()):
@@ -235,10 +236,10 @@ def test_a_package_that_does_not_start_is_an_error_of_nobody(dify_plugin, worksh
     assert "before its first heartbeat" in last["response"]["error"]
 
 
-def test_sigterm_ends_the_plugin_with_it(packages, state):
+def test_sigterm_ends_the_plugin_with_it(packages, installed):
     process = subprocess.Popen(
         [COMMAND, "plugin", "run", packages / "echo_model.difypkg"],
-        env={**os.environ, "XDG_STATE_HOME": str(state)},
+        env={**os.environ, "XDG_STATE_HOME": str(installed)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

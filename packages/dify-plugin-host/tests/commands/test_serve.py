@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import select
@@ -153,9 +154,8 @@ def test_a_package_is_unpacked_nowhere_but_in_the_state_folder(
     assert not list(home.rglob("manifest.yaml"))
 
 
-def test_packages_are_served_as_their_sources_are(serve, packages, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
+@pytest.mark.usefixtures("state")
+def test_packages_are_served_as_their_sources_are(serve, packages):
     def talk(host):
         return host.ask("hello")
 
@@ -315,10 +315,33 @@ def test_what_plugins_complain_about_is_shown(serve, make_plugin):
     assert serve(folder, talk=lambda host: host.read("odd")) == ["odd: WARNING: low on ink"]
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
-)
-def test_a_signal_ends_the_server_and_leaves_nothing_running(plugins, number, code):
+@contextlib.contextmanager
+def hanging(ready):
+    """Ask a model that never answers; yield the connection."""
+    hang = {"provider": "echo", "model_type": "llm", "model": "echo-2", "credentials": {}}
+    hang["prompt_messages"] = [{"role": "user", "content": "hang"}]
+    body = json.dumps({"user_id": "u", "data": hang})
+    lines = [
+        "POST /plugin/t/dispatch/llm/invoke HTTP/1.1",
+        "Host: localhost",
+        f"X-Api-Key: {ready['api_key']}",
+        "X-Plugin-ID: tests/echo_model",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    ]
+    address, _, port = ready["base_url"].removeprefix("http://").partition(":")
+    with socket.create_connection((address, int(port))) as waiting:
+        waiting.sendall("\r\n".join([*lines, "", body]).encode())
+        yield waiting
+
+
+def assert_ended(plugin):
+    ended, _, _ = select.select([plugin], [], [], 0)
+    os.close(plugin)
+    assert ended
+
+
+def test_ctrl_c_ends_the_server_and_leaves_nothing_running(plugins):
     host = subprocess.Popen(
         [DIFY_HOST, "serve", "--port", "0", "--json"],
         cwd=plugins.parent,
@@ -328,34 +351,24 @@ def test_a_signal_ends_the_server_and_leaves_nothing_running(plugins, number, co
         # Whoever runs the tests in the background has them ignore SIGINT, and ignoring is inherited.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  no threads here
     )
-    ready = json.loads(host.stdout.readline())
-    hang = {"provider": "echo", "model_type": "llm", "model": "echo-2", "credentials": {}}
-    hang["prompt_messages"] = [{"role": "user", "content": "hang"}]
-    address = ready["base_url"].removeprefix("http://").split(":")
-    with socket.create_connection((address[0], int(address[1]))) as waiting:
-        body = json.dumps({"user_id": "u", "data": hang})
-        waiting.sendall(
-            "\r\n".join(
-                [
-                    "POST /plugin/t/dispatch/llm/invoke HTTP/1.1",
-                    "Host: localhost",
-                    f"X-Api-Key: {ready['api_key']}",
-                    "X-Plugin-ID: tests/echo_model",
-                    "Content-Type: application/json",
-                    f"Content-Length: {len(body)}",
-                    "",
-                    body,
-                ]
-            ).encode()
-        )
+    with hanging(json.loads(host.stdout.readline())) as waiting:
         plugin = os.pidfd_open(int(json.loads(host.stdout.readline())["text"]))
-        host.send_signal(number)
+        host.send_signal(signal.SIGINT)
         _, err = host.communicate(timeout=30)
-        ended, _, _ = select.select([plugin], [], [], 0)
-        os.close(plugin)
-        assert ended
-        assert (host.returncode, err) == (code, "")
+        assert_ended(plugin)
+        assert (host.returncode, err) == (130, "")
         assert b"plugin 'echo_model' was stopped" in waiting.makefile("rb").read()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+def test_every_signal_that_ends_the_server_ends_its_plugins(serve, number, code):
+    def talk(host):
+        with hanging(host.ready):
+            return os.pidfd_open(int(host.event()["text"]))
+
+    assert_ended(serve("--json", talk=talk, ends_with=(number, code)))
 
 
 def test_wrong_usage_is_explained(usage, tmp_path):

@@ -851,16 +851,13 @@ def test_nothing_is_listed_without_the_key(daemon, path):
     assert refusal(daemon.client.get(f"/plugin/t/management/{path}"))[0] == 401
 
 
-def test_a_server_has_an_address_only_while_it_runs(echo):
+async def test_a_server_has_an_address_only_while_it_runs(echo):
     server = DaemonServer(echo)
     with pytest.raises(DaemonServerError, match="runs only inside"):
         _ = server.base_url
 
-    async def main():
-        async with server:
-            return server.base_url, list(server.plugins), server.host.tool_providers
-
-    url, plugins, providers = asyncio.run(main())
+    async with server:
+        url, plugins, providers = server.base_url, list(server.plugins), server.host.tool_providers
     assert url.startswith("http://127.0.0.1:")
     assert (plugins, providers) == (["tests/scripted"], ())
     with pytest.raises(DaemonServerError):
@@ -875,36 +872,33 @@ def test_keys_are_random_unless_given(echo):
             DaemonServer(echo, api_key=key)
 
 
-def test_a_port_that_cannot_be_had_is_named(echo):
+async def test_a_port_that_cannot_be_had_is_named(echo):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(DaemonServerError, match=f"port {port}: "):
-            asyncio.run(DaemonServer(echo, port=port).start())
+            await DaemonServer(echo, port=port).start()
     with pytest.raises(DaemonServerError, match="port 65536: expected 0 to 65535"):
-        asyncio.run(DaemonServer(echo, port=65536).start())
+        await DaemonServer(echo, port=65536).start()
 
 
-def test_a_plugin_that_does_not_start_frees_the_port(make_plugin):
+async def test_a_plugin_that_does_not_start_frees_the_port(make_plugin):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     server = DaemonServer(make_plugin("sys.exit(1)"), port=port)
     with pytest.raises(PluginStartError):
-        asyncio.run(server.start())
+        await server.start()
     socket.create_server(("127.0.0.1", port)).close()
 
 
-def test_a_start_that_is_given_up_frees_the_port():
+async def test_a_start_that_is_given_up_frees_the_port():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-    async def main():
-        start = asyncio.create_task(DaemonServer(port=port).start())
-        await asyncio.sleep(0)  # Now it listens, and has not begun to serve.
-        start.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await start
-
-    asyncio.run(main())
+    start = asyncio.create_task(DaemonServer(port=port).start())
+    await asyncio.sleep(0)  # Now it listens, and has not begun to serve.
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
     socket.create_server(("127.0.0.1", port)).close()
 
 

@@ -544,15 +544,11 @@ def test_permissions_are_not_asked_for_where_the_rule_is_off(host):
     assert reply == ("response", "struct", {"data": False, "exist_num": 0})
 
 
-def test_storage_keeps_values_within_its_size(plugins):
+async def test_storage_keeps_values_within_its_size(plugins):
     manifest = plugins / "small_agent" / "manifest.yaml"
     granted = "permission:\n    storage: { enabled: true, size: 16 }\n"
     manifest.write_text(manifest.read_text().replace("permission:\n", granted))
     store = PluginHost(plugins / "echo_model", plugins / "small_agent")
-
-    async def main():
-        async with store:
-            return [await one(json.dumps(payload)) for payload in payloads]
 
     async def one(payload):
         request = AgentRequest(query=f"raw storage {payload}", strategy="steps", model="echo-2")
@@ -576,7 +572,8 @@ def test_storage_keeps_values_within_its_size(plugins):
         {"opt": "del", "key": "n"},
     ]
     folder = "in-memory-storage/local/tests/small_agent"
-    answers = iter(asyncio.run(main()))
+    async with store:
+        answers = iter([await one(json.dumps(payload)) for payload in payloads])
     missing, stored, loaded, there, no_hex, too_much, deleted, gone, unknown = itertools.islice(
         answers, 9
     )
@@ -626,36 +623,30 @@ def test_messages_pass_unchecked_on_a_host_without_platform_rules(host):
     assert messages == [{"type": "hologram", "message": {}, "meta": None}]
 
 
-def test_a_host_of_which_one_plugin_does_not_start_is_taken_down(make_plugin, plugins):
+async def test_a_host_of_which_one_plugin_does_not_start_is_taken_down(make_plugin, plugins):
     folder = make_plugin("sys.exit('no licence')")
     half = PluginHost(plugins / "echo_model", folder)
 
-    async def main():
+    with pytest.raises(PluginStartError, match="no licence"):
         async with half:
             pass
-
-    with pytest.raises(PluginStartError, match="no licence"):
-        asyncio.run(main())
     calls = half.plugins[0].invoke("model", "invoke_llm", {})
     with pytest.raises(PluginExitedError):
-        asyncio.run(anext(calls))
+        await anext(calls)
 
 
-def test_a_host_whose_start_is_cancelled_is_taken_down(make_plugin):
+async def test_a_host_whose_start_is_cancelled_is_taken_down(make_plugin):
     folder = make_plugin("wire.send('log', {'level': 'INFO', 'message': '1'})\ntime.sleep(600)")
 
-    async def main():
-        running = asyncio.Event()
-        slow = PluginHost(folder, on_notice=lambda _: running.set())
-        task = asyncio.create_task(slow.start())
-        await running.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        with pytest.raises(PluginExitedError, match="was stopped"):
-            await anext(slow.plugins[0].invoke("model", "x", {}))
-
-    asyncio.run(main())
+    running = asyncio.Event()
+    slow = PluginHost(folder, on_notice=lambda _: running.set())
+    task = asyncio.create_task(slow.start())
+    await running.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    with pytest.raises(PluginExitedError, match="was stopped"):
+        await anext(slow.plugins[0].invoke("model", "x", {}))
 
 
 @pytest.mark.parametrize(

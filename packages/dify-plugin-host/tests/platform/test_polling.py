@@ -168,18 +168,15 @@ def test_what_is_no_polling_result_ends_the_wait(polled, answer, problem):
         polled(running(), answer)
 
 
-def test_the_limits_are_settings_and_the_machines_clock_the_default(shared_plugins):
+async def test_the_limits_are_settings_and_the_machines_clock_the_default(shared_plugins):
     (shared_plugins / "echo_model" / "main.py").write_text(POLLED)
     limits = PollingLimits(min_interval_seconds=0.01, max_interval_seconds=0.01, max_attempts=2)
     settings = HostSettings(polling=limits)
 
-    async def poll():
-        async with PluginHost(shared_plugins / "echo_model", settings=settings) as host:
-            message = {"role": "user", "content": json.dumps([running()] * 5)}
-            return [step async for step in host.poll_llm(LLMRequest(model="m", messages=[message]))]
-
-    with pytest.raises(PollingError, match="exceeded max attempts"):
-        asyncio.run(poll())
+    async with PluginHost(shared_plugins / "echo_model", settings=settings) as host:
+        message = {"role": "user", "content": json.dumps([running()] * 5)}
+        with pytest.raises(PollingError, match="exceeded max attempts"):
+            [step async for step in host.poll_llm(LLMRequest(model="m", messages=[message]))]
 
 
 @pytest.mark.parametrize("slowness", [4000, 8000], ids=["in the pause", "in the start itself"])

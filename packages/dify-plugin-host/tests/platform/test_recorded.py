@@ -1,7 +1,5 @@
 """A run whose first rounds are answered from its log."""
 
-import asyncio
-
 import pytest
 
 from dify_plugin_host import AgentRequest, BackwardsError, PluginHost
@@ -57,16 +55,13 @@ def texts(messages):
     return [one["message"]["text"] for one in messages if one["type"] == "text"]
 
 
-def test_what_was_answered_is_answered_again_and_then_the_model_is_asked(path, plugins):
-    async def play():
-        recorded = RecordedAnswers(path, rounds=1)
-        folders = (plugins / "echo_model", plugins / "small_agent")
-        async with PluginHost(*folders, recorded=recorded) as host:
-            strategy = host.strategies[0].name
-            request = AgentRequest(query="hello", strategy=strategy, model="echo-1")
-            return [one async for one in host.run(request)], recorded
-
-    messages, recorded = asyncio.run(play())
+async def test_what_was_answered_is_answered_again_and_then_the_model_is_asked(path, plugins):
+    recorded = RecordedAnswers(path, rounds=1)
+    folders = (plugins / "echo_model", plugins / "small_agent")
+    async with PluginHost(*folders, recorded=recorded) as host:
+        strategy = host.strategies[0].name
+        request = AgentRequest(query="hello", strategy=strategy, model="echo-1")
+        messages = [one async for one in host.run(request)]
     assert recorded.is_over
     assert texts(messages)[0] == "As it was then. "
     assert "noon of then" in str(messages)

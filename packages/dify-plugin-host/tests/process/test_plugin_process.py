@@ -38,14 +38,11 @@ async def collect(plugin, **data):
     return [item async for item in plugin.invoke("model", "invoke_llm", data)]
 
 
-def run(folder, **options):
+async def run(folder, **options):
     """Start the plugin, call it once, and return what came."""
 
-    async def main():
-        async with PluginProcess(folder, **options) as plugin:
-            return await collect(plugin)
-
-    return asyncio.run(main())
+    async with PluginProcess(folder, **options) as plugin:
+        return await collect(plugin)
 
 
 def is_running(pid):
@@ -54,16 +51,14 @@ def is_running(pid):
     return False
 
 
-def test_a_call_carries_type_action_and_user_beside_its_data(echo):
-    async def main():
-        async with PluginProcess(echo) as plugin:
-            return await plugin.call("model", "invoke_llm", {"model": "m"}, user_id="u")
-
+async def test_a_call_carries_type_action_and_user_beside_its_data(echo):
+    async with PluginProcess(echo) as plugin:
+        answer = await plugin.call("model", "invoke_llm", {"model": "m"}, user_id="u")
     expected = {"model": "m", "user_id": "u", "type": "model", "action": "invoke_llm"}
-    assert asyncio.run(main()) == expected
+    assert answer == expected
 
 
-def test_the_request_line_has_every_field_of_the_protocol(make_plugin):
+async def test_the_request_line_has_every_field_of_the_protocol(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -73,12 +68,9 @@ def test_the_request_line_has_every_field_of_the_protocol(make_plugin):
         """
     )
 
-    async def main():
-        async with PluginProcess(folder) as plugin:
-            context = {"credentials": {"tool_credentials": {"p": "c"}}}
-            return [line async for line in plugin.invoke("model", "x", {}, context=context)]
-
-    (line,) = asyncio.run(main())
+    async with PluginProcess(folder) as plugin:
+        context = {"credentials": {"tool_credentials": {"p": "c"}}}
+        (line,) = [line async for line in plugin.invoke("model", "x", {}, context=context)]
     assert list(line) == [
         "session_id",
         "conversation_id",
@@ -93,7 +85,7 @@ def test_the_request_line_has_every_field_of_the_protocol(make_plugin):
     assert line["context"] == {"credentials": {"tool_credentials": {"p": "c"}}}
 
 
-def test_calls_that_run_at_the_same_time_get_their_own_answers(make_plugin):
+async def test_calls_that_run_at_the_same_time_get_their_own_answers(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -108,14 +100,12 @@ def test_calls_that_run_at_the_same_time_get_their_own_answers(make_plugin):
         """
     )
 
-    async def main():
-        async with PluginProcess(folder) as plugin:
-            return await asyncio.gather(*(collect(plugin, n=n) for n in range(20)))
-
-    assert asyncio.run(main()) == [[{"n": n}] for n in range(20)]
+    async with PluginProcess(folder) as plugin:
+        answer = await asyncio.gather(*(collect(plugin, n=n) for n in range(20)))
+    assert answer == [[{"n": n}] for n in range(20)]
 
 
-def test_the_plugin_runs_in_its_folder_with_the_local_install_method(make_plugin):
+async def test_the_plugin_runs_in_its_folder_with_the_local_install_method(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -124,10 +114,10 @@ def test_the_plugin_runs_in_its_folder_with_the_local_install_method(make_plugin
             wire.end(request)
         """
     )
-    assert run(folder) == [{"cwd": str(folder), "env": "local"}]
+    assert await run(folder) == [{"cwd": str(folder), "env": "local"}]
 
 
-def test_the_plugins_own_environment_is_preferred(make_plugin):
+async def test_the_plugins_own_environment_is_preferred(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -140,51 +130,42 @@ def test_the_plugins_own_environment_is_preferred(make_plugin):
     own.parent.mkdir(parents=True)
     own.write_text(f'#!/bin/sh\nOWN=yes exec {sys.executable} "$@"\n')
     own.chmod(0o755)
-    assert run(folder) == [{"own": "yes"}]
+    assert await run(folder) == [{"own": "yes"}]
 
 
-def test_an_error_is_raised_after_what_came_before_it(make_plugin):
+async def test_an_error_is_raised_after_what_came_before_it(make_plugin):
     folder = make_plugin(ANSWER_AND_FAIL)
 
-    async def main():
-        async with PluginProcess(folder) as plugin:
-            answer = plugin.invoke("model", "invoke_llm", {})
-            first = await anext(answer)
-            with pytest.raises(PluginInvokeError) as caught:
-                await anext(answer)
-        return first, caught.value
-
-    first, error = asyncio.run(main())
+    async with PluginProcess(folder) as plugin:
+        answer = plugin.invoke("model", "invoke_llm", {})
+        first = await anext(answer)
+        with pytest.raises(PluginInvokeError) as caught:
+            await anext(answer)
+    error = caught.value
     assert first == {"text": "half an"}
     assert error.error_type == "InvokeRateLimitError"
     assert error.message == "slow down"
     assert error.details == {"description": "429"}
 
 
-def test_the_plugin_serves_the_next_call_after_an_error(make_plugin):
+async def test_the_plugin_serves_the_next_call_after_an_error(make_plugin):
     folder = make_plugin(ANSWER_AND_FAIL)
 
-    async def main():
-        async with PluginProcess(folder) as plugin:
-            for _ in range(2):
-                with pytest.raises(PluginInvokeError):
-                    await collect(plugin)
-
-    asyncio.run(main())
+    async with PluginProcess(folder) as plugin:
+        for _ in range(2):
+            with pytest.raises(PluginInvokeError):
+                await collect(plugin)
 
 
-def test_an_action_without_an_answer_is_an_error(make_plugin):
+async def test_an_action_without_an_answer_is_an_error(make_plugin):
     folder = make_plugin("wire.ready()\nfor request in wire.requests(): wire.end(request)")
 
-    async def main():
+    with pytest.raises(PluginHostError, match="no answer to model 'get_ai_model_schemas'"):
         async with PluginProcess(folder) as plugin:
             await plugin.call("model", "get_ai_model_schemas", {})
 
-    with pytest.raises(PluginHostError, match="no answer to model 'get_ai_model_schemas'"):
-        asyncio.run(main())
 
-
-def test_the_first_error_of_a_call_counts_and_nothing_after_it_is_passed_on(make_plugin):
+async def test_the_first_error_of_a_call_counts_and_nothing_after_it_is_passed_on(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -196,10 +177,10 @@ def test_the_first_error_of_a_call_counts_and_nothing_after_it_is_passed_on(make
         """
     )
     with pytest.raises(PluginInvokeError, match="First: 1"):
-        run(folder)
+        await run(folder)
 
 
-def test_an_error_without_form_is_passed_over_as_by_the_daemon(make_plugin):
+async def test_an_error_without_form_is_passed_over_as_by_the_daemon(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -208,10 +189,10 @@ def test_an_error_without_form_is_passed_over_as_by_the_daemon(make_plugin):
             wire.end(request)
         """
     )
-    assert run(folder) == []
+    assert await run(folder) == []
 
 
-def test_an_error_counts_even_if_the_plugin_dies_before_the_end(make_plugin):
+async def test_an_error_counts_even_if_the_plugin_dies_before_the_end(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -221,51 +202,44 @@ def test_an_error_counts_even_if_the_plugin_dies_before_the_end(make_plugin):
         """
     )
     with pytest.raises(PluginInvokeError, match="InvokeError: reason"):
-        run(folder)
+        await run(folder)
 
 
-def test_a_plugin_that_dies_at_the_start_shows_its_last_words(make_plugin):
+async def test_a_plugin_that_dies_at_the_start_shows_its_last_words(make_plugin):
     folder = make_plugin("raise RuntimeError('no such thing')")
     with pytest.raises(PluginStartError, match="before its first heartbeat") as caught:
-        run(folder)
+        await run(folder)
     assert caught.value.plugin == "scripted"
     assert caught.value.stderr_tail.endswith("RuntimeError: no such thing")
 
 
-def test_a_plugin_that_never_sends_a_heartbeat_is_given_up(make_plugin):
+async def test_a_plugin_that_never_sends_a_heartbeat_is_given_up(make_plugin):
     folder = make_plugin("time.sleep(600)")
 
-    async def main():
-        plugin = PluginProcess(folder, settings=HostSettings(start_timeout_seconds=0.2))
-        with pytest.raises(PluginStartError, match=r"no heartbeat within 0.2 s"):
-            await plugin.start()
-        return plugin.pid
-
-    assert not is_running(asyncio.run(main()))
+    plugin = PluginProcess(folder, settings=HostSettings(start_timeout_seconds=0.2))
+    with pytest.raises(PluginStartError, match=r"no heartbeat within 0.2 s"):
+        await plugin.start()
+    assert not is_running(plugin.pid)
 
 
-def test_a_start_that_is_cancelled_leaves_no_process(make_plugin):
+async def test_a_start_that_is_cancelled_leaves_no_process(make_plugin):
     folder = make_plugin("wire.send('log', {'level': 'INFO', 'message': '1'})\ntime.sleep(600)")
-
-    async def main():
-        running = asyncio.Event()
-        plugin = PluginProcess(folder, on_notice=lambda _: running.set())
-        task = asyncio.create_task(plugin.start())
-        await running.wait()
-        task.cancel()
-        await asyncio.wait({task})
-        return plugin.pid
-
-    assert not is_running(asyncio.run(main()))
+    running = asyncio.Event()
+    plugin = PluginProcess(folder, on_notice=lambda _: running.set())
+    task = asyncio.create_task(plugin.start())
+    await running.wait()
+    task.cancel()
+    await asyncio.wait({task})
+    assert not is_running(plugin.pid)
 
 
-def test_a_plugin_whose_heart_stops_is_killed(make_plugin):
+async def test_a_plugin_whose_heart_stops_is_killed(make_plugin):
     folder = make_plugin("wire.ready()\ntime.sleep(600)")
     with pytest.raises(PluginKilledError, match=r"no heartbeat for 0.2 s"):
-        run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.2))
+        await run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.2))
 
 
-def test_a_plugin_whose_heart_beats_lives(make_plugin):
+async def test_a_plugin_whose_heart_beats_lives(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -277,10 +251,12 @@ def test_a_plugin_whose_heart_beats_lives(make_plugin):
             wire.end(request)
         """
     )
-    assert run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.8)) == [{"alive": True}]
+    assert await run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.8)) == [
+        {"alive": True}
+    ]
 
 
-def test_a_plugin_that_dies_in_a_call_fails_it_with_its_last_words(make_plugin):
+async def test_a_plugin_that_dies_in_a_call_fails_it_with_its_last_words(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -289,19 +265,16 @@ def test_a_plugin_that_dies_in_a_call_fails_it_with_its_last_words(make_plugin):
         """
     )
     with pytest.raises(PluginExitedError, match=r"exit code 1; .*out of memory"):
-        run(folder)
+        await run(folder)
 
 
-def test_a_plugin_that_has_died_refuses_further_calls(make_plugin):
+async def test_a_plugin_that_has_died_refuses_further_calls(make_plugin):
     folder = make_plugin("wire.ready()\nnext(wire.requests())\nsys.exit(4)")
 
-    async def main():
-        async with PluginProcess(folder) as plugin:
-            for _ in range(2):
-                with pytest.raises(PluginExitedError, match="exit code 4"):
-                    await collect(plugin)
-
-    asyncio.run(main())
+    async with PluginProcess(folder) as plugin:
+        for _ in range(2):
+            with pytest.raises(PluginExitedError, match="exit code 4"):
+                await collect(plugin)
 
 
 @pytest.mark.parametrize(
@@ -312,37 +285,34 @@ def test_a_plugin_that_has_died_refuses_further_calls(make_plugin):
         pytest.param("wire.ready(); os.close(1)", id="stdout"),
     ],
 )
-def test_a_plugin_that_closes_a_pipe_and_lives_on_is_ended(make_plugin, steps):
+async def test_a_plugin_that_closes_a_pipe_and_lives_on_is_ended(make_plugin, steps):
     folder = make_plugin(f"{steps}; time.sleep(600)")
     with pytest.raises(PluginExitedError, match="exit code -9"):
-        run(folder)
+        await run(folder)
 
 
-def test_a_call_of_a_plugin_that_was_never_started_is_refused(echo):
+async def test_a_call_of_a_plugin_that_was_never_started_is_refused(echo):
     plugin = PluginProcess(echo)
     with pytest.raises(PluginExitedError, match="was never started"):
-        asyncio.run(collect(plugin))
+        await collect(plugin)
     assert plugin.protocol_errors == 0
 
 
-def test_stopping_fails_what_still_runs(make_plugin):
+async def test_stopping_fails_what_still_runs(make_plugin):
     folder = make_plugin("wire.ready()\nfor request in wire.requests(): pass")
 
-    async def main():
-        async with PluginProcess(folder) as plugin:
-            task = asyncio.create_task(collect(plugin))
-            await asyncio.sleep(0)
-        with pytest.raises(PluginExitedError, match="was stopped"):
-            await task
-
-    asyncio.run(main())
+    async with PluginProcess(folder) as plugin:
+        task = asyncio.create_task(collect(plugin))
+        await asyncio.sleep(0)
+    with pytest.raises(PluginExitedError, match="was stopped"):
+        await task
 
 
-def test_a_plugin_that_was_not_started_can_be_stopped(echo):
-    asyncio.run(PluginProcess(echo).stop())
+async def test_a_plugin_that_was_not_started_can_be_stopped(echo):
+    await PluginProcess(echo).stop()
 
 
-def test_a_plugin_that_ignores_sigterm_is_killed_with_what_it_started(make_plugin):
+async def test_a_plugin_that_ignores_sigterm_is_killed_with_what_it_started(make_plugin):
     folder = make_plugin(
         """
         import signal, subprocess
@@ -355,13 +325,10 @@ def test_a_plugin_that_ignores_sigterm_is_killed_with_what_it_started(make_plugi
         """
     )
 
-    async def main():
-        settings = HostSettings(stop_timeout_seconds=0.2)
-        async with PluginProcess(folder, settings=settings) as plugin:
-            (answer,) = await collect(plugin)
-            return os.pidfd_open(answer["child"]), plugin.pid
-
-    child, pid = asyncio.run(main())
+    settings = HostSettings(stop_timeout_seconds=0.2)
+    async with PluginProcess(folder, settings=settings) as plugin:
+        (answer,) = await collect(plugin)
+        child, pid = os.pidfd_open(answer["child"]), plugin.pid
     ended, _, _ = select.select([child], [], [], 30)
     os.close(child)
     assert ended
@@ -388,7 +355,7 @@ asyncio.run(main())
     assert ended
 
 
-def test_a_last_line_without_its_end_still_counts(make_plugin):
+async def test_a_last_line_without_its_end_still_counts(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -398,10 +365,10 @@ def test_a_last_line_without_its_end_still_counts(make_plugin):
         sys.stdout.write(wire.json.dumps(end))
         """
     )
-    assert run(folder) == [{"last": "words"}]
+    assert await run(folder) == [{"last": "words"}]
 
 
-def test_a_line_over_the_limit_gets_the_plugin_killed(make_plugin):
+async def test_a_line_over_the_limit_gets_the_plugin_killed(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -411,10 +378,10 @@ def test_a_line_over_the_limit_gets_the_plugin_killed(make_plugin):
         """
     )
     with pytest.raises(PluginKilledError, match="more than 5242880 bytes"):
-        run(folder)
+        await run(folder)
 
 
-def test_a_line_up_to_the_limit_comes_through_whole(make_plugin):
+async def test_a_line_up_to_the_limit_comes_through_whole(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -423,10 +390,10 @@ def test_a_line_up_to_the_limit_comes_through_whole(make_plugin):
             wire.end(request)
         """
     )
-    assert run(folder) == [{"text": "x" * 5 * 1000 * 1000}]
+    assert await run(folder) == [{"text": "x" * 5 * 1000 * 1000}]
 
 
-def test_a_plugin_may_write_any_amount_to_stderr(make_plugin):
+async def test_a_plugin_may_write_any_amount_to_stderr(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -436,10 +403,10 @@ def test_a_plugin_may_write_any_amount_to_stderr(make_plugin):
             wire.end(request)
         """
     )
-    assert run(folder) == [{"done": True}]
+    assert await run(folder) == [{"done": True}]
 
 
-def test_what_is_no_message_is_counted_and_shown_and_does_no_harm(make_plugin):
+async def test_what_is_no_message_is_counted_and_shown_and_does_no_harm(make_plugin):
     folder = make_plugin(
         """
         print("starting up")
@@ -457,11 +424,8 @@ def test_what_is_no_message_is_counted_and_shown_and_does_no_harm(make_plugin):
     )
     notices = []
 
-    async def main():
-        async with PluginProcess(folder, on_notice=notices.append) as plugin:
-            return await collect(plugin), plugin.protocol_errors
-
-    answer, protocol_errors = asyncio.run(main())
+    async with PluginProcess(folder, on_notice=notices.append) as plugin:
+        answer, protocol_errors = await collect(plugin), plugin.protocol_errors
     assert answer == [{"fine": True}]
     assert protocol_errors == 5
     assert [(notice.kind, notice.level) for notice in notices] == [
@@ -478,7 +442,7 @@ def test_what_is_no_message_is_counted_and_shown_and_does_no_harm(make_plugin):
     assert notices[-1].text == "{'error': 'bad line'}"
 
 
-def test_a_stream_message_of_an_unknown_type_ends_the_call(make_plugin):
+async def test_a_stream_message_of_an_unknown_type_ends_the_call(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -487,17 +451,17 @@ def test_a_stream_message_of_an_unknown_type_ends_the_call(make_plugin):
         """
     )
     with pytest.raises(StreamRejectedError, match="unknown stream message type: surprise"):
-        run(folder)
+        await run(folder)
 
 
-def test_a_call_that_takes_too_long_is_given_up(make_plugin):
+async def test_a_call_that_takes_too_long_is_given_up(make_plugin):
     folder = make_plugin("wire.ready()\nfor request in wire.requests(): pass")
     with pytest.raises(InvokeTimeoutError) as caught:
-        run(folder, settings=HostSettings(call_timeout_seconds=0.1))
+        await run(folder, settings=HostSettings(call_timeout_seconds=0.1))
     assert caught.value.timeout_seconds == 0.1
 
 
-def test_what_comes_for_an_abandoned_call_is_dropped(make_plugin):
+async def test_what_comes_for_an_abandoned_call_is_dropped(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -508,13 +472,11 @@ def test_what_comes_for_an_abandoned_call_is_dropped(make_plugin):
         """
     )
 
-    async def main():
-        async with PluginProcess(folder) as plugin:
-            async with contextlib.aclosing(plugin.invoke("model", "x", {})) as answer:
-                first = await anext(answer)
-            return first, await collect(plugin)
-
-    assert asyncio.run(main()) == ({"n": 0}, [{"n": 0}, {"n": 1}, {"n": 2}])
+    async with PluginProcess(folder) as plugin:
+        async with contextlib.aclosing(plugin.invoke("model", "x", {})) as answer:
+            first = await anext(answer)
+        answer = first, await collect(plugin)
+    assert answer == ({"n": 0}, [{"n": 0}, {"n": 1}, {"n": 2}])
 
 
 CALLS_BACK = """
@@ -526,27 +488,24 @@ for request in wire.requests():
 """
 
 
-def replies_of(folder, backwards=None, *, payload=None, **settings):
+async def replies_of(folder, backwards=None, *, payload=None, **settings):
     """Have the plugin make one backwards call; return the replies that it got."""
 
-    async def main():
-        options = {"backwards": backwards} if backwards else {}
-        async with PluginProcess(folder, settings=HostSettings(**settings), **options) as plugin:
-            data = {} if payload is None else {"payload": payload}
-            return [item async for item in plugin.invoke("agent_strategy", "x", data)]
-
-    ((answer,)) = asyncio.run(main())
+    options = {"backwards": backwards} if backwards else {}
+    async with PluginProcess(folder, settings=HostSettings(**settings), **options) as plugin:
+        data = {} if payload is None else {"payload": payload}
+        ((answer,)) = [item async for item in plugin.invoke("agent_strategy", "x", data)]
     for reply in answer["replies"]:
         assert list(reply) == ["backwards_request_id", "event", "message", "data"]
     return [(reply["event"], reply["message"], reply["data"]) for reply in answer["replies"]]
 
 
-def test_a_backwards_call_gets_every_object_and_an_end(make_plugin):
+async def test_a_backwards_call_gets_every_object_and_an_end(make_plugin):
     async def answer(request):
         yield {"asked": request.type, "by": request.caller}
         yield request.request
 
-    replies = replies_of(make_plugin(CALLS_BACK), answer)
+    replies = await replies_of(make_plugin(CALLS_BACK), answer)
     assert replies == [
         ("response", "stream", {"asked": "tool", "by": "agent_strategy"}),
         ("response", "stream", {"tool": "t"}),
@@ -554,12 +513,12 @@ def test_a_backwards_call_gets_every_object_and_an_end(make_plugin):
     ]
 
 
-def test_a_backwards_call_that_fails_gets_the_error_after_what_came_and_an_end(make_plugin):
+async def test_a_backwards_call_that_fails_gets_the_error_after_what_came_and_an_end(make_plugin):
     async def answer(request):
         yield {"n": 1}
         raise BackwardsError(f"no {request.type}")
 
-    replies = replies_of(make_plugin(CALLS_BACK), answer)
+    replies = await replies_of(make_plugin(CALLS_BACK), answer)
     assert replies == [
         ("response", "stream", {"n": 1}),
         ("error", "no tool", None),
@@ -567,26 +526,26 @@ def test_a_backwards_call_that_fails_gets_the_error_after_what_came_and_an_end(m
     ]
 
 
-def test_a_backwards_call_is_refused_where_nothing_answers(make_plugin):
-    replies = replies_of(make_plugin(CALLS_BACK))
+async def test_a_backwards_call_is_refused_where_nothing_answers(make_plugin):
+    replies = await replies_of(make_plugin(CALLS_BACK))
     assert replies == [("error", "this host does not answer 'tool' calls", None), ("end", "", None)]
 
 
-def test_a_backwards_call_without_a_request_is_refused(make_plugin):
+async def test_a_backwards_call_without_a_request_is_refused(make_plugin):
     with pytest.raises(StreamRejectedError) as caught:
-        replies_of(make_plugin(CALLS_BACK), payload="nothing")
+        await replies_of(make_plugin(CALLS_BACK), payload="nothing")
     assert caught.value.error_type == "invoke_dify_error"
     assert caught.value.message.startswith(
         "invoke dify failed: invoke request missing request: map["
     )
 
 
-def test_a_backwards_call_that_takes_too_long_is_ended(make_plugin):
+async def test_a_backwards_call_that_takes_too_long_is_ended(make_plugin):
     async def answer(request):
         yield {"asked": request.type}
         await asyncio.sleep(600)
 
-    replies = replies_of(make_plugin(CALLS_BACK), answer, backwards_timeout_seconds=0.2)
+    replies = await replies_of(make_plugin(CALLS_BACK), answer, backwards_timeout_seconds=0.2)
     assert replies == [
         ("response", "stream", {"asked": "tool"}),
         ("error", "the tool invocation took longer than 0.2 s", None),
@@ -594,7 +553,7 @@ def test_a_backwards_call_that_takes_too_long_is_ended(make_plugin):
     ]
 
 
-def test_a_backwards_call_of_a_call_that_is_over_is_refused(make_plugin):
+async def test_a_backwards_call_of_a_call_that_is_over_is_refused(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -607,20 +566,20 @@ def test_a_backwards_call_of_a_call_that_is_over_is_refused(make_plugin):
         """
     )
 
-    async def main():
-        notices = asyncio.Queue()
-        async with PluginProcess(folder, on_notice=notices.put_nowait) as plugin:
-            await collect(plugin)
-            return [(await notices.get()).text for _ in range(3)]
-
-    assert asyncio.run(main()) == [
+    notices = asyncio.Queue()
+    async with PluginProcess(folder, on_notice=notices.put_nowait) as plugin:
+        await collect(plugin)
+        answer = [(await notices.get()).text for _ in range(3)]
+    assert answer == [
         "loaded",
         "error: session not found: the call that this belongs to has ended",
         "end: ",
     ]
 
 
-def test_what_becomes_of_a_call_that_fails_is_told_with_its_traceback_and_no_secret(make_plugin):
+async def test_what_becomes_of_a_call_that_fails_is_told_with_its_traceback_and_no_secret(
+    make_plugin,
+):
     folder = make_plugin(
         """
         wire.ready()
@@ -634,20 +593,17 @@ def test_what_becomes_of_a_call_that_fails_is_told_with_its_traceback_and_no_sec
     )
     notices = []
 
-    async def main():
-        async with PluginProcess(folder, on_notice=notices.append) as plugin:
-            for action in ("ask", "exit"):
-                with pytest.raises(PluginHostError):
-                    await anext(plugin.invoke("model", action, {}))
-
-    asyncio.run(main())
+    async with PluginProcess(folder, on_notice=notices.append) as plugin:
+        for action in ("ask", "exit"):
+            with pytest.raises(PluginHostError):
+                await anext(plugin.invoke("model", action, {}))
     asked, ended = (notice for notice in notices if notice.kind == "failed_call")
     assert asked.text == ("ask failed: OSError: no\nTraceback:\n  File x\nOSError: sk-[redacted]")
     assert ended.text.endswith("its stderr ends with: last\nfirst\nlast")
     assert asked.level == "ERROR"
 
 
-def test_each_line_of_stderr_is_told_and_a_long_one_in_pieces(make_plugin):
+async def test_each_line_of_stderr_is_told_and_a_long_one_in_pieces(make_plugin):
     folder = make_plugin(
         """
         sys.stderr.write("one\\n\\n" + "x" * 70_000 + "\\n\\xff")
@@ -658,20 +614,19 @@ def test_each_line_of_stderr_is_told_and_a_long_one_in_pieces(make_plugin):
         """
     )
 
-    async def main():
-        told, lines = asyncio.Queue(), []
-        async with PluginProcess(folder, on_notice=told.put_nowait):
-            while "\xff" not in lines:
-                notice = await told.get()
-                lines += [notice.text] if notice.kind == "stderr" else []
-            return lines
-
-    first, *long, last = asyncio.run(main())
+    told, lines = asyncio.Queue(), []
+    async with PluginProcess(folder, on_notice=told.put_nowait):
+        while "\xff" not in lines:
+            notice = await told.get()
+            lines += [notice.text] if notice.kind == "stderr" else []
+        first, *long, last = lines
     assert (first, "".join(long), last) == ("one", "x" * 70_000, "\xff")
 
 
 @pytest.mark.parametrize("debugger", ["", "builtins.print"])
-def test_a_breakpoint_is_refused_unless_the_environment_names_a_debugger(make_plugin, debugger):
+async def test_a_breakpoint_is_refused_unless_the_environment_names_a_debugger(
+    make_plugin, debugger
+):
     folder = make_plugin(
         """
         wire.ready()
@@ -685,11 +640,8 @@ def test_a_breakpoint_is_refused_unless_the_environment_names_a_debugger(make_pl
     )
     environment = {**os.environ, "PYTHONBREAKPOINT": debugger, "PYTHONPATH": "elsewhere"}
 
-    async def main():
-        async with PluginProcess(folder, environment=environment) as plugin:
-            return await collect(plugin)
-
-    answer = asyncio.run(main())
+    async with PluginProcess(folder, environment=environment) as plugin:
+        answer = await collect(plugin)
     if debugger:
         assert answer == []
     else:
@@ -699,25 +651,25 @@ def test_a_breakpoint_is_refused_unless_the_environment_names_a_debugger(make_pl
         assert told["path"].endswith(":elsewhere")
 
 
-def test_a_fault_in_the_answering_code_reaches_the_plugin_too(make_plugin):
+async def test_a_fault_in_the_answering_code_reaches_the_plugin_too(make_plugin):
     async def answer(request):
         yield {"n": 1 / len(request.request["missing"])}
 
-    replies = replies_of(make_plugin(CALLS_BACK), answer)
+    replies = await replies_of(make_plugin(CALLS_BACK), answer)
     assert replies == [("error", "internal error: KeyError('missing')", None), ("end", "", None)]
 
 
-def test_a_fault_whose_text_is_no_utf_8_reaches_the_plugin_too(make_plugin):
+async def test_a_fault_whose_text_is_no_utf_8_reaches_the_plugin_too(make_plugin):
     async def answer(request):
         del request
         raise BackwardsError("half a character: \udc80")
         yield {}
 
-    replies = replies_of(make_plugin(CALLS_BACK), answer)
+    replies = await replies_of(make_plugin(CALLS_BACK), answer)
     assert replies == [("error", "half a character: ?", None), ("end", "", None)]
 
 
-def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told(make_plugin):
+async def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told(make_plugin):
     folder = make_plugin(
         """
         wire.ready()
@@ -737,15 +689,13 @@ def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told
         finally:
             ended.append(request.type)
 
-    async def main():
-        notices = asyncio.Queue()
-        options = {"backwards": answer, "on_notice": notices.put_nowait}
-        async with PluginProcess(folder, **options) as plugin:
-            with pytest.raises(InvokeTimeoutError):
-                await anext(plugin.invoke("model", "x", {}, timeout_seconds=0.3))
-            return [(await notices.get()).text for _ in range(4)]
-
-    assert asyncio.run(main()) == [
+    notices = asyncio.Queue()
+    options = {"backwards": answer, "on_notice": notices.put_nowait}
+    async with PluginProcess(folder, **options) as plugin:
+        with pytest.raises(InvokeTimeoutError):
+            await anext(plugin.invoke("model", "x", {}, timeout_seconds=0.3))
+        answer = [(await notices.get()).text for _ in range(4)]
+    assert answer == [
         "loaded",
         "x failed: the call took longer than 0.3 s; killed by timeout",
         "error: session not found: the call that this belongs to has ended",
@@ -754,7 +704,7 @@ def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told
     assert ended == ["tool"]
 
 
-def blob_run(make_plugin, script, **settings):
+async def blob_run(make_plugin, script, **settings):
     folder = make_plugin(
         f"""
         BAD_CHUNK = {{"id": "a", "total_length": 1, "blob": "*", "end": False}}
@@ -764,11 +714,11 @@ def blob_run(make_plugin, script, **settings):
             wire.end(request)
         """
     )
-    return run(folder, settings=HostSettings(**settings))
+    return await run(folder, settings=HostSettings(**settings))
 
 
-def test_blob_chunks_become_one_blob(make_plugin):
-    taken = blob_run(
+async def test_blob_chunks_become_one_blob(make_plugin):
+    taken = await blob_run(
         make_plugin,
         """
             for n in range(3):
@@ -821,9 +771,9 @@ def test_blob_chunks_become_one_blob(make_plugin):
         ),
     ],
 )
-def test_a_broken_blob_ends_the_call(make_plugin, script, reason):
+async def test_a_broken_blob_ends_the_call(make_plugin, script, reason):
     with pytest.raises(StreamRejectedError, match=reason) as caught:
-        blob_run(make_plugin, script, blob_limit_bytes=100)
+        await blob_run(make_plugin, script, blob_limit_bytes=100)
     assert caught.value.error_type == "blob_error"
 
 
@@ -835,13 +785,13 @@ def test_a_broken_blob_ends_the_call(make_plugin, script, reason):
         "wire.stream(request, {'type': 'blob_chunk', 'message': None})",
     ],
 )
-def test_a_blob_without_its_end_and_a_malformed_chunk_are_passed_over(make_plugin, script):
-    assert blob_run(make_plugin, script) == []
+async def test_a_blob_without_its_end_and_a_malformed_chunk_are_passed_over(make_plugin, script):
+    assert await blob_run(make_plugin, script) == []
 
 
-def test_a_blob_of_another_length_than_it_said_is_delivered(make_plugin):
+async def test_a_blob_of_another_length_than_it_said_is_delivered(make_plugin):
     script = "wire.blob_chunk(request, b'', sequence=0, total=60, last=True)"
-    (blob,) = blob_run(make_plugin, script)
+    (blob,) = await blob_run(make_plugin, script)
     assert blob["message"] == {"blob": ""}
 
 
@@ -861,7 +811,7 @@ def test_a_blob_of_another_length_than_it_said_is_delivered(make_plugin):
         ),
     ],
 )
-def test_a_call_back_that_is_none_ends_the_call(make_plugin, call, problem):
+async def test_a_call_back_that_is_none_ends_the_call(make_plugin, call, problem):
     folder = make_plugin(
         f"""
         wire.ready()
@@ -873,23 +823,23 @@ def test_a_call_back_that_is_none_ends_the_call(make_plugin, call, problem):
         """
     )
     with pytest.raises(StreamRejectedError) as caught:
-        run(folder)
+        await run(folder)
     assert caught.value.error_type == "invoke_dify_error"
     assert caught.value.message.startswith(f"invoke dify failed: {problem}")
 
 
-def test_a_dead_process_is_waited_for_where_the_daemon_waits(make_plugin):
+async def test_a_dead_process_is_waited_for_where_the_daemon_waits(make_plugin):
     folder = make_plugin("wire.ready()\nfor request in wire.requests():\n    sys.exit(3)")
     kinder = HostSettings(call_timeout_seconds=1)
     with pytest.raises(PluginExitedError):
-        run(folder, settings=kinder)
+        await run(folder, settings=kinder)
     with pytest.raises(InvokeTimeoutError):
-        run(folder, settings=replace(kinder, rules=PlatformRules(silent_exit=True)))
+        await run(folder, settings=replace(kinder, rules=PlatformRules(silent_exit=True)))
 
 
-def test_what_is_streamed_must_be_an_object(make_plugin):
+async def test_what_is_streamed_must_be_an_object(make_plugin):
     folder = make_plugin(
         "wire.ready()\nfor request in wire.requests():\n    wire.stream(request, [])"
     )
     with pytest.raises(StreamRejectedError, match="unmarshal json failed: expected an object"):
-        run(folder)
+        await run(folder)

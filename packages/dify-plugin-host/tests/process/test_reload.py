@@ -50,16 +50,11 @@ async def ask(plugin, **data):
         return [item["said"] async for item in items]
 
 
-def run(folder, talk):
+async def run(folder, talk):
     """Let `talk` talk to the plugin, of which changes count; return what it returns, and what was said of changes."""
     notices = []
-
-    async def main():
-        source = FolderSource(folder)
-        async with PluginProcess(source, on_notice=notices.append) as plugin:
-            return await talk(plugin)
-
-    returned = asyncio.run(main())
+    async with PluginProcess(FolderSource(folder), on_notice=notices.append) as plugin:
+        returned = await talk(plugin)
     return returned, [(notice.level, notice.text) for notice in notices if notice.kind == "reload"]
 
 
@@ -76,7 +71,7 @@ async def wait_until(holds):
             await asyncio.sleep(0.01)
 
 
-def test_a_call_after_a_change_goes_to_a_process_that_knows_it(folder):
+async def test_a_call_after_a_change_goes_to_a_process_that_knows_it(folder):
     async def talk(plugin):
         before = await ask(plugin), plugin.pid
         unchanged = await ask(plugin), plugin.pid
@@ -85,14 +80,14 @@ def test_a_call_after_a_change_goes_to_a_process_that_knows_it(folder):
         await wait_until(lambda: not is_running(before[1]))
         return before, unchanged, after, plugin.pid
 
-    (before, unchanged, after, last), said = run(folder, talk)
+    (before, unchanged, after, last), said = await run(folder, talk)
     assert (before[0], after[0]) == (["old"], ["new"])
     assert before == unchanged
     assert after[1] == last != before[1]
     assert said == [("INFO", "main.py changed: started again")]
 
 
-def test_a_call_that_runs_is_let_run_to_its_end(make_plugin, tmp_path):
+async def test_a_call_that_runs_is_let_run_to_its_end(make_plugin, tmp_path):
     folder, until = make_plugin(WAITS), tmp_path / "until"
 
     async def talk(plugin):
@@ -106,12 +101,14 @@ def test_a_call_that_runs_is_let_run_to_its_end(make_plugin, tmp_path):
         await wait_until(lambda: not is_running(pid))
         return [first, *rest], between, still
 
-    (whole, between, still), _ = run(folder, talk)
+    (whole, between, still), _ = await run(folder, talk)
     assert [item["said"] for item in whole] == ["first half", "other half"]
     assert (between, still) == (["new"], True)
 
 
-def test_a_call_that_nobody_waits_for_any_more_is_let_run_to_its_end_too(make_plugin, tmp_path):
+async def test_a_call_that_nobody_waits_for_any_more_is_let_run_to_its_end_too(
+    make_plugin, tmp_path
+):
     folder, until = make_plugin(WAITS), tmp_path / "until"
 
     async def talk(plugin):
@@ -123,10 +120,10 @@ def test_a_call_that_nobody_waits_for_any_more_is_let_run_to_its_end_too(make_pl
         until.touch()
         await wait_until((tmp_path / "done").exists)
 
-    run(folder, talk)
+    await run(folder, talk)
 
 
-def test_a_process_of_before_ends_with_the_others(make_plugin, tmp_path):
+async def test_a_process_of_before_ends_with_the_others(make_plugin, tmp_path):
     folder = make_plugin(WAITS)
     pids = []
 
@@ -141,18 +138,18 @@ def test_a_process_of_before_ends_with_the_others(make_plugin, tmp_path):
         with pytest.raises(PluginExitedError, match="was stopped"):
             await anext(running)
 
-    run(folder, talk)
+    await run(folder, talk)
     assert not any(map(is_running, pids))
 
 
-def test_a_change_that_breaks_the_plugin_is_told_and_the_next_one_counts(folder):
+async def test_a_change_that_breaks_the_plugin_is_told_and_the_next_one_counts(folder):
     async def talk(plugin):
         write_main(folder, "\ndef answer(:\n")
         broken = await ask(plugin), await ask(plugin)
         write_main(folder, SAYS % "mended")
         return *broken, await ask(plugin)
 
-    answers, said = run(folder, talk)
+    answers, said = await run(folder, talk)
     assert answers == (["old"], ["old"], ["mended"])
     assert said == [
         ("ERROR", "main.py changed, but it does not start: SyntaxError: invalid syntax (main.py, line 3); the plugin goes on as it was"),
@@ -173,19 +170,19 @@ def test_a_change_that_breaks_the_plugin_is_told_and_the_next_one_counts(folder)
         ("sys.exit()", "ended with exit code 0 before its first heartbeat"),
     ],
 )  # fmt: skip
-def test_why_it_does_not_start_is_one_sentence(folder, script, reason):
+async def test_why_it_does_not_start_is_one_sentence(folder, script, reason):
     async def talk(plugin):
         write_main(folder, script)
         await ask(plugin)
 
-    _, [(level, text)] = run(folder, talk)
+    _, [(level, text)] = await run(folder, talk)
     assert level == "ERROR"
     assert text.startswith("main.py changed, but ")
     assert text.endswith(f"{reason}; the plugin goes on as it was")
     assert "\n" not in text
 
 
-def test_a_plugin_that_is_gone_and_broken_is_an_error_until_it_is_mended(folder):
+async def test_a_plugin_that_is_gone_and_broken_is_an_error_until_it_is_mended(folder):
     async def talk(plugin):
         write_main(folder, "raise RuntimeError('broken')")
         os.kill(plugin.pid, 9)
@@ -196,7 +193,7 @@ def test_a_plugin_that_is_gone_and_broken_is_an_error_until_it_is_mended(folder)
         write_main(folder, SAYS % "mended")
         return await ask(plugin)
 
-    assert run(folder, talk)[0] == ["mended"]
+    assert (await run(folder, talk))[0] == ["mended"]
 
 
 def manifest_of(folder, **changes):
@@ -213,7 +210,7 @@ def manifest_of(folder, **changes):
         (lambda folder: manifest_of(folder, plugins={"tools": ["p.yaml"]}), "expected a file 'p.yaml'"),
     ],
 )  # fmt: skip
-def test_declarations_that_cannot_be_read_are_told_and_the_next_change_counts(
+async def test_declarations_that_cannot_be_read_are_told_and_the_next_change_counts(
     folder, change, reason
 ):
     whole = (folder / "manifest.yaml").read_text()
@@ -227,7 +224,7 @@ def test_declarations_that_cannot_be_read_are_told_and_the_next_change_counts(
         await plugin.refresh()
         return answer, kept, plugin.pid != pid
 
-    returned, [(level, text), second] = run(folder, talk)
+    returned, [(level, text), second] = await run(folder, talk)
     assert returned == (["old"], True, True)
     assert level == "ERROR"
     assert reason in text
@@ -251,16 +248,18 @@ def test_declarations_that_cannot_be_read_are_told_and_the_next_change_counts(
         ("run.log", False),
     ],
 )
-def test_what_is_no_part_of_the_plugin_does_not_count(folder, path, counts):
+async def test_what_is_no_part_of_the_plugin_does_not_count(folder, path, counts):
     async def talk(plugin):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text("x")
         await plugin.refresh()
 
-    assert run(folder, talk)[1] == ([("INFO", f"{path} changed: started again")] if counts else [])
+    assert (await run(folder, talk))[1] == (
+        [("INFO", f"{path} changed: started again")] if counts else []
+    )
 
 
-def test_files_that_go_and_many_files_are_told(folder):
+async def test_files_that_go_and_many_files_are_told(folder):
     for number in range(5):
         (folder / f"{number}.py").write_text("")
 
@@ -269,15 +268,17 @@ def test_files_that_go_and_many_files_are_told(folder):
             (folder / f"{number}.py").unlink()
         await plugin.refresh()
 
-    assert run(folder, talk)[1] == [("INFO", "0.py, 1.py, 2.py and 2 more changed: started again")]
+    assert (await run(folder, talk))[1] == [
+        ("INFO", "0.py, 1.py, 2.py and 2 more changed: started again")
+    ]
 
 
-def test_a_folder_that_is_gone_is_told(folder):
+async def test_a_folder_that_is_gone_is_told(folder):
     async def talk(plugin):
         shutil.rmtree(folder)
         return await ask(plugin)
 
-    answer, [(level, text)] = run(folder, talk)
+    answer, [(level, text)] = await run(folder, talk)
     assert (answer, level) == (["old"], "ERROR")
     assert text.endswith(
         "no such folder; expected a Dify plugin folder; the plugin goes on as it was"
@@ -285,7 +286,7 @@ def test_a_folder_that_is_gone_is_told(folder):
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock", "requirements.txt"])
-def test_changed_dependencies_are_told_and_a_changed_environment_counts(folder, name):
+async def test_changed_dependencies_are_told_and_a_changed_environment_counts(folder, name):
     installed = folder / ".venv" / "lib" / "python3.12" / "site-packages"
 
     async def talk(plugin):
@@ -295,13 +296,13 @@ def test_changed_dependencies_are_told_and_a_changed_environment_counts(folder, 
         await plugin.refresh()
 
     advice = "with what is installed; `uv sync` in its folder installs what it now asks for"
-    assert run(folder, talk)[1] == [
+    assert (await run(folder, talk))[1] == [
         ("INFO", f"{name} changed: started again, {advice}"),
         ("INFO", ".venv changed: started again"),
     ]
 
 
-def test_what_never_started_or_was_stopped_is_not_started_by_a_change(folder):
+async def test_what_never_started_or_was_stopped_is_not_started_by_a_change(folder):
     async def talk(plugin):
         await plugin.stop()
         write_main(folder, SAYS % "new")
@@ -311,22 +312,19 @@ def test_what_never_started_or_was_stopped_is_not_started_by_a_change(folder):
         await other.refresh()
         return other.pid
 
-    assert run(folder, talk) == (None, [])
+    assert await run(folder, talk) == (None, [])
 
 
-def test_what_other_plugins_find_is_what_the_files_say_now(plugins):
+async def test_what_other_plugins_find_is_what_the_files_say_now(plugins):
     """A host looks up models, strategies and permissions in what the plugins declare after the change."""
     model = plugins / "echo_model"
 
-    async def main():
-        async with PluginHost(FolderSource(model), plugins / "small_agent") as host:
-            before = host.model_providers[0].models
-            (model / "models/llm/echo-9.yaml").write_text("model: echo-9\nmodel_type: llm\n")
-            schema = await host.model_schema("echo-9")
-            shutil.rmtree(plugins / "small_agent")  # Nobody looks there again: it is no source.
-            await host.refresh()
-            return before, host.model_providers[0].models, schema["model"]
-
-    before, after, name = asyncio.run(main())
+    async with PluginHost(FolderSource(model), plugins / "small_agent") as host:
+        before = host.model_providers[0].models
+        (model / "models/llm/echo-9.yaml").write_text("model: echo-9\nmodel_type: llm\n")
+        schema = await host.model_schema("echo-9")
+        shutil.rmtree(plugins / "small_agent")  # Nobody looks there again: it is no source.
+        await host.refresh()
+        after = host.model_providers[0].models
     assert after == (*before, "echo-9")
-    assert name == "echo-9"
+    assert schema["model"] == "echo-9"

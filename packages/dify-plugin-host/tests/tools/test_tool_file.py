@@ -316,7 +316,7 @@ def test_what_a_synchronous_tool_raises_never_ends_the_host(load, error):
         call(load(f'def f():\n    "F."\n    raise {error}')["f"])
 
 
-def test_synchronous_tools_run_at_the_same_time():
+async def test_synchronous_tools_run_at_the_same_time():
     barrier = threading.Barrier(8)
 
     def meet() -> str:
@@ -325,25 +325,19 @@ def test_synchronous_tools_run_at_the_same_time():
 
     tool = PythonTool(name="meet", description="Meet.", parameters=(), function=meet)
 
-    async def main():
-        return await asyncio.gather(*(tool.invoke({}) for _ in range(8)))
-
-    assert len(asyncio.run(main())) == 8
+    assert len(await asyncio.gather(*(tool.invoke({}) for _ in range(8)))) == 8
 
 
 def test_a_tool_that_hangs_does_not_keep_the_host_from_ending():
     release = threading.Event()
     tool = PythonTool(name="hang", description="", parameters=(), function=release.wait)
 
-    async def main():
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(tool.invoke({}), 0.05)
-
-    asyncio.run(main())
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(tool.invoke({}), 0.05))  # Its end waits for no thread.
     release.set()
 
 
-def test_a_result_that_comes_after_the_wait_was_given_up_is_dropped():
+async def test_a_result_that_comes_after_the_wait_was_given_up_is_dropped():
     release = threading.Event()
     threads = []
 
@@ -354,14 +348,11 @@ def test_a_result_that_comes_after_the_wait_was_given_up_is_dropped():
 
     tool = PythonTool(name="hang", description="", parameters=(), function=hang)
 
-    async def main():
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(tool.invoke({}), 0.05)
-        release.set()
-        await asyncio.to_thread(threads[0].join)
-        await asyncio.sleep(0)
-
-    asyncio.run(main())
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(tool.invoke({}), 0.05)
+    release.set()
+    await asyncio.to_thread(threads[0].join)
+    await asyncio.sleep(0)
 
 
 def test_a_parameter_can_be_described_by_hand():

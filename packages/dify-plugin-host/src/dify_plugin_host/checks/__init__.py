@@ -1,12 +1,9 @@
-"""What the platform refuses of a package, what would break when used, and what we advise."""
+"""The check of a package: the rules for its files, an installation, and a smoke test."""
 
-from ._check import CheckResult, check_package, find_refusals
-from ._finding import Finding
+from ._check import CheckResult, check_package
 
 
 __all__ = [
     "CheckResult",
-    "Finding",
     "check_package",
-    "find_refusals",
 ]

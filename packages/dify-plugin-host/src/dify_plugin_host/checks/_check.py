@@ -1,36 +1,23 @@
-"""The checks of a package, stage by stage: what the platform refuses, what would break when used, and what we advise."""
+"""The check of a package, stage by stage."""
 
 import dataclasses
-import functools
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dify_plugin_host._errors import PackageError, PluginHostError
-from dify_plugin_host.packaging import (
-    ROUTES,
-    SIZE_LIMIT_BYTES,
-    Archive,
-    Contents,
-    Route,
-    Workspace,
-    install,
-)
+from dify_plugin_host._errors import PluginHostError
+from dify_plugin_host.installation import ROUTES, Route, install
+from dify_plugin_packager import PackageError
+from dify_plugin_packager.packaging import Archive, Contents
+from dify_plugin_packager.rules import Finding, PackageRules, findings, iter_marketplace_rules
 
-from . import _dependency_checks as dependencies
-from . import _file_checks as files
-from ._declaration_checks import Declarations
-from ._finding import Finding
-from ._marketplace import iter_marketplace_checks
 from ._marketplace_install import install_elsewhere, start_serverless
-from ._smoke_test import smoke_test
-from ._upload import Upload
+from ._smoke_test import find_load_problems, smoke_test
 
 
-type Check = Callable[[], Iterable[Finding]]
 type Stage = Literal["package", "installation", "marketplace"]
 
 _ROUTES: Mapping[Route, tuple[str, ...]] = {
@@ -48,7 +35,7 @@ class CheckResult:
         name: The check.
         findings: What it found.
         note: What else there is to say.
-        is_skipped: Whether it was left out: there is nothing to check, or no daemon would come that far.
+        is_skipped: Whether it was left out, because there is nothing to check or the platform refuses the package.
     """
 
     name: str
@@ -61,7 +48,7 @@ class CheckResult:
 def check_package(
     path: Path, *, quick: bool, start: Path, for_marketplace: bool = False
 ) -> Iterator[CheckResult]:
-    """Check a package, from the outside in, through all stages; only what the platform refuses is not installed.
+    """Check a package through all stages; one that the platform refuses is not installed.
 
     Args:
         path: The package.
@@ -79,68 +66,23 @@ def check_package(
             raise
         yield CheckResult(name="archive entries", findings=(Finding("refused", str(error)),))
         return
-    contents = Contents(archive.files)
-    declarations = Declarations(contents)
-    can_go_on = True
-    for name, check in _checks_of_files(archive, declarations):
-        result = CheckResult(name=name, findings=tuple(check()))
+    rules = PackageRules(archive, start)
+    can_go_on = rules.is_readable
+    for name, rule in (*rules.of_archive(), *(rules.of_contents() if rules.is_readable else ())):
+        result = CheckResult(name=name, findings=tuple(rule()))
         can_go_on = can_go_on and not _is_refused(result)
         yield result
-    for name, check in _checks_of_contents(contents, declarations, start):
-        if declarations.upload.manifest is None:
-            yield CheckResult(name=name, is_skipped=True)
-            continue
-        result = CheckResult(name=name, findings=tuple(check()))
-        can_go_on = can_go_on and not _is_refused(result)
-        yield result
+    if not rules.is_readable:
+        yield from (CheckResult(name=name, is_skipped=True) for name, _ in rules.of_contents())
     for route in () if quick else ROUTES:
-        has_file = any(file in contents.files for file in _ROUTES[route])
+        has_file = any(file in archive.files for file in _ROUTES[route])
         yield from _try_route(archive, route) if can_go_on and has_file else _skipped(route)
-    if for_marketplace and declarations.upload.manifest is not None:
-        yield from _check_for_marketplace(archive, contents, quick=quick or not can_go_on)
-
-
-def find_refusals(files: Mapping[str, bytes]) -> Iterator[str]:
-    """Iterate over why the platform would refuse a package of these files."""
-    total = sum(map(len, files.values()))
-    if total > SIZE_LIMIT_BYTES:
-        yield f"expected at most {SIZE_LIMIT_BYTES} bytes, got {total}"
-    for problems in Upload(Contents(files)).problems.values():
-        yield from problems
+    if for_marketplace and rules.is_readable:
+        yield from _check_for_marketplace(archive, rules.contents, quick=quick or not can_go_on)
 
 
 def _is_refused(result: CheckResult) -> bool:
     return any(finding.kind == "refused" for finding in result.findings)
-
-
-def _checks_of_files(archive: Archive, declarations: Declarations) -> Iterator[tuple[str, Check]]:
-    yield "archive entries", functools.partial(files.check_entries, archive)
-    yield "signature", functools.partial(files.check_signature, archive)
-    yield "size", functools.partial(files.check_size, archive)
-    yield "no unwanted files", functools.partial(files.check_leftovers, archive)
-    yield "nothing unasked", functools.partial(files.check_unasked, archive)
-    yield "manifest.yaml", declarations.check_manifest
-
-
-def _checks_of_contents(
-    contents: Contents, declarations: Declarations, start: Path
-) -> Iterator[tuple[str, Check]]:
-    yield "unique identifier", declarations.check_identifier
-    yield "providers", declarations.check_providers
-    yield "models, tools and strategies", declarations.check_declared
-    yield "icons", declarations.check_icons
-    yield "permissions", declarations.check_permissions
-    yield "documents", declarations.check_documents
-    yield "Python sources", declarations.check_sources
-    yield "model modules", declarations.check_model_modules
-    yield "wheels", functools.partial(dependencies.check_wheels, contents)
-    yield "pyproject.toml", functools.partial(dependencies.check_pyproject, contents)
-    yield "uv.lock", functools.partial(dependencies.check_lock, contents)
-    yield "requirements.txt", functools.partial(dependencies.check_requirements, contents)
-    workspace = Workspace.find(start)
-    siblings = frozenset(workspace.members) if workspace else frozenset[str]()
-    check_siblings = functools.partial(dependencies.check_siblings, contents, siblings)
-    yield "workspace packages", check_siblings
 
 
 def _steps(route: Route) -> tuple[str, str]:
@@ -165,6 +107,9 @@ def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
             yield _installation(trying, is_skipped=True)
             return
         yield _installation(installing, note=f"{time.monotonic() - started:.1f} s")
+        if problems := find_load_problems(folder):
+            yield _installation(trying, findings=tuple(findings("broken", problems)))
+            return
         try:
             tested = smoke_test(folder)
         except PluginHostError as error:
@@ -182,8 +127,8 @@ def _installation(name: str, **more: Any) -> CheckResult:
 def _check_for_marketplace(
     archive: Archive, contents: Contents, *, quick: bool
 ) -> Iterator[CheckResult]:
-    """Check by the marketplace's rules, and try what it tries."""
-    for name, check in iter_marketplace_checks(archive, contents):
+    """Apply the marketplace's rules, and repeat its trial installation."""
+    for name, check in iter_marketplace_rules(archive, contents):
         found = tuple(check())
         yield CheckResult(name=f"marketplace: {name}", findings=found, stage="marketplace")
     if quick:

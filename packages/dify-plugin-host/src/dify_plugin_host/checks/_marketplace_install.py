@@ -1,4 +1,4 @@
-"""What Dify's marketplace tries of a package: pip installs it from another folder, and it serves by HTTP, as in Dify's cloud.
+"""The marketplace's trial of a package: pip installs it from another folder, and it serves HTTP, as in Dify's cloud.
 
 Source: `.github/workflows/pre-check-plugin-sandbox.yaml` of langgenius/dify-plugins at 53a5341e and `validator/test-plugin-install.py` of
 langgenius/dify-marketplace-toolkit at 94a5a31, read 2026-11.
@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dify_plugin_host._errors import InstallError, PluginHostError
-from dify_plugin_host.packaging import Archive, run_program, run_uv, search_path
 from dify_plugin_host.process import Child
+from dify_plugin_packager.packaging import Archive, run_program, run_uv, search_path
 from stream_text import redact_text
 
 
@@ -54,10 +54,10 @@ def install_elsewhere(archive: Archive, folder: Path) -> None:
 
 
 def start_serverless(folder: Path) -> float:
-    """Start what `install_elsewhere` installed, in its serverless form, until it answers; return after how many seconds it did.
+    """Start what `install_elsewhere` installed in its serverless form, and return the seconds until it answered.
 
     Raises:
-        InstallError: If it ends before, or says nothing for as long as the marketplace waits.
+        InstallError: If it ends before, or does not answer for as long as the marketplace waits.
     """
     return asyncio.run(_start(folder))
 
@@ -112,7 +112,7 @@ def _free_port() -> int:
 
 
 def _environment() -> Mapping[str, str]:
-    """Return this process's environment without what makes one Python of it."""
+    """Return this process's environment without what selects a Python environment."""
     kept = {
         name: value
         for name, value in os.environ.items()

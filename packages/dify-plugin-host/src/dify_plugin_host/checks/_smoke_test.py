@@ -1,11 +1,12 @@
-"""A smoke test of an installed plugin: one start, and one call of its model or of each strategy.
+"""A smoke test of an installed plugin: load its declarations with its SDK, start it, and call its model or each strategy once.
 
-A plugin that ends, or streams what the platform refuses, would break when used. One that answers with an error of its own works as far
-as can be seen here: it may want other parameters, or a model that says more.
+A plugin that exits, or streams what the platform refuses, would break when used. One that answers with an error of its own is not
+broken as far as we can tell: it may need other parameters, or a better model.
 """
 
 import asyncio
 import functools
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from dify_plugin_host._errors import PluginInvokeError
-from dify_plugin_host._json import JsonObject, object_at, objects_at
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.platform import (
     ANSWER,
@@ -25,11 +25,15 @@ from dify_plugin_host.platform import (
     initialize_parameters,
     open_server,
 )
-from dify_plugin_host.plugin import PluginFolder, Strategy, model_providers, strategies
+from dify_plugin_host.plugin import Strategy, model_providers, strategies
 from dify_plugin_host.process import PluginProcess
 from dify_plugin_host.tools import builtin_tools
+from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
+from dify_plugin_packager.packaging import run_program, search_path
+from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.rules import Finding
 
-from ._finding import Finding
+from . import _load_with_sdk as program
 
 
 _SETTINGS = HostSettings(call_timeout_seconds=60)
@@ -47,7 +51,7 @@ class SmokeTestResult:
     Attributes:
         start_seconds: How long the first heartbeat took.
         calls: What was called and answered.
-        findings: What is odd about the answers.
+        findings: What is wrong or odd about the answers.
     """
 
     start_seconds: float
@@ -67,6 +71,21 @@ def smoke_test(folder: Path) -> SmokeTestResult:
     plugin = PluginFolder.read(folder)
     with open_server({"PATH": os.environ.get("PATH", os.defpath)}) as server:
         return asyncio.run(_try(plugin, server.credentials, server.environment))
+
+
+def find_load_problems(folder: Path) -> list[str]:
+    """Return why the SDK of an installed package cannot load its declarations, a sentence for each file and field.
+
+    The list is empty if the environment has no SDK, or its loader cannot be run: the plugin's start shows that.
+    """
+    python = str(folder / ".venv" / "bin" / "python")
+    # Isolated, so that neither the plugin's folder nor this one is where Python looks for modules.
+    command = (python, "-I", str(program.__file__))
+    done = run_program(*command, cwd=folder, environment={"PATH": search_path()})
+    try:
+        return json.loads(done.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        return []
 
 
 async def _try(
@@ -94,7 +113,7 @@ async def _try(
 
 
 def _takes(plugin: PluginFolder, credentials: Mapping[str, str]) -> bool:
-    """Tell whether a plugin's first provider has models, takes these credentials and asks for no others."""
+    """Tell whether a plugin's first provider has models, accepts these credentials and requires no others."""
     provider = next(model_providers(plugin))
     schema = object_at(next(plugin.providers("models")), "provider_credential_schema")
     fields = objects_at(schema, "credential_form_schemas")

@@ -8,7 +8,6 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -20,10 +19,8 @@ from dify_plugin_host._errors import (
     PluginInvokeError,
     UnknownNameError,
 )
-from dify_plugin_host._json import JsonObject
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.files import LocalFile
-from dify_plugin_host.packaging import InstallSettings
 from dify_plugin_host.platform import (
     AgentRequest,
     ModelServer,
@@ -32,19 +29,21 @@ from dify_plugin_host.platform import (
     find_file_parameter,
     open_server,
 )
-from dify_plugin_host.plugin import PluginFolder, PluginKind, PluginSource, tool_providers
+from dify_plugin_host.plugin import PluginSource, tool_providers
 from dify_plugin_host.process import CallOrigin, Notice
-from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
+from dify_plugin_packager.json_access import JsonObject
+from dify_plugin_packager.plugin import PluginFolder, PluginKind
 from stream_text.signals import cancelled_by_signals
 
 from ._direct import ask_model
 from ._files import Files, name_option, read_files
-from ._find_plugins import find_plugins, install_plugins
+from ._find_plugins import find_plugins, install_plugins, install_settings
 from ._limits import with_file_settings
+from ._options import ChatOptions
 from ._progress import NoticeGiven, Progress, RunEvent, RunFailed, RunFinished, RunStarted
 from ._questions import Questions, is_terminal
 from ._screen import Screen, is_quiet
-from ._tool_offers import ToolOffers, credential_variables, find_offers
+from ._tool_offers import ToolOffers, credential_variables, find_offers, python_tools
 
 
 _DEFAULT_STRATEGY = "gpt5_function_calling"
@@ -55,30 +54,6 @@ RUN_LOG = "GPT5_AGENT_RUN_LOG"
 _APPROVAL = "approval"  # The stop reason of a run that waits for somebody's leave.
 
 type Show = Callable[[RunEvent], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatOptions:
-    """What was asked on the command line; None takes the default. `controls` are parameters of the strategy."""
-
-    question: str | None
-    plugins: Path | None = None
-    packages: Path | None = None
-    installing: InstallSettings = field(default_factory=InstallSettings)
-    strategy: str | None = None
-    model: str | None = None
-    effort: str | None = None
-    maximum_iterations: int | None = None
-    controls: Mapping[str, object] = field(default_factory=dict[str, object])
-    instruction: str | None = None
-    tools: tuple[Path, ...] = ()
-    files: tuple[Path, ...] = ()
-    save_files: Path | None = None
-    run_log: Path | None = None
-    direct: bool = False
-    hide_thoughts: bool = False
-    reload: bool = False
-    as_json: bool = False
 
 
 class ChatError(PluginHostError):
@@ -100,8 +75,8 @@ def run_chat(options: ChatOptions, *, out: TextIO) -> None:
 
 
 def _answer(options: ChatOptions, show: Show) -> None:
-    tools = () if options.direct else _tools(options)
-    files = read_files(options.files)
+    tools = () if options.direct else python_tools(options.tools)
+    files = read_files(options.file or ())
     settings = with_file_settings(HostSettings(), os.environ)
     plugins = _plugins(options)
     with open_server(os.environ) as server:
@@ -109,7 +84,10 @@ def _answer(options: ChatOptions, show: Show) -> None:
         host = PluginHost(
             *plugins,
             credentials=server.credentials,
-            environment={**_environment(server, plugins), **_log_setting(options)},
+            environment={
+                **_environment(server, plugins),
+                **_log_setting(options, options.controls),
+            },
             tools=tools,
             settings=settings,
             on_notice=chat.take_notice,
@@ -126,12 +104,14 @@ async def answer_again(
     history: Sequence[JsonObject],
     recorded: RecordedAnswers,
     *,
+    controls: Mapping[str, object],
     about: JsonObject,
 ) -> None:
     """Answer a question once more, and show nothing: its log does.
 
     Args:
         options: As for a chat.
+        controls: The parameters of the strategy, in place of those of the options.
         history: The prompt messages of the turns before.
         recorded: What answers in place of the model and the tools at first.
         about: What the log says of the run besides.
@@ -141,12 +121,12 @@ async def answer_again(
     """
     plugins = _plugins(options)
     with open_server(os.environ) as server:
-        chat = _Chat(options, server, (), lambda _: None, history=history)
+        chat = _Chat(options, server, (), lambda _: None, controls=controls, history=history)
         host = PluginHost(
             *plugins,
             credentials=server.credentials,
-            environment={**_environment(server, plugins), **_log_setting(options, about)},
-            tools=_tools(options),
+            environment={**_environment(server, plugins), **_log_setting(options, controls, about)},
+            tools=python_tools(options.tools),
             settings=with_file_settings(HostSettings(), os.environ),
             on_model_error=chat.take_model_error,
             recorded=recorded,
@@ -158,11 +138,12 @@ async def answer_again(
             raise chat.explain(error) from error
 
 
-def _log_setting(options: ChatOptions, about: JsonObject | None = None) -> dict[str, str]:
+def _log_setting(
+    options: ChatOptions, controls: Mapping[str, object], about: JsonObject | None = None
+) -> dict[str, str]:
     """Return the variables by which our strategies are asked to log their runs; those of the caller's own stay where no option is given."""
     if options.run_log is None:
         return {}
-    controls = {name: value for name, value in options.controls.items() if value is not None}
     told = {"program": "dify-host", "strategy": options.strategy, "parameters": controls}
     return {
         RUN_LOG: str(options.run_log.absolute()),
@@ -178,7 +159,10 @@ def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
         found = find_plugins(options.plugins, start=Path.cwd(), kinds=kinds)
     else:
         with Console(stderr=True).status("installing the packages"):
-            found = install_plugins(options.packages, settings=options.installing, kinds=kinds)
+            settings = install_settings(
+                requirements=options.requirements, is_bare=options.install_as_daemon
+            )
+            found = install_plugins(options.packages, settings=settings, kinds=kinds)
     return [source if options.reload else source.folder for source in found]
 
 
@@ -206,27 +190,21 @@ def _screen(out: TextIO, options: ChatOptions) -> Show:
     return Screen(console, show_thoughts=not options.hide_thoughts).show
 
 
-def _tools(options: ChatOptions) -> tuple[PythonTool, ...]:
-    """Return the built-in tools and those of the files; of two with one name the later."""
-    tools = {tool.name: tool for tool in builtin_tools()}
-    for path in options.tools:
-        tools |= {tool.name: tool for tool in load_tools(path)}
-    return tuple(tools.values())
-
-
 class _Chat:
     """One run, or one after the other, from start to end."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a run has these settings
         self,
         options: ChatOptions,
         server: ModelServer,
         files: tuple[LocalFile, ...],
         show: Show,
         *,
+        controls: Mapping[str, object] | None = None,
         history: Sequence[JsonObject] = (),
     ) -> None:
         self._options = options
+        self._controls = options.controls if controls is None else controls
         self._server = server
         self._files = files
         self._show = show
@@ -364,8 +342,8 @@ class _Chat:
         if self._files:
             find_file_parameter(strategies[name], self._files)
         parameters: dict[str, Any] = {
-            "maximum_iterations": options.maximum_iterations,
-            **options.controls,
+            "maximum_iterations": options.max_iterations,
+            **self._controls,
         }
         parameters = {key: value for key, value in parameters.items() if value is not None}
         if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:

@@ -9,7 +9,8 @@ from typing import TextIO
 from rich.console import Console
 from rich.table import Table
 
-from dify_plugin_host.checks import CheckResult, Finding
+from dify_plugin_host.checks import CheckResult
+from dify_plugin_packager.rules import Finding
 
 
 _KINDS = {

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from dify_plugin_host._errors import PluginHostError
-from dify_plugin_host._json import JsonObject
+from dify_plugin_packager.json_access import JsonObject
 
 
 app = typer.Typer(
@@ -42,8 +42,8 @@ def package(
     ] = None,
 ) -> None:
     """Write a plugin's package."""
-    from dify_plugin_host.checks import find_refusals
-    from dify_plugin_host.packaging import build_package
+    from dify_plugin_packager.packaging import build_package
+    from dify_plugin_packager.rules import find_refusals
 
     try:
         built = build_package(folder, output_path or Path(), judge=find_refusals)

@@ -3,8 +3,8 @@
 import contextlib
 from collections.abc import AsyncGenerator, Iterator
 
-from dify_plugin_host._json import JsonObject, is_object, object_at
 from dify_plugin_host.platform import AgentRequest, LLMRequest, PluginHost, is_polled
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 
 
 async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[JsonObject]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dify_plugin_host._errors import FileInputError
-from dify_plugin_host._json import JsonObject, object_at
 from dify_plugin_host.files import LocalFile, mime_type_of
+from dify_plugin_packager.json_access import JsonObject, object_at
 
 
 _OPTION = "--file"

@@ -1,16 +1,15 @@
 """Plugins, found by their folders, by the folder around them, or as packages."""
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host.packaging import (
-    InstallSettings,
-    PackageSource,
-    VersionOrder,
-    read_identity,
-)
-from dify_plugin_host.plugin import FolderSource, PluginKind, PluginSource
+from dify_plugin_host.installation import InstallSettings, PackageSource
+from dify_plugin_host.plugin import FolderSource, PluginSource
+from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.commands import find_plugins_folder
+from dify_plugin_packager.packaging import VersionOrder, read_identity
+from dify_plugin_packager.plugin import PluginKind
 
 
 _NAMES: dict[PluginKind, str] = {
@@ -18,7 +17,6 @@ _NAMES: dict[PluginKind, str] = {
     "agent_strategies": "agent strategy plugin",
 }
 _BOTH = tuple(_NAMES)
-_NAME_THEM = "name the plugins by their folders instead"
 
 
 def find_plugins(
@@ -34,7 +32,7 @@ def find_plugins(
     Raises:
         PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
     """
-    folder = explicit or _look_up(start, otherwise="--plugins takes another one")
+    folder = explicit or find_plugins_folder(start, otherwise="--plugins takes another one")
     return _choose(folder, read_plugins(folder), kinds)
 
 
@@ -87,36 +85,15 @@ def install_packages(
     return [PackageSource(path, settings=settings) for _, path in latest.values()]
 
 
-def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
-    """Return plugin folders.
+def install_settings(*, requirements: bool, is_bare: bool) -> InstallSettings:
+    """Return how packages are to be installed here.
 
     Args:
-        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means all of those.
-        start: Where to look from.
-
-    Raises:
-        PluginFolderError: If there is no such folder, or no plugin at all.
+        requirements: Whether from their requirements.txt, where they have one.
+        is_bare: Whether with nothing of how this machine reaches its index.
     """
-    if names:
-        return [_named(name, start=start) for name in names]
-    folder = _look_up(start, otherwise=_NAME_THEM)
-    found = [path.parent for path in sorted(folder.glob("*/manifest.yaml"))]
-    if not found:
-        raise PluginFolderError(folder, "expected plugin folders in it, each with a manifest.yaml")
-    return found
-
-
-def _named(name: str, *, start: Path) -> Path:
-    folder = start / name
-    return folder if folder.is_dir() else _look_up(start, otherwise=_NAME_THEM) / name
-
-
-def _look_up(start: Path, *, otherwise: str) -> Path:
-    for folder in (start, *start.parents):
-        if (folder / "plugins").is_dir():
-            return folder / "plugins"
-    problem = f"expected a folder 'plugins' here or in a parent folder; {otherwise}"
-    raise PluginFolderError(start, problem)
+    route = "requirements.txt" if requirements else "uv.lock"
+    return InstallSettings.from_environment(os.environ, route=route, is_bare=is_bare)
 
 
 def _choose(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic_core import from_json
 
-from dify_plugin_host._json import JsonObject, is_object, object_at, objects_at
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at, objects_at
 from stream_text import ThinkPiece, ThinkReader
 
 from ._files import Files

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from dify_plugin_host._errors import PluginHostError, PluginInvokeError
-from dify_plugin_host._json import JsonObject, is_object, object_at
-from dify_plugin_host.packaging import installed
+from dify_plugin_host.installation import installed
 from dify_plugin_host.platform import answer_scripted
-from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import PluginProcess
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+from dify_plugin_packager.plugin import PluginFolder
 from stream_text import parse_json
 from stream_text.signals import cancelled_by_signals
 

@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 from dify_plugin_host._errors import PluginHostError, UnknownNameError
-from dify_plugin_host._json import JsonObject, object_at
 from dify_plugin_host.platform import RecordedAnswers
+from dify_plugin_packager.json_access import JsonObject, object_at
 from run_log import RunFile, RunLogError, RunSummary, list_runs
 
-from ._chat import RUN_LOG, ChatOptions, answer_again
+from ._chat import RUN_LOG, answer_again
+from ._options import ChatOptions
 
 
 if TYPE_CHECKING:  # Who lists runs waits for no server.
@@ -167,12 +168,13 @@ class Again:
             instruction=str(about.get("instruction") or "")
             if wanted.instruction is None
             else wanted.instruction,
-            maximum_iterations=about.get("maximum_iterations"),
-            controls=object_at(about, "parameters"),
-            files=(),
+            max_iterations=about.get("maximum_iterations"),
+            file=None,
         )
         recorded = RecordedAnswers(wanted.path, rounds=wanted.round - 1)
-        asyncio.run(answer_again(options, history, recorded, about={"again": wanted.about}))
+        controls = object_at(about, "parameters")
+        again = {"again": wanted.about}
+        asyncio.run(answer_again(options, history, recorded, controls=controls, about=again))
 
 
 def _read_beginning(path: Path) -> tuple[JsonObject, list[JsonObject]]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dify_plugin_host._json import JsonObject, object_at, objects_at
 from dify_plugin_host.platform import PluginHost
-from dify_plugin_host.plugin import ModelProvider, PluginFolder, offers
+from dify_plugin_host.plugin import ModelProvider, offers
+from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
+from dify_plugin_packager.plugin import PluginFolder
 
 
 API_KEY = "DIFY_HOST_API_KEY"

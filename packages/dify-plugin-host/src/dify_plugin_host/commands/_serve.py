@@ -4,16 +4,14 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
 
-from dify_plugin_host._errors import PluginFolderError
 from dify_plugin_host._settings import HostSettings, PlatformRules
 from dify_plugin_host.daemon import DaemonServer
-from dify_plugin_host.packaging import InstallSettings, PackageSource
+from dify_plugin_host.installation import InstallSettings, PackageSource
 from dify_plugin_host.platform import (
     SERVER_VARIABLES,
     ModelServer,
@@ -21,32 +19,18 @@ from dify_plugin_host.platform import (
     open_simulator,
     without_server,
 )
-from dify_plugin_host.plugin import FolderSource, PluginFolder, PluginSource
-from dify_plugin_host.tools import builtin_tools, load_tools
+from dify_plugin_host.plugin import FolderSource, PluginSource
+from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.commands import find_folders
+from dify_plugin_packager.plugin import PluginFolder
 from stream_text.signals import cancelled_by_signals
 
-from ._find_plugins import find_folders, install_packages, read_plugins
+from ._find_plugins import install_packages, install_settings, read_plugins
 from ._limits import with_daemon_limits, with_file_settings
+from ._options import ServeOptions
 from ._sample_calls import API_KEY, SampleCalls
 from ._serve_report import Reporter
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServeOptions:
-    """What was asked on the command line; None takes the default."""
-
-    sources: tuple[Path, ...] = ()
-    plugins: Path | None = None
-    packages: Path | None = None
-    installing: InstallSettings = field(default_factory=InstallSettings)
-    port: int = 0
-    api_key: str | None = None
-    tools: tuple[Path, ...] = ()
-    simulator: bool = False
-    reload: bool = False
-    as_daemon: bool = False
-    verbose: bool = False
-    as_json: bool = False
+from ._tool_offers import python_tools
 
 
 def run_serve(options: ServeOptions, *, out: TextIO) -> None:
@@ -55,9 +39,6 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
     Raises:
         PluginHostError: If a plugin cannot be found or started, or the port cannot be had.
     """
-    tools = {tool.name: tool for tool in builtin_tools()}
-    for path in options.tools:
-        tools |= {tool.name: tool for tool in load_tools(path)}
     given_key = options.api_key or os.environ.get(API_KEY) or None
     reporter = Reporter(out, as_json=options.as_json, verbose=options.verbose)
     environment = {name: value for name, value in os.environ.items() if name != API_KEY}
@@ -67,7 +48,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
             port=options.port,
             api_key=given_key,
             credentials=models.credentials if models else {},
-            tools=tuple(tools.values()),
+            tools=python_tools(options.tools),
             settings=_settings(options, environment),
             on_notice=reporter.report_notice,
             environment=models.environment if models else without_server(environment),
@@ -128,12 +109,16 @@ def _shown_credentials(
 
 def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:
     """Return the plugins that were named, each once; those of the `plugins` folder if none was."""
-    found = [_read(path, options.installing) for path in options.sources]
+    installing = install_settings(
+        requirements=options.requirements,
+        is_bare=options.install_as_daemon or options.as_daemon,
+    )
+    found = [_read(path, installing) for path in options.sources or ()]
     if options.plugins:
         found += read_plugins(options.plugins)
     if options.packages:
         with Console(stderr=True).status("installing the packages"):
-            found += install_packages(options.packages, settings=options.installing)
+            found += install_packages(options.packages, settings=installing)
     if not (options.sources or options.plugins or options.packages):
         found = [FolderSource(folder) for folder in find_folders((), start=Path.cwd())]
     if not found:

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-from dify_plugin_host._json import JsonObject
 from dify_plugin_host.daemon import DaemonServer
 from dify_plugin_host.plugin import Offer, offers
 from dify_plugin_host.process import Notice
+from dify_plugin_packager.json_access import JsonObject
 
 from ._sample_calls import API_KEY, SampleCalls
 from ._screen import is_quiet, printable
@@ -83,7 +83,7 @@ class Reporter:
             f"export {API_KEY}={api_key}" if api_key else f"# {API_KEY}: the key that you gave"
         )
         for plugin_id, plugin in server.plugins.items():
-            version = plugin.folder.manifest.version
+            version = plugin.folder.version
             lines += ["", f"X-Plugin-ID: {plugin_id} ({version})"]
             lines += [f"  {_offer_line(offer)}" for offer in offers(plugin.folder)]
         lines += ["", _credential_line(simulator)]
@@ -125,7 +125,7 @@ def _describe(server: DaemonServer, plugin_id: str) -> JsonObject:
                 offered["models"][offer.provider] = names
         else:
             offered[offer.kind].setdefault(offer.provider, []).extend(names)
-    return {"id": plugin_id, "version": folder.manifest.version, **offered}
+    return {"id": plugin_id, "version": folder.version, **offered}
 
 
 def _offer_line(offer: Offer) -> str:

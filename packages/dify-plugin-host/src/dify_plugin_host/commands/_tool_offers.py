@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from dify_plugin_host._json import JsonObject, objects_at
 from dify_plugin_host.platform import tool_entities
 from dify_plugin_host.plugin import ToolProvider
+from dify_plugin_host.tools import PythonTool, builtin_tools, load_tools
+from dify_plugin_packager.json_access import JsonObject, objects_at
 
 from ._progress import NoticeGiven
 
@@ -24,6 +26,18 @@ class ToolOffers:
     entities: tuple[JsonObject, ...]
     credentials: Mapping[str, JsonObject] = field(repr=False)
     left_out: tuple[NoticeGiven, ...]
+
+
+def python_tools(paths: Iterable[Path] | None) -> tuple[PythonTool, ...]:
+    """Return the built-in tools and those of the files; of two with one name the later.
+
+    Raises:
+        ToolFileError: If a file, or a function in it, cannot become tools.
+    """
+    tools = {tool.name: tool for tool in builtin_tools()}
+    for path in paths or ():
+        tools |= {tool.name: tool for tool in load_tools(path)}
+    return tuple(tools.values())
 
 
 def find_offers(providers: Iterable[ToolProvider], environment: Mapping[str, str]) -> ToolOffers:

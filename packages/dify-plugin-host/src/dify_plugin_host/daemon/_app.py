@@ -16,10 +16,10 @@ from starlette.routing import Route as HttpRoute
 from starlette.types import Send
 
 from dify_plugin_host._errors import PluginHostError
-from dify_plugin_host._json import JsonObject
 from dify_plugin_host.platform import PluginHost
 from dify_plugin_host.process import PluginProcess
-from dify_plugin_host.shapes import ShapeError, dump_json
+from dify_plugin_packager.go_types import ShapeError, dump_json
+from dify_plugin_packager.json_access import JsonObject
 
 from ._dispatch import ROUTES, DispatchRequest, Route, iter_answer, parse_request
 from ._envelope import FailureType, failure, failure_of, frame, success

@@ -9,11 +9,11 @@ import math
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 
-from dify_plugin_host._json import JsonObject, is_object, object_at
 from dify_plugin_host._settings import PlatformRules
 from dify_plugin_host.platform import PluginHost, answer_decoder, without_opaque_body
 from dify_plugin_host.process import CallOrigin, PluginProcess
-from dify_plugin_host.shapes import REQUESTS, parse_first_json, read_request
+from dify_plugin_packager.go_types import REQUESTS, parse_first_json, read_request
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 
 
 _CREDENTIALS = "provider_credentials"

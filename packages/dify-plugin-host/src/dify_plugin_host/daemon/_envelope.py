@@ -12,8 +12,8 @@ from dify_plugin_host._errors import (
     PluginInvokeError,
     StreamRejectedError,
 )
-from dify_plugin_host._json import JsonObject
-from dify_plugin_host.shapes import dump_json
+from dify_plugin_packager.go_types import dump_json
+from dify_plugin_packager.json_access import JsonObject
 
 
 type FailureType = Literal[

@@ -9,26 +9,27 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from dify_plugin_host._json import JsonObject, object_at
 from dify_plugin_host.platform import PluginHost
-from dify_plugin_host.plugin import PluginFolder, build_identifier, provider_contents
-from dify_plugin_host.shapes import (
-    META,
-    MODEL_PROVIDER,
+from dify_plugin_host.plugin import provider_contents
+from dify_plugin_packager.go_types import (
     PAGE,
-    PLUGIN,
     PROVIDER,
     README,
-    STRATEGY_PROVIDER,
-    TOOL_PROVIDER,
+    TYPES,
     read_declaration,
     read_query,
 )
+from dify_plugin_packager.json_access import JsonObject, object_at
+from dify_plugin_packager.plugin import PluginFolder, build_identifier
 
 from ._envelope import failure, success
 
 
-_SHAPES = {"agent_strategy": STRATEGY_PROVIDER, "model": MODEL_PROVIDER, "tool": TOOL_PROVIDER}
+_SHAPES = {
+    "agent_strategy": TYPES["plugin_entities.AgentStrategyProviderDeclaration"],
+    "model": TYPES["plugin_entities.ModelProviderDeclaration"],
+    "tool": TYPES["plugin_entities.ToolProviderDeclaration"],
+}
 # The kind of what a path tells of; datasources and triggers are not served.
 _LISTS = {
     "agent_strategies": "agent_strategy",
@@ -108,7 +109,7 @@ class _Plugin:
         self._declarations = provider_contents(folder)
         # Of a checksum it has the form alone: the one of a package goes over wheels and a lock as well.
         content = {"manifest.yaml": (folder.path / "manifest.yaml").read_bytes()}
-        version = folder.manifest.version
+        version = folder.version
         self.identifier = build_identifier(folder.author, folder.name, version, content)
         self._started = started
 
@@ -129,7 +130,9 @@ class _Plugin:
             "declaration": read_declaration(_SHAPES[kind], declared),
         }
         if kind == "agent_strategy":
-            entry["meta"] = read_declaration(META, self._manifest.get("meta"))
+            entry["meta"] = read_declaration(
+                TYPES["plugin_entities.PluginMeta"], self._manifest.get("meta")
+            )
         return entry
 
     def installation(self) -> JsonObject:
@@ -146,9 +149,9 @@ class _Plugin:
             "endpoints_active": 0,
             "endpoints_setups": 0,
             "installation_id": plugin_uuid,
-            "declaration": read_declaration(PLUGIN, declared),
+            "declaration": read_declaration(TYPES["plugin_entities.PluginDeclaration"], declared),
             "runtime_type": "local",
-            "version": self.folder.manifest.version,
+            "version": self.folder.version,
             "created_at": self._started,
             "updated_at": self._started,
             "source": "",

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dify_plugin_host._errors import DaemonServerError, PluginFolderError
+from dify_plugin_host._errors import DaemonServerError
 from dify_plugin_host._listener import LOOPBACK, listen
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.platform import PluginHost
-from dify_plugin_host.plugin import PluginFolder, PluginSource
+from dify_plugin_host.plugin import PluginSource
 from dify_plugin_host.process import NoticeHandler, PluginProcess, ignore_notice
 from dify_plugin_host.tools import PythonTool
+from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.plugin import PluginFolder
 
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dify_plugin_host._json import JsonObject
+from dify_plugin_packager.json_access import JsonObject
 
 from ._local_file import LocalFile
 from ._store import FileStore, SharedFile

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, Self
 
 from dify_plugin_host._errors import FileInputError
-from dify_plugin_host._json import JsonObject
+from dify_plugin_packager.json_access import JsonObject
 from stream_text import find_media_type
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._json import JsonObject
+from dify_plugin_packager.json_access import JsonObject
 
 
 _LISTS = frozenset({"files", "system-files"})

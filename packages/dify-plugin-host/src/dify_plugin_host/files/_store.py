@@ -5,7 +5,7 @@ import time
 import uuid
 from dataclasses import dataclass
 
-from dify_plugin_host._json import JsonObject
+from dify_plugin_packager.json_access import JsonObject
 
 from ._local_file import LocalFile
 

@@ -5,17 +5,15 @@ docs/evidence/dify-declarations.md, S1 to S16.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from dify_plugin_host._errors import FileInputError, PluginHostError, UnknownNameError
-from dify_plugin_host._json import JsonObject, is_object, list_at, object_at, objects_at
+from dify_plugin_host._errors import FileInputError, UnknownNameError
 from dify_plugin_host.files import LocalFile, cast_files, file_parameter
 from dify_plugin_host.plugin import ModelProvider, Strategy
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
+from dify_plugin_packager.plugin import initialize_parameter
 
 from ._rules import agent_features
-
-
-_FALSE = frozenset({"false", "no", "n", "0", ""})
 
 
 def build_model_value(
@@ -61,7 +59,7 @@ def initialize_parameters(declared: Iterable[JsonObject], given: Mapping[str, An
         PluginHostError: If the run fails in Dify before the strategy is called; with the parameter's name and Dify's sentence.
     """
     values = {str(declaration.get("name")): declaration for declaration in declared}
-    found = {name: _initialize(one, given.get(name)) for name, one in values.items()}
+    found = {name: initialize_parameter(one, given.get(name)) for name, one in values.items()}
     return cast_files(values.values(), dict.fromkeys(given) | found)
 
 
@@ -81,45 +79,6 @@ def find_file_parameter(strategy: Strategy, files: Sequence[LocalFile]) -> str:
         problem = f"parameter {name!r} of strategy {strategy.name!r} takes one file"
         raise FileInputError(files[1].name, problem)
     return name
-
-
-def _initialize(declaration: JsonObject, value: Any) -> Any:
-    name, kind = declaration.get("name"), declaration.get("type")
-    # 0 and false are values; any other nothing, such as "" or [], is not.
-    if not value and value != 0:
-        value = declaration.get("default")
-        if not value and declaration.get("required"):
-            raise _failed(declaration, f"tool parameter {name} not found in tool config")
-    options = [str(option.get("value")) for option in objects_at(declaration, "options")]
-    if kind == "select" and value is not None and value not in options:
-        raise _failed(declaration, f"tool parameter {name} value {value} not in options {options}")
-    try:
-        return _cast(str(kind), value)
-    except ValueError as error:
-        raise _failed(declaration, str(error)) from None
-
-
-def _cast(kind: str, value: Any) -> Any:
-    match kind:
-        case "string" | "secret-input" | "select":
-            return "" if value is None else str(value)
-        case "boolean":
-            is_text = isinstance(value, str)
-            return value.lower() not in _FALSE if is_text else bool(value)
-        case "number" if isinstance(value, str):
-            return (float if "." in value else int)(value) if value else None
-        case "number":
-            return value if isinstance(value, int | float) else None
-        case "model-selector" | "app-selector" if not is_object(value):
-            raise ValueError("The selector must be a dictionary.")
-        case "array[tools]" if value and not isinstance(value, list):
-            raise ValueError("The tools selector must be a list.")
-        case _:
-            return cast("Any", value)
-
-
-def _failed(declaration: JsonObject, problem: str) -> PluginHostError:
-    return PluginHostError(f"parameter {declaration.get('name')!r}: {problem}")
 
 
 def validate_completion_params(schema: JsonObject, params: Mapping[str, Any]) -> None:

@@ -15,13 +15,13 @@ from dify_plugin_host._errors import (
     StreamRejectedError,
     UnknownNameError,
 )
-from dify_plugin_host._json import JsonObject, list_at, object_at
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.files import FileLinks
-from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import BackwardsRequest
-from dify_plugin_host.shapes import CALLS, ShapeError, read_call
 from dify_plugin_host.tools import PROVIDER, PythonTool
+from dify_plugin_packager.go_types import CALLS, ShapeError, read_call
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at
+from dify_plugin_packager.plugin import PluginFolder
 
 from ._models import LLMRequest, Models
 from ._plugin_tools import PluginTools
@@ -199,7 +199,8 @@ class Backwards:
 
     def _storage(self, folder: PluginFolder, tenant_id: str) -> Storage:
         key = f"{tenant_id}/{folder.author}/{folder.name}"
-        return self._storages.setdefault(key, Storage(key, folder.permission.storage.size))
+        size = object_at(folder.permission, "storage").get("size")
+        return self._storages.setdefault(key, Storage(key, size))
 
 
 def _credentials_of(provider: str, given: Mapping[str, JsonObject]) -> JsonObject | None:

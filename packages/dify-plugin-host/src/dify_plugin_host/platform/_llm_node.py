@@ -6,8 +6,8 @@ Source: `nodes/llm/llm_utils.py` of langgenius/graphon at 3d14fc9, read 2026-11.
 from collections.abc import Sequence
 
 from dify_plugin_host._errors import FileInputError
-from dify_plugin_host._json import JsonObject
 from dify_plugin_host.files import LocalFile
+from dify_plugin_packager.json_access import JsonObject
 
 
 _FEATURES = {"image": "vision", "document": "document", "audio": "audio", "video": "video"}

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dify_plugin_host._errors import BackwardsError, PollingError, UnknownNameError
-from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.plugin import ModelProvider
 from dify_plugin_host.process import PluginProcess
-from dify_plugin_host.shapes import REQUESTS, ShapeError, dump_json, parse_json, read_request
+from dify_plugin_packager.go_types import REQUESTS, ShapeError, dump_json, parse_json, read_request
+from dify_plugin_packager.json_access import JsonObject, is_object
 
 from ._rules import answer_decoder, without_opaque_body
 

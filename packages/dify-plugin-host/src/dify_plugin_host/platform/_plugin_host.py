@@ -9,17 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dify_plugin_host._errors import PluginHostError, UnknownNameError
-from dify_plugin_host._json import JsonObject, list_at
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.files import FileLinks, LocalFile
-from dify_plugin_host.plugin import (
-    ModelProvider,
-    PluginFolder,
-    PluginSource,
-    Strategy,
-    ToolProvider,
-)
+from dify_plugin_host.plugin import ModelProvider, PluginSource, Strategy, ToolProvider
 from dify_plugin_host.process import (
     BackwardsRequest,
     CallOrigin,
@@ -28,6 +21,8 @@ from dify_plugin_host.process import (
     ignore_notice,
 )
 from dify_plugin_host.tools import PythonTool, builtin_tools
+from dify_plugin_packager.json_access import JsonObject, list_at
+from dify_plugin_packager.plugin import PluginFolder
 
 from ._agent_node import (
     build_model_value,

@@ -5,19 +5,21 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
 from dify_plugin_host._errors import UnknownNameError
-from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
 from dify_plugin_host._settings import PlatformRules
 from dify_plugin_host.files import cast_files
 from dify_plugin_host.plugin import ToolProvider
 from dify_plugin_host.process import PluginProcess
-from dify_plugin_host.shapes import TOOL_PROVIDER, read_declaration
+from dify_plugin_packager.go_types import TYPES, read_declaration
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
 
 from ._rules import answer_decoder
 
 
 def tool_entities(provider: ToolProvider) -> Iterator[JsonObject]:
     """Iterate over the tools of a provider as Dify's agent node hands them to a strategy, each with the defaults of its settings."""
-    for tool in read_declaration(TOOL_PROVIDER, provider.declaration)["tools"]:
+    for tool in read_declaration(
+        TYPES["plugin_entities.ToolProviderDeclaration"], provider.declaration
+    )["tools"]:
         declared = objects_at(tool, "parameters")
         parameters = [{**one, "options": list_at(one, "options")} for one in declared]
         yield {

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from dify_plugin_host._errors import PollingError
-from dify_plugin_host._json import JsonObject, list_at, object_at
 from dify_plugin_host._settings import PollingLimits
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at
 
 
 class PollingClock(Protocol):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._json import JsonObject, objects_at
+from dify_plugin_packager.json_access import JsonObject, objects_at
 from run_log import Record, RunFile
 
 

@@ -3,15 +3,15 @@
 Source: langgenius/dify-plugin-daemon at bdb5642a (`internal/core/io_tunnel/backwards_invocation/task.go`) and langgenius/dify (agent node), read 2026-10.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dify_plugin_host._errors import BackwardsError, StreamRejectedError
-from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import require_object
-from dify_plugin_host.shapes import ANSWERS, ANY, ShapeError, Struct, decode_into, validate
+from dify_plugin_packager.go_types import ANSWERS, ANY, ShapeError, Struct, decode_into, validate
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+from dify_plugin_packager.plugin import PluginFolder
 
 
 # What the agent node's list of features knows; a newer one, such as "structured-output", never reaches a strategy.
@@ -29,34 +29,34 @@ _AGENT_NODE_FEATURES = frozenset(
 )
 
 
+# Which of the manifest's permissions a kind of call needs; behind a dot, for which kind of model.
+_PERMISSIONS: Mapping[str, str] = {
+    **dict.fromkeys(("app", "fetch_app"), "app"),
+    **dict.fromkeys(("llm", "llm_structured_output", "system_summary"), "model.llm"),
+    "moderation": "model.moderation",
+    **dict.fromkeys(("node_parameter_extractor", "node_question_classifier"), "node"),
+    **dict.fromkeys(("rerank", "multimodal_rerank"), "model.rerank"),
+    "speech2text": "model.speech2text",
+    "storage": "storage",
+    **dict.fromkeys(("text_embedding", "multimodal_embedding"), "model.text_embedding"),
+    "tool": "tool",
+    "tts": "model.tts",
+    "upload_file": "",
+}
+
+
 def validate_permission(kind: str, folder: PluginFolder) -> None:
     """Make sure that a manifest asks permission for a kind of backwards call.
 
     Raises:
         BackwardsError: If it does not, or if there is no such kind.
     """
-    permission = folder.permission
-    llm = (permission.model.enabled and permission.model.llm, "llm")
-    rules: dict[str, tuple[bool, str]] = {
-        "tool": (permission.tool.enabled, "tool"),
-        "llm": llm,
-        "llm_structured_output": llm,
-        "system_summary": llm,
-        "storage": (permission.storage.enabled, "storage"),
-        "app": (permission.app.enabled, "app"),
-        "fetch_app": (permission.app.enabled, "app"),
-        "node_parameter_extractor": (permission.node.enabled, "node"),
-        "node_question_classifier": (permission.node.enabled, "node"),
-        "upload_file": (True, "storage"),
-    }
-    for name in ("text_embedding", "rerank", "tts", "speech2text", "moderation"):
-        allowed = permission.model.enabled and bool(getattr(permission.model, name))
-        rules[name] = (allowed, name.replace("_", "-"))
-    rules["multimodal_embedding"] = rules["text_embedding"]
-    rules["multimodal_rerank"] = rules["rerank"]
-    if kind not in rules:
+    if kind not in _PERMISSIONS:
         raise BackwardsError(f"unsupported invoke type: {kind}")
-    allowed, what = rules[kind]
+    part, _, model = _PERMISSIONS[kind].partition(".")
+    granted = object_at(folder.permission, part)
+    allowed = not part or (granted.get("enabled") and (not model or granted.get(model)))
+    what = model.replace("_", "-") or part
     if not allowed:
         raise BackwardsError(
             f"permission denied, you need to enable {what} access in plugin manifest"

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._json import JsonObject, list_at, object_at, objects_at
-from dify_plugin_host.plugin import PluginFolder
 from dify_plugin_host.process import BackwardsRequest
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
+from dify_plugin_packager.plugin import PluginFolder
 
 from ._rules import validate_permission
 

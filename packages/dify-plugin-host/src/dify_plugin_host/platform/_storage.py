@@ -7,7 +7,7 @@ import posixpath
 import re
 
 from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._json import JsonObject
+from dify_plugin_packager.json_access import JsonObject
 
 
 _ROOT = "in-memory-storage"

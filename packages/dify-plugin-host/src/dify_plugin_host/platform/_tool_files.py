@@ -8,10 +8,10 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncGenerator
 
-from dify_plugin_host._json import JsonObject, object_at
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.files import FileLinks, LocalFile
 from dify_plugin_host.process import BlobAssembler
+from dify_plugin_packager.json_access import JsonObject, object_at
 
 
 _MOST_BYTES = 30 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""A plugin folder, read without starting it: manifest, declarations, identity."""
+"""A plugin, read without starting it: what it declares, what it offers, and where it comes from."""
 
 from ._declarations import (
     Declarations,
@@ -10,8 +10,6 @@ from ._declarations import (
     strategies,
     tool_providers,
 )
-from ._folder import PluginFolder, PluginKind
-from ._identifier import build_identifier, is_identifier
 from ._offers import Offer, offers
 from ._source import FolderSource, PluginSource, stamp
 
@@ -21,13 +19,9 @@ __all__ = [
     "FolderSource",
     "ModelProvider",
     "Offer",
-    "PluginFolder",
-    "PluginKind",
     "PluginSource",
     "Strategy",
     "ToolProvider",
-    "build_identifier",
-    "is_identifier",
     "model_providers",
     "offers",
     "provider_contents",

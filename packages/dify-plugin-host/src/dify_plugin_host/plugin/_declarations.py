@@ -5,28 +5,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dify_plugin_host._errors import PluginFolderError
-from dify_plugin_host._json import JsonObject, is_object, list_at, object_at, objects_at
+from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
+from dify_plugin_packager.plugin import PluginFolder
 
-from ._folder import PluginFolder
 from ._offers import model_files, parts_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelProvider:
-    """A model provider.
+class _Provider:
+    """A provider of models or tools.
 
     Attributes:
         name: Its short name.
         folder: The plugin that declares it.
-        models: The predefined LLMs, in the order of its position file.
-        credential_defaults: The defaults of its credential schema.
     """
 
     name: str
     folder: PluginFolder
-    models: tuple[str, ...]
-    credential_defaults: Mapping[str, str]
 
     @property
     def long_name(self) -> str:
@@ -36,6 +32,19 @@ class ModelProvider:
     def answers_to(self, name: str) -> bool:
         """Tell whether `name` means this provider, in its short or its long form."""
         return name in {self.name, self.long_name}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProvider(_Provider):
+    """A model provider.
+
+    Attributes:
+        models: The predefined LLMs, in the order of its position file.
+        credential_defaults: The defaults of its credential schema.
+    """
+
+    models: tuple[str, ...]
+    credential_defaults: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,31 +65,18 @@ class Strategy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolProvider:
+class ToolProvider(_Provider):
     """A tool provider.
 
     Attributes:
-        name: Its short name.
-        folder: The plugin that declares it.
         tools: The declarations of its tools, by name.
         credential_defaults: The defaults of its credential schema.
         declaration: All of it, the tools' declarations with it.
     """
 
-    name: str
-    folder: PluginFolder
     tools: Mapping[str, JsonObject]
     credential_defaults: Mapping[str, Any]
     declaration: JsonObject = field(repr=False)
-
-    @property
-    def long_name(self) -> str:
-        """The name by which Dify refers to it: `author/plugin/provider`."""
-        return f"{self.folder.author}/{self.folder.name}/{self.name}"
-
-    def answers_to(self, name: str) -> bool:
-        """Tell whether `name` means this provider, in its short or its long form."""
-        return name in {self.name, self.long_name}
 
 
 class Declarations:
@@ -174,7 +170,7 @@ def provider_contents(folder: PluginFolder) -> dict[str, JsonObject]:
     found: dict[str, JsonObject] = {}
     for content in folder.providers("models"):
         found["model"] = {
-            "description": folder.manifest.description,
+            "description": object_at(folder.manifest, "description"),
             **content,
             "models": [
                 model
@@ -228,8 +224,8 @@ def _tool_identity(folder: PluginFolder, declaration: JsonObject) -> JsonObject:
     """
     identity = object_at(declaration, "identity")
     if not object_at(identity, "description").get("en_US"):
-        identity = {**identity, "description": folder.manifest.description}
-    return {**identity, "tags": list_at(identity, "tags") or folder.manifest.tags}
+        identity = {**identity, "description": object_at(folder.manifest, "description")}
+    return {**identity, "tags": list_at(identity, "tags") or list_at(folder.manifest, "tags")}
 
 
 def _credential_fields(declaration: JsonObject) -> list[JsonObject]:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dify_plugin_host._json import JsonObject, is_object, list_at, object_at
-
-from ._folder import PluginFolder, PluginKind
+from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
+from dify_plugin_packager.plugin import PluginFolder, PluginKind
 
 
 # The key of a provider's YAML under which its parts stand.

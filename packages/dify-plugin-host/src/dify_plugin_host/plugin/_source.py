@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from ._folder import PluginFolder
+from dify_plugin_packager.plugin import PluginFolder
 
 
 # What is no part of a plugin: caches, logs, what editors leave for a moment; everything whose name begins with a dot but `.env`, which

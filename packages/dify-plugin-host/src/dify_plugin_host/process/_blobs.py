@@ -5,8 +5,8 @@ import re
 import string
 
 from dify_plugin_host._errors import StreamRejectedError
-from dify_plugin_host._json import JsonObject, object_at
 from dify_plugin_host._settings import HostSettings
+from dify_plugin_packager.json_access import JsonObject, object_at
 
 
 _KINDS = {"id": str, "total_length": int | float, "blob": str, "end": bool}

@@ -19,9 +19,8 @@ from dify_plugin_host._errors import (
     PluginStartError,
     StreamRejectedError,
 )
-from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_host.shapes import (
+from dify_plugin_packager.go_types import (
     CALLS,
     OBJECT,
     ShapeError,
@@ -30,6 +29,7 @@ from dify_plugin_host.shapes import (
     go_print,
     parse_json,
 )
+from dify_plugin_packager.json_access import JsonObject, is_object
 from stream_text import LineSplitter
 
 from ._child import Child

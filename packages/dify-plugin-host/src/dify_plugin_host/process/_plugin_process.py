@@ -11,25 +11,30 @@ from typing import Any, Literal
 from dify_plugin_host._errors import (
     BackwardsError,
     PluginExitedError,
-    PluginFolderError,
     PluginHostError,
     PluginInvokeError,
     PluginProcessError,
     StreamRejectedError,
 )
-from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_host.plugin import Declarations, PluginFolder, PluginSource
-from dify_plugin_host.shapes import ShapeError
+from dify_plugin_host.plugin import Declarations, PluginSource
+from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.go_types import ShapeError
+from dify_plugin_packager.json_access import JsonObject, is_object
+from dify_plugin_packager.plugin import PluginFolder
 from stream_text import redact_text
 
 from ._blobs import BlobAssembler
-from ._breakpoint import refusing_breakpoints
 from ._child import Child
 from ._connection import BackwardsHandler, Connection, Notice, NoticeHandler
 from ._reload_text import describe_failure, describe_reload
 from ._session import BackwardsRequest, CallOrigin, Session, to_invoke_error
+
+
+# `breakpoint()` in a plugin: pdb would read the protocol as its commands, and the call would hang until its time is over.
+_BREAKPOINT = "PYTHONBREAKPOINT"
+_ON_PLUGIN_PATH = Path(__file__).with_name("_on_plugin_path")
 
 
 async def refuse_backwards(request: BackwardsRequest) -> AsyncGenerator[JsonObject]:
@@ -127,7 +132,7 @@ class PluginProcess(Running):
             cwd=folder.path,
             environment={
                 **self._environment,
-                **refusing_breakpoints(self._environment),
+                **_refusing_breakpoints(self._environment),
                 "INSTALL_METHOD": "local",
             },
             on_stderr=lambda line: self._tell("stderr", "INFO", line),
@@ -335,3 +340,11 @@ async def _objects(
         item = decode(data)
         if (seen := blobs.feed(item) if blobs else item) is not None:
             yield seen
+
+
+def _refusing_breakpoints(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables by which Python refuses `breakpoint()` with a sentence; none where the environment names a debugger."""
+    if environment.get(_BREAKPOINT):
+        return {}
+    path = filter(None, [str(_ON_PLUGIN_PATH), environment.get("PYTHONPATH")])
+    return {_BREAKPOINT: "dify_host_breakpoint.refuse", "PYTHONPATH": os.pathsep.join(path)}

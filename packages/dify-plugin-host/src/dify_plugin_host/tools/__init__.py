@@ -1,8 +1,7 @@
 """Python functions that serve as tools."""
 
-from ._builtin import builtin_tools
 from ._tool import PROVIDER, PythonTool, ToolParameter
-from ._tool_file import load_tools
+from ._tool_file import builtin_tools, load_tools
 
 
 __all__ = [

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._json import JsonObject, is_object
 from dify_plugin_host.files import SharedFile, cast_files, mime_type_of
+from dify_plugin_packager.json_access import JsonObject, is_object
 
 
 PROVIDER = "host"

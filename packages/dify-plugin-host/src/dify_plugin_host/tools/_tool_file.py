@@ -13,8 +13,9 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import TypeAdapter
 
 from dify_plugin_host._errors import ToolFileError
-from dify_plugin_host._json import JsonObject
+from dify_plugin_packager.json_access import JsonObject
 
+from . import _builtin_tools
 from ._docstring import parse_docstring
 from ._tool import ParameterType, PythonTool, ToolParameter
 
@@ -45,6 +46,11 @@ def load_tools(path: Path | str) -> tuple[PythonTool, ...]:
     """
     file = Path(path)
     return read_tools(_import(file), file)
+
+
+def builtin_tools() -> tuple[PythonTool, ...]:
+    """Return the tools that are at hand without a tools file: a clock, a calculator, one that fails."""
+    return read_tools(_builtin_tools, Path(str(_builtin_tools.__file__)))
 
 
 def read_tools(module: types.ModuleType, path: Path) -> tuple[PythonTool, ...]:

@@ -1,0 +1,118 @@
+"""A package, extracted and installed as the daemon does it: the same commands, by the same rules.
+
+Source: `internal/core/local_runtime/setup_python_environment.go` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+from dify_plugin_host._errors import InstallError, PluginHostError
+from dify_plugin_packager.packaging import (
+    Archive,
+    identifier_of,
+    run_program,
+    run_uv,
+    search_path,
+    validate_identifier,
+)
+from stream_text import redact_text
+
+from ._install_settings import InstallSettings, Route
+
+
+_MARK = Path(".venv", "dify", "plugin.json")
+
+
+def install(
+    folder: Path,
+    *,
+    route: Route = "uv.lock",
+    settings: InstallSettings | None = None,
+    cache: Path | None = None,
+) -> None:
+    """Install the dependencies of an extracted package into its `.venv`.
+
+    Args:
+        folder: The package's files; must lie outside of every workspace.
+        route: What to install from, where `settings` is not given.
+        settings: How to install; by default as an untouched daemon does.
+        cache: uv's cache; by default the one in this host's state folder.
+
+    Raises:
+        InstallError: If a step fails.
+    """
+    settings = settings or InstallSettings(route=route, is_bare=True)
+    environment = {
+        "VIRTUAL_ENV": str(folder / ".venv"),
+        "PATH": search_path(),
+        "UV_CACHE_DIR": str(cache or state_folder() / ".uv-cache"),
+        **settings.handed_on(os.environ),
+    }
+    try:
+        arguments = settings.arguments(folder)
+        # Python is looked for in the whole environment: without HOME, uv finds only what is on PATH.
+        creating = {**os.environ, **environment}
+        run_uv("venv", ".venv", "--python", "3.12", cwd=folder, environment=creating)
+        run_uv(*arguments, cwd=folder, environment=environment)
+    except PluginHostError as error:
+        raise InstallError(redact_text(str(error))) from None
+    python = str(folder / ".venv" / "bin" / "python")
+    # What does not compile, and an SDK that cannot be imported, is no reason for the daemon to stop: it only warms up.
+    for warming_up in (
+        ("-m", "compileall", "-q", "-x", r"\.venv|\.uv-cache", "."),
+        ("-c", "import dify_plugin"),
+    ):
+        run_program(python, *warming_up, cwd=folder, environment=environment)
+    (folder / _MARK).parent.mkdir(parents=True, exist_ok=True)
+    (folder / _MARK).write_text(json.dumps({"timestamp": int(time.time())}), encoding="utf-8")
+
+
+def installed(
+    package: Path, *, settings: InstallSettings | None = None, state: Path | None = None
+) -> Path:
+    """Return the folder of an installed package; install it unless exactly this content already is, in the same way.
+
+    Args:
+        package: The package.
+        settings: How to install; by default as this process's environment says.
+        state: Where installed packages lie; by default this host's state folder.
+
+    Raises:
+        ContentError: If its manifest cannot be read.
+        PackageError: If the file is no package, or author, name and version make no identifier.
+        InstallError: If its dependencies cannot be installed.
+    """
+    archive = Archive.read(package)
+    settings = settings or InstallSettings.from_environment(os.environ)
+    state = state or state_folder()
+    identifier = identifier_of(archive)
+    validate_identifier(package, identifier)
+    author, _, name = identifier.replace(":", "-").partition("/")
+    folder = state / settings.folder_name / author / name
+    with _locked(state):
+        if not (folder / _MARK).is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+            archive.extract(folder)
+            install(folder, settings=settings, cache=state / ".uv-cache")
+    return folder
+
+
+def state_folder() -> Path:
+    """Return where this host keeps what it installs, outside of every repository."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "dify-host"
+
+
+@contextlib.contextmanager
+def _locked(state: Path) -> Generator[None]:
+    """Keep two hosts from installing at the same time."""
+    state.mkdir(parents=True, exist_ok=True)
+    with (state / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

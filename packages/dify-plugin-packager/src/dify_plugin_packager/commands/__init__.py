@@ -1,0 +1,19 @@
+"""The command `dify-plugin-packager`, and what other commands with its options are made of."""
+
+from ._dify_plugin_packager import run_dify_plugin_packager
+from ._exit_codes import exit_codes
+from ._find_plugins import find_folders, find_plugins_folder
+from ._options import add_command
+from ._package import PackageOptions, Refusals, package_plugins
+
+
+__all__ = [
+    "PackageOptions",
+    "Refusals",
+    "add_command",
+    "exit_codes",
+    "find_folders",
+    "find_plugins_folder",
+    "package_plugins",
+    "run_dify_plugin_packager",
+]

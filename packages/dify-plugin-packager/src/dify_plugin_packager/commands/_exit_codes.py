@@ -1,0 +1,37 @@
+"""What a command says and returns when something goes wrong."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Generator
+
+import typer
+
+from dify_plugin_packager._errors import DifyPluginError, PackageError, PluginFolderError
+
+
+@contextlib.contextmanager
+def exit_codes(program: str, *usage_errors: type[DifyPluginError]) -> Generator[None]:
+    """Turn what goes wrong into one line and an exit code: 1 failed, 2 bad usage, 130 interrupted, 143 terminated.
+
+    Args:
+        program: The name with which the line begins.
+        usage_errors: Errors that are bad usage, besides those of folders and packages.
+    """
+    out = sys.stdout
+    try:
+        yield
+    except OSError as error:  # pragma: no cover - the host's tests see it from outside
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # Nothing more to flush into.
+        if not isinstance(error, BrokenPipeError):
+            typer.echo(f"{program}: error: {error}", err=True)
+        raise typer.Exit(1) from None
+    except DifyPluginError as error:
+        typer.echo(f"{program}: error: {' '.join(str(error).split())}", err=True)
+        is_usage = isinstance(error, (PackageError, PluginFolderError, *usage_errors))
+        raise typer.Exit(2 if is_usage else 1) from None
+    except KeyboardInterrupt:  # pragma: no cover - the host's tests see it from outside
+        raise typer.Exit(130) from None
+    except asyncio.CancelledError:  # pragma: no cover - the host's tests see it from outside
+        raise typer.Exit(143) from None

@@ -1,0 +1,44 @@
+"""Commands whose options are the fields of a dataclass: each flag is written once, with its type, its limits and its help."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any, cast
+
+import typer
+
+
+def add_command[T](app: typer.Typer) -> Callable[[Callable[[T], None]], Callable[[T], None]]:
+    """Return a decorator that makes a function a command of `app`.
+
+    The function takes one argument, a dataclass, whose fields become the flags: their types, annotated with `typer.Option` or `typer.Argument`,
+    say what typer needs to know. The function's docstring is the command's help.
+    """
+
+    def add(run: Callable[[T], None]) -> Callable[[T], None]:
+        (options,) = (kind for name, kind in run.__annotations__.items() if name != "return")
+        app.command(run.__name__)(_with_flags(run, cast("type[Any]", options)))
+        return run
+
+    return add
+
+
+def _with_flags(run: Callable[[Any], None], options: type[Any]) -> Callable[..., None]:
+    """Return a function with a parameter for each field of `options`, which hands `run` such an object."""
+
+    def command(**values: Any) -> None:
+        run(options(**values))
+
+    command.__doc__ = run.__doc__
+    fields = dataclasses.fields(options)
+    # typer reads both: the plain types out of the annotations, all else out of the signature.
+    command.__annotations__ = {field.name: field.type for field in fields}
+    setattr(command, "__signature__", inspect.Signature(list(map(_parameter, fields))))  # noqa: B010 - functions declare no such attribute
+    return command
+
+
+def _parameter(field: dataclasses.Field[Any]) -> inspect.Parameter:
+    is_required = field.default is dataclasses.MISSING
+    default = inspect.Parameter.empty if is_required else field.default
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(field.name, kind, annotation=field.type, default=default)

@@ -1,0 +1,145 @@
+"""The command `package`: plugins made into packages, with every wheel inside where `--offline` asks for it."""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dify_plugin_packager.offline import OfflinePackage, Platform, build_offline
+from dify_plugin_packager.packaging import Package, build_package, with_variant
+
+from ._find_plugins import find_folders
+
+
+type Refusals = Callable[[Mapping[str, bytes]], Iterable[str]]
+"""What tells why the platform would refuse a package of these files."""
+
+_MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageOptions:
+    """What was asked for on the command line."""
+
+    plugins: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Plugin folders, or names of folders in plugins/; by default all of plugins/. With --offline packages as well."
+        ),
+    ] = None
+    output: Annotated[Path, typer.Option(help="Where to write the packages.")] = Path("dist")
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            help="Make a variant, as [tool.dify-host.variants] in a plugin's pyproject.toml describes it; by default of all plugins that have it."
+        ),
+    ] = None
+    offline: Annotated[
+        bool,
+        typer.Option("--offline", help="Put every wheel inside, so that no index is needed."),
+    ] = False
+    platform: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --offline: linux_x86_64 or linux_aarch64, or both by giving it twice; this machine's by default."
+        ),
+    ] = None
+    max_size: Annotated[
+        int,
+        typer.Option(
+            min=1, help="With --offline: how many MB (1024 x 1024 bytes) a package may hold."
+        ),
+    ] = 50
+
+
+def package_plugins(options: PackageOptions, judge: Refusals = lambda _: ()) -> None:
+    """Write packages; print the path, the size in bytes and the unique identifier of each, and on stderr what else there is to say.
+
+    Raises:
+        BadParameter: If an option means nothing with the others.
+        DifyPluginError: If a package cannot be made.
+    """
+    if options.platform and not options.offline:
+        raise typer.BadParameter("expected --offline with it", param_hint="--platform")
+    names = options.plugins or ()
+    write, find = _package, find_folders
+    if options.offline:
+        platforms = _platforms(options.platform or ())
+        write, find = functools.partial(_package_offline, platforms=platforms), _find_sources
+    sources = find(names, start=Path.cwd())
+    if options.variant is not None and not names:
+        sources = with_variant(sources, options.variant)
+    for source in sources:
+        for line in write(source, options, judge):
+            typer.echo(f"{source.name}: {line}", err=True)
+
+
+def _package(folder: Path, options: PackageOptions, judge: Refusals) -> Iterator[str]:
+    """Write a package and print its line; iterate over what else there is to say."""
+    built = build_package(folder, options.output, variant=options.variant, judge=judge)
+    _print_line(built)
+    if built.left_out:
+        # Whether Dify's own packager would have taken it, too.
+        differs = "; the checksum is not that of Dify's own packager" if built.is_as_is else ""
+        yield f"left out: {', '.join(built.left_out)}{differs}"
+    if built.unsaid:
+        where = "[tool.dify-plugins] of the workspace's pyproject.toml"
+        yield f"without {' and '.join(built.unsaid)}, which a marketplace asks for: see {where}"
+
+
+def _package_offline(
+    source: Path, options: PackageOptions, judge: Refusals, *, platforms: Sequence[Platform]
+) -> Iterator[str]:
+    """Write offline packages and print the line of each; iterate over what there is to say of their source."""
+    built = build_offline(
+        source,
+        options.output,
+        platforms=platforms,
+        limit_bytes=options.max_size * _MB,
+        variant=options.variant,
+        judge=judge,
+    )
+    for package in built:
+        _print_line(package)
+        typer.echo(f"{package.path.name}: {_summary(package)}", err=True)
+    yield from built[0].notes
+
+
+def _print_line(package: Package | OfflinePackage) -> None:
+    typer.echo(f"{package.path}  {package.size_bytes}  {package.identifier}")
+
+
+def _platforms(names: Sequence[str]) -> tuple[Platform, ...]:
+    """Read the names of platforms; none means this machine's.
+
+    Raises:
+        BadParameter: If there is no such platform.
+    """
+    try:
+        given = [Platform.parse(name) for name in names] or [Platform.of_this_machine()]
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--platform") from None
+    return tuple(dict.fromkeys(given))
+
+
+def _find_sources(names: Sequence[str], *, start: Path) -> list[Path]:
+    """Find packages by their paths, and folders as without `--offline`."""
+    if not names:
+        return find_folders((), start=start)
+    found: list[Path] = []
+    for name in names:
+        is_package = name.endswith(".difypkg") and not Path(name).is_dir()
+        found += [Path(name)] if is_package else find_folders([name], start=start)
+    return found
+
+
+def _summary(package: OfflinePackage) -> str:
+    """Say what a package holds, how large it is, where it runs and how it is signed."""
+    glibc = f"; needs glibc {package.glibc}" if package.glibc else ""
+    platforms = " and ".join(platform.name for platform in package.platforms)
+    sizes = f"{package.size_bytes / _MB:.1f} MB, unpacked {package.unpacked_bytes / _MB:.1f} MB"
+    wheels = f"{package.wheels} wheel{'' if package.wheels == 1 else 's'}"
+    return f"{wheels} for {platforms}; {sizes}{glibc}; not signed"

@@ -1,0 +1,52 @@
+"""The Go types into which the daemon decodes requests, answers and declarations, and the JSON that it writes from them."""
+
+from ._answers import ANSWERS, PLUGIN_ERROR
+from ._calls import CALLS, CallKind
+from ._daemon_types import TYPES
+from ._from_map import read_call
+from ._requests import PAGE, PROVIDER, README, REQUESTS, read_query, read_request
+from ._rules import PLUGIN_TAGS, find_violations, validate
+from ._text import dump_json, go_print, parse_first_json, parse_json
+from ._types import ANY, OBJECT, GoType, ShapeError, Struct, decode_into, read_declaration
+from ._yaml_declarations import (
+    KINDS,
+    MANIFEST,
+    POSITIONS,
+    DeclarationError,
+    read_yaml_declaration,
+)
+
+
+__all__ = [
+    "ANSWERS",
+    "ANY",
+    "CALLS",
+    "KINDS",
+    "MANIFEST",
+    "OBJECT",
+    "PAGE",
+    "PLUGIN_ERROR",
+    "PLUGIN_TAGS",
+    "POSITIONS",
+    "PROVIDER",
+    "README",
+    "REQUESTS",
+    "TYPES",
+    "CallKind",
+    "DeclarationError",
+    "GoType",
+    "ShapeError",
+    "Struct",
+    "decode_into",
+    "dump_json",
+    "find_violations",
+    "go_print",
+    "parse_first_json",
+    "parse_json",
+    "read_call",
+    "read_declaration",
+    "read_query",
+    "read_request",
+    "read_yaml_declaration",
+    "validate",
+]

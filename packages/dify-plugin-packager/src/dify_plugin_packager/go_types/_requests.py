@@ -1,0 +1,75 @@
+"""The types of requests to the daemon: bodies of the dispatch API, queries of the management API.
+
+Source: `pkg/entities/plugin_entities/request.go` and `internal/server/controllers` of langgenius/dify-plugin-daemon at bdb5642a, and
+`binding` of github.com/gin-gonic/gin, read 2026-11.
+"""
+
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ._daemon_types import TYPES
+from ._rules import validate
+from ._types import TEXT, Decoding, Field, ShapeError, Struct
+
+
+_MODULE = "github.com/langgenius/dify-plugin-daemon/pkg/entities/"
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+PAGE = TYPES["_.Page"]
+"""The query for a page of a list."""
+
+README = TYPES["_.Readme"]
+"""The query for a plugin's README."""
+
+PROVIDER = TYPES["_.Provider"]
+"""The query for one provider of a plugin."""
+
+
+def _body(data: Struct) -> Struct:
+    """Return a body with this data; Go puts a type parameter into the struct's name."""
+    body = TYPES["plugin_entities.InvokePluginRequest"]
+    fields = (*body.fields, Field(go="Data", json="data", type=data, rules=("required",)))
+    return replace(body, name=f"{body.name}[{_MODULE}{data.go}]", fields=fields)
+
+
+REQUESTS: Mapping[str, Struct] = {
+    name.removeprefix("requests."): _body(TYPES[name]) for name in TYPES.names("requests.Request")
+}
+"""The bodies of requests, by the name that Go has for what stands in their `data`."""
+
+
+def read_request(shape: Struct, body: Any, *, tenant_id: str = "local") -> dict[str, Any]:
+    """Return the body of a request as the daemon reads it; values that do not fit are left empty.
+
+    Raises:
+        ShapeError: If it breaks a rule of its fields; the text is the daemon's.
+    """
+    place = [shape.zero()]
+    with contextlib.suppress(ShapeError):
+        shape.decode(body, Decoding(), place, 0)
+    value: dict[str, Any] = place[0]
+    value["tenant_id"] = tenant_id
+    validate(shape, value)
+    return shape.encode(value)
+
+
+def read_query(shape: Struct, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the query of a URL as the daemon reads it; it stops reading at an invalid number.
+
+    Raises:
+        ShapeError: If it breaks a rule of its fields; the text is the daemon's.
+    """
+    found = shape.zero()
+    for each in shape.fields:
+        given = query.get(each.json, "")
+        if each.type is TEXT:
+            found[each.json] = given
+        elif given:
+            if not _WHOLE.fullmatch(given):
+                break
+            found[each.json] = int(given)
+    validate(shape, found)
+    return found

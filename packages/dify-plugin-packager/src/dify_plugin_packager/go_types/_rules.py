@@ -1,0 +1,203 @@
+"""The validation rules in the tags of the daemon's structs, and the messages for violations.
+
+Source: github.com/go-playground/validator 10.30.1, and what the daemon registers with it (`pkg/entities` of
+langgenius/dify-plugin-daemon at bdb5642a), read 2026-11.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, override
+
+from ._daemon_types import TYPES
+from ._types import ABSENT, ANY, DecimalType, GoType, ListOf, Object, Optional, ShapeError, Struct
+
+
+type Rule = Callable[[Any, Any], bool]
+"""Tells whether a value, inside a struct, keeps a rule."""
+
+_IDENTIFIER = re.compile(
+    r"([a-z0-9_-]{1,64}/)?[a-z0-9_-]{1,255}:[0-9]{1,4}(\.[0-9]{1,4}){1,3}(-\w{1,16})?@[a-f0-9]{32,64}",
+    re.ASCII,
+)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//)?.")
+_VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){2}(-\w{1,16})?")
+PLUGIN_TAGS = (
+    "search image videos weather finance design travel social news medical productivity education"
+    " business entertainment utilities agent rag other trigger"
+)
+"""What a manifest may have as tags."""
+
+_CHUNK_TYPES = (
+    "text file blob blob_chunk json link image image_link binary_link variable log"
+    " retriever_resources"
+)
+_MODEL_TYPES = (
+    "llm text-embedding rerank speech2text moderation tts text2img multimodal-embedding"
+    " multimodal-rerank"
+)
+
+
+def _one_of(options: str) -> Rule:
+    allowed = frozenset(options.split())
+    return lambda value, _: value in allowed
+
+
+def _size(value: Any) -> Any:
+    return len(value) if hasattr(value, "__len__") else value
+
+
+def _is_content(value: Any, _: Any) -> bool:
+    try:
+        for part in () if isinstance(value, str) else value:
+            validate(TYPES["model_entities.PromptMessageContent"], part)
+    except (ShapeError, TypeError):
+        return False
+    return True
+
+
+_RULES: Mapping[str, Rule] = {
+    "is_available_arch": _one_of("amd64 arm64"),
+    "is_available_language": _one_of("python"),
+    "is_basic_type": lambda value, _: isinstance(value, str | bool | int | float),
+    "is_valid_tool_response_chunk_type": _one_of(_CHUNK_TYPES),
+    "model_parameter_type": _one_of("float int string boolean text"),
+    "model_provider_configurate_method": _one_of("predefined-model customizable-model"),
+    "model_type": _one_of(_MODEL_TYPES),
+    "multimodal_content_type": _one_of("text image"),
+    "parameter_rule": lambda value, _: (
+        value["use_template"] is not None
+        or (value["label"] is not None and value["type"] is not None)
+    ),
+    "plugin_tag": _one_of(PLUGIN_TAGS),
+    "plugin_unique_identifier": lambda value, _: _IDENTIFIER.fullmatch(value) is not None,
+    "prompt_message_content": _is_content,
+    "prompt_message_content_type": _one_of("text image audio video document"),
+    "prompt_message_role": _one_of("system user assistant tool"),
+    "storage_opt": _one_of("get set del exist"),
+    "tool_type": _one_of("builtin workflow api mcp"),
+    "url": lambda value, _: _URL.match(value) is not None,
+    "version": lambda value, _: _VERSION.fullmatch(value) is not None,
+}
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "gt": operator.gt,
+    "lt": operator.lt,
+    "lte": operator.le,
+    "max": operator.le,
+    "min": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """A validation rule that a field breaks.
+
+    Attributes:
+        field: The field's name in Go.
+        within: What it is in, by the names that Go has, with a dot at the end.
+        path: The field by the names that JSON has.
+        rule: The rule, in the words of its tag.
+        value: What the field holds.
+    """
+
+    field: str
+    within: str
+    path: str
+    rule: str = ""
+    value: Any = None
+
+    @override
+    def __str__(self) -> str:
+        """Return the daemon's message."""
+        tag = self.rule.partition("=")[0]
+        return f"Key: '{self.within}{self.field}' Error:Field validation for '{self.field}' failed on the '{tag}' tag"
+
+
+def validate(struct: Struct, value: Any) -> None:
+    """Make sure that a decoded struct satisfies the rules of its fields.
+
+    Raises:
+        ShapeError: If it does not; the message has one line for each field.
+    """
+    if found := find_violations(struct, value):
+        raise ShapeError("\n".join(map(str, found)))
+
+
+def find_violations(struct: Struct, value: Any) -> list[Violation]:
+    """Return the first rule that each field of a decoded struct breaks."""
+    found: list[Violation] = []
+    _check_struct(struct, value, f"{struct.name}." if struct.name else "", "", found)
+    return found
+
+
+def _check_struct(
+    struct: Struct, value: Any, within: str, path: str, found: list[Violation]
+) -> None:
+    for each in struct.fields:
+        inside = within + "".join(f"{name}." for name in each.within)
+        at = Violation(field=each.go, within=inside, path=path + each.json)
+        _check(each.type, value[each.json], each.rules, at, value, found)
+    if problem := struct.check(value):
+        name, rule = problem
+        found.append(Violation(field=name, within=within, path=path + name, rule=rule))
+
+
+def _check(  # noqa: PLR0913, PLR0917 - a value has these surroundings
+    kind: GoType,
+    value: Any,
+    rules: Sequence[str],
+    at: Violation,
+    parent: Any,
+    found: list[Violation],
+) -> None:
+    """Check a value against its rules and note the first violation."""
+    is_pointed = isinstance(kind, Optional) or kind.go == ANY.go
+    if is_pointed and value is None:
+        if rules and rules[0] != "omitempty":
+            found.append(replace(at, rule=rules[0]))
+        return
+    kind = kind.of if isinstance(kind, Optional) else kind
+    if isinstance(kind, Struct) and rules and rules[0] == "required":
+        rules = rules[1:]  # It means nothing there.
+    for number, rule in enumerate(rules):
+        if rule == "omitempty":
+            if not (is_pointed or _has_value(kind, value)):
+                return
+        elif rule == "dive" and isinstance(kind, ListOf):
+            _check_items(kind, value, rules[number + 1 :], at, found)
+            return
+        elif not _keeps(rule, kind, value, parent, is_pointed=is_pointed):
+            found.append(replace(at, rule=rule, value=value))
+            return
+    if isinstance(kind, Struct):
+        _check_struct(kind, value, f"{at.within}{at.field}.", f"{at.path}.", found)
+
+
+def _check_items(
+    kind: ListOf, value: Any, rules: Sequence[str], at: Violation, found: list[Violation]
+) -> None:
+    for index, item in enumerate(value or ()):
+        below = replace(at, field=f"{at.field}[{index}]", path=f"{at.path}.{index}")
+        _check(kind.of, item, rules, below, value, found)
+
+
+def _keeps(rule: str, kind: GoType, value: Any, parent: Any, *, is_pointed: bool) -> bool:
+    name, _, limit = rule.partition("=")
+    if name == "required":
+        return is_pointed or _has_value(kind, value)
+    if name == "eq":
+        return value == limit
+    if name == "oneof":
+        return value in limit.split()
+    if name in _COMPARED:
+        return _COMPARED[name](_size(value), int(limit))
+    return _RULES[name](value, parent)
+
+
+def _has_value(kind: GoType, value: Any) -> bool:
+    if isinstance(kind, ListOf | Object):
+        return value is not None
+    if isinstance(kind, DecimalType):
+        return True  # A struct in Go, of which `required` asks nothing.
+    return value is not ABSENT and value != kind.zero()

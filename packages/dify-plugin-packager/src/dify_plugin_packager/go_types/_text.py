@@ -1,0 +1,203 @@
+"""JSON text as Go's `encoding/json` reads and writes it.
+
+A number keeps its original text, because the daemon passes some values on verbatim; otherwise it is an ordinary number.
+
+Source: `encoding/json` of Go 1.26, read 2026-11.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from json.encoder import encode_basestring
+from typing import Any, Self
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACE = " \t\n\r"
+# Go's encoder makes JSON that may stand in HTML.
+_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_SMALLEST_PLAIN, _SMALLEST_EXPONENT = 1e-6, 1e21
+_SMALLEST_PRINTED, _SMALLEST_RAISED = -4, 6  # of `fmt`: exponents that are still written out
+
+
+class JsonInt(int):
+    """A whole number of a JSON text.
+
+    Attributes:
+        text: The number as it was written.
+    """
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+class JsonFloat(float):
+    """A number of a JSON text with a fraction or an exponent.
+
+    Attributes:
+        text: The number as it was written.
+    """
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=JsonInt, parse_float=JsonFloat, parse_constant=_refuse_constant
+)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text; bytes that are not UTF-8 become U+FFFD.
+
+    Raises:
+        ValueError: If it is not JSON, or nested too deeply.
+    """
+    return _parse(_DECODER.decode, text)
+
+
+def parse_first_json(text: str | bytes) -> Any:
+    """Return the first JSON value of a text, whatever follows it.
+
+    Raises:
+        ValueError: If the text does not begin with a JSON value, or if that is nested too deeply.
+    """
+    return _parse(lambda given: _DECODER.raw_decode(given.lstrip(_SPACE))[0], text)
+
+
+def _parse(decode: Callable[[str], Any], text: str | bytes) -> Any:
+    given = text.decode(errors="replace") if isinstance(text, bytes) else text
+    try:
+        return decode(given)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def go_text(text: str) -> str:
+    """Return a text as Go stores it: a lone surrogate becomes U+FFFD."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def dump_json(value: Any) -> str:
+    """Return the JSON text that Go writes; objects keep their order, and numbers their original text."""
+    parts: list[str] = []
+    _write(value, parts.append)
+    return "".join(parts)
+
+
+def _write(value: Any, add: Callable[[str], None]) -> None:
+    match value:
+        case str():
+            add(_quoted(value))
+        case None:
+            add("null")
+        case bool():
+            add("true" if value else "false")
+        case JsonInt() | JsonFloat():
+            add(value.text)
+        case int():
+            add(str(value))
+        case float():
+            add(float_text(value))
+        case dict():
+            _write_object(value, add)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+        case _:
+            opening = "["
+            for item in value:
+                add(opening)
+                _write(item, add)
+                opening = ","
+            add("]" if opening == "," else "[]")
+
+
+def _write_object(value: dict[str, Any], add: Callable[[str], None]) -> None:
+    opening = "{"
+    for key, item in value.items():
+        add(f"{opening}{_quoted(key)}:")
+        _write(item, add)
+        opening = ","
+    add("}" if opening == "," else "{}")
+
+
+def _quoted(text: str) -> str:
+    quoted = encode_basestring(text).translate(_ESCAPES)
+    # Only a value that is handed on verbatim has one; there it stays the escape that it was.
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+
+
+def float_text(number: float) -> str:
+    """Return a float as Go writes it in JSON: `128000`, `2`, `-0`, `1e-7`, `1e+21`; `null` if it is not finite."""
+    if not math.isfinite(number):
+        return "null"
+    if number == 0:
+        return "-0" if math.copysign(1, number) < 0 else "0"
+    digits, exponent = _shortest(abs(number))
+    sign = "-" if number < 0 else ""
+    if _SMALLEST_PLAIN <= abs(number) < _SMALLEST_EXPONENT:
+        return sign + _plain(digits, exponent)
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{exponent:+d}"
+
+
+def _shortest(number: float) -> tuple[str, int]:
+    """Return the significant digits, and the exponent of the first."""
+    mantissa, _, exponent = f"{number!r}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    leading = len(whole) if whole != "0" else len(digits) - len(fraction)
+    return digits.rstrip("0"), leading - 1 + int(exponent or 0)
+
+
+def _plain(digits: str, exponent: int) -> str:
+    if exponent < 0:
+        return f"0.{'0' * (-exponent - 1)}{digits}"
+    digits = digits.ljust(exponent + 1, "0")
+    fraction = digits[exponent + 1 :]
+    return f"{digits[: exponent + 1]}.{fraction}" if fraction else digits
+
+
+def go_print(value: Any, *, strings_only: bool = False) -> str:
+    """Return decoded JSON as Go's `fmt` prints it with `%v`, or with `%s` where all but strings and containers is marked."""
+    match value:
+        case str():
+            return value
+        case None:
+            return "<nil>"
+        case bool():
+            text = f"bool={str(value).lower()}"
+        case int() | float():
+            text = f"float64={_short_float(float(value))}"
+        case dict():
+            return _print_map(value, strings_only=strings_only)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+        case _:
+            return f"[{' '.join(go_print(item, strings_only=strings_only) for item in value)}]"
+    return f"%!s({text})" if strings_only else text.partition("=")[2]
+
+
+def _print_map(value: dict[str, Any], *, strings_only: bool) -> str:
+    printed = (
+        f"{key}:{go_print(item, strings_only=strings_only)}" for key, item in sorted(value.items())
+    )
+    return f"map[{' '.join(printed)}]"
+
+
+def _short_float(number: float) -> str:
+    digits, exponent = _shortest(abs(number)) if number else ("0", 0)
+    sign = "-" if math.copysign(1, number) < 0 else ""
+    if _SMALLEST_PRINTED <= exponent < _SMALLEST_RAISED:
+        return sign + _plain(digits, exponent)
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"

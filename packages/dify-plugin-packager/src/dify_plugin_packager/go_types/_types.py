@@ -1,0 +1,467 @@
+"""The Go types that the daemon decodes JSON into, and how `encoding/json` does it.
+
+A value that does not fit is skipped; only the first such error is kept, and the rest is decoded all the same. A type that decodes
+itself stops everything when it fails. Either way, what was decoded before stays. The daemon reports these errors for what a plugin
+sends, and ignores them in requests.
+
+Source: `encoding/json` of Go 1.26 (`decode.go`), read 2026-11.
+"""
+
+import contextlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, override
+
+from ._decimals import DecimalError, parse_decimal
+from ._text import dump_json, go_text, parse_json
+
+
+_EXACT = 2**53  # below it a float holds every whole number
+
+ABSENT: Final = object()
+"""The value of verbatim JSON that is missing; null is a value."""
+
+
+class ShapeError(ValueError):
+    """A value that the daemon refuses, with the daemon's message."""
+
+
+class MisfitError(ShapeError):
+    """A value whose type does not match its field.
+
+    Attributes:
+        value: What came, in Go's words.
+        go: Go's name of the type that it should have.
+        struct: The struct that the place is in; empty outside of any.
+        path: The names that lead to the place.
+    """
+
+    def __init__(self, value: str, go: str, struct: str, path: Sequence[str]) -> None:
+        where = f"struct field {struct}.{'.'.join(path)}" if struct or path else "value"
+        super().__init__(f"json: cannot unmarshal {value} into Go {where} of type {go}")
+        self.value, self.go, self.struct, self.path = value, go, struct, tuple(path)
+
+    def within(self, struct: str, path: Sequence[str]) -> "MisfitError":
+        """Return the same error as seen from an enclosing struct."""
+        return MisfitError(self.value, self.go, struct, (*path, *self.path))
+
+
+@dataclass(slots=True)
+class Decoding:
+    """A decoder's position, and the first mismatch that it found."""
+
+    struct: str = ""
+    path: list[str] = field(default_factory=list[str])
+    misfit: MisfitError | None = None
+
+    def note(self, value: str, go: str) -> None:
+        """Keep a mismatch if it is the first."""
+        if self.misfit is None:
+            self.misfit = MisfitError(value, go, self.struct, self.path)
+
+
+def json_kind(node: Any) -> str:
+    """Return Go's name for the kind of a decoded JSON value."""
+    match node:
+        case bool():
+            return "bool"
+        case str():
+            return "string"
+        case int() | float():
+            return "number"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoType:
+    """A type that holds any JSON value: `interface{}`.
+
+    Attributes:
+        go: Go's name of it.
+    """
+
+    go: str
+
+    def zero(self) -> Any:
+        """Return the type's zero value."""
+        return None
+
+    def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
+        """Decode a JSON value into `place[key]`; a value that does not fit leaves it unchanged.
+
+        Raises:
+            ShapeError: If a type that decodes itself refuses the value.
+        """
+        place[key] = _free(node, at)
+
+    def encode(self, value: Any) -> Any:
+        """Return the JSON form of a value."""
+        return value
+
+    def is_empty(self, value: Any) -> bool:
+        """Tell whether `omitempty` omits a value."""
+        return not value
+
+
+def _free(node: Any, at: Decoding) -> Any:
+    match node:
+        case str():
+            return go_text(node)
+        case bool() | None:
+            return node
+        case int() | float():
+            if math.isfinite(number := _float(node)):
+                return _plain_int(number)
+            at.note(f"number {number_text(node)}", "float64")
+            return None
+        case list():
+            return [_free(item, at) for item in node]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+        case _:
+            return {go_text(key): _free(node[key], at) for key in sorted(node)}
+
+
+def _plain_int(number: float) -> float:
+    """Return a whole number as an int, if Go writes both the same way."""
+    is_negative_zero = number == 0 and math.copysign(1, number) < 0
+    is_exact = number.is_integer() and abs(number) < _EXACT
+    return int(number) if is_exact and not is_negative_zero else number
+
+
+def _float(number: float) -> float:
+    try:
+        return float(getattr(number, "text", number))
+    except OverflowError:
+        return math.inf
+
+
+def number_text(number: float) -> str:
+    """Return a number's original text."""
+    return getattr(number, "text", None) or dump_json(number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basic(GoType):
+    """A text, a number or a boolean; null leaves it empty.
+
+    Attributes:
+        kind: The JSON kind that fits.
+        empty: The value where nothing came.
+        read: Makes the value of what came; raises ValueError for a number that does not fit.
+    """
+
+    go: str
+    kind: str
+    empty: Any
+    read: Callable[[Any], Any]
+
+    @override
+    def zero(self) -> Any:
+        return self.empty
+
+    @override
+    def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
+        if node is None:
+            return
+        if (kind := json_kind(node)) != self.kind:
+            at.note(kind, self.go)
+            return
+        try:
+            place[key] = self.read(node)
+        except ValueError:
+            at.note(f"number {number_text(node)}", self.go)
+
+
+def _whole(number: float) -> int:
+    text = number_text(number)
+    if not text.lstrip("-").isdigit() or not -(2**63) <= (whole := int(text)) < 2**63:
+        raise ValueError(text)
+    return whole
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(found := _float(number)):
+        raise ValueError(number_text(number))
+    return found
+
+
+def text(go: str = "string") -> Basic:
+    """Build a string type with a name of its own in Go."""
+    return Basic(go=go, kind="string", empty="", read=go_text)
+
+
+ANY = GoType(go="interface {}")
+"""Any JSON value."""
+
+TEXT = text()
+FLAG = Basic(go="bool", kind="bool", empty=False, read=bool)
+WHOLE = Basic(go="int", kind="number", empty=0, read=_whole)
+UNSIGNED = Basic(go="uint64", kind="number", empty=0, read=_whole)
+REAL = Basic(go="float64", kind="number", empty=0.0, read=_finite)
+TIME = text("time.Time")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verbatim(GoType):
+    """JSON that is passed on verbatim: `json.RawMessage`."""
+
+    go: str = "json.RawMessage"
+
+    @override
+    def zero(self) -> Any:
+        return ABSENT
+
+    @override
+    def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
+        place[key] = node
+
+    @override
+    def encode(self, value: Any) -> Any:
+        return _json_of_bytes(value) if isinstance(value, bytes) else value
+
+    @override
+    def is_empty(self, value: Any) -> bool:
+        return value in (ABSENT, b"")
+
+
+VERBATIM = Verbatim()
+NODE = Verbatim(go="yaml.Node")
+
+_SYNTAX_ERRORS = {
+    "Expecting ',' delimiter": "after array element",
+    "Expecting ':' delimiter": "after object key",
+    "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+    "Expecting value": "looking for beginning of value",
+    "Extra data": "after top-level value",
+    "Invalid control character at": "in string literal",
+}
+
+
+def _json_of_bytes(value: bytes) -> Any:
+    """Return the JSON value that bytes encode.
+
+    Raises:
+        ShapeError: If they are not JSON.
+    """
+    try:
+        return parse_json(value)
+    except json.JSONDecodeError as error:
+        found = "unexpected end of JSON input"
+        if error.pos < len(error.doc):
+            char = repr(error.doc[error.pos]) if error.doc[error.pos] != "'" else r"'\''"
+            where = _SYNTAX_ERRORS.get(error.msg, "looking for beginning of value")
+            found = f"invalid character {char} {where}"
+        problem = f"json: error calling MarshalJSON for type json.RawMessage: {found}"
+        raise ShapeError(problem) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecimalType(GoType):
+    """A decimal, held and written as text."""
+
+    go: str = "decimal.Decimal"
+
+    @override
+    def zero(self) -> Any:
+        return "0"
+
+    @override
+    def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
+        if node is None:
+            return
+        try:
+            place[key] = parse_decimal(f'"{node}"' if isinstance(node, str) else dump_json(node))
+        except DecimalError as error:
+            raise ShapeError(str(error)) from None
+
+
+DECIMAL = DecimalType()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Object(GoType):
+    """An object with any keys: `map[string]any`.
+
+    Attributes:
+        is_keyed: Whether keys of any type inside of it, which YAML may have, are made texts.
+    """
+
+    go: str = "map[string]interface {}"
+    is_keyed: bool = False
+
+    @override
+    def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
+        if node is not None and json_kind(node) != "object":
+            at.note(json_kind(node), self.go)
+        else:
+            place[key] = _free(node, at)
+
+
+OBJECT = Object()
+"""Any JSON object."""
+KEYED_OBJECT = Object(is_keyed=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optional(GoType):
+    """A pointer: null or a value of another type.
+
+    Attributes:
+        of: The other type.
+    """
+
+    go: str = ""
+    of: GoType
+
+    @override
+    def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
+        if node is None:
+            place[key] = None
+            return
+        if place[key] is None:
+            place[key] = self.of.zero()
+        self.of.decode(node, at, place, key)
+
+    @override
+    def encode(self, value: Any) -> Any:
+        return None if value is None else self.of.encode(value)
+
+    @override
+    def is_empty(self, value: Any) -> bool:
+        return value is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOf(GoType):
+    """A slice: null or a list.
+
+    Attributes:
+        of: The type of its items.
+        is_by_name: Whether YAML may give the items in a mapping, by name.
+    """
+
+    go: str = ""
+    of: GoType
+    is_by_name: bool = False
+
+    @override
+    def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
+        if node is not None and json_kind(node) != "array":
+            at.note(json_kind(node), f"[]{self.of.go}")
+            return
+        # In its place before its items are decoded: what came before one that ends everything stays.
+        place[key] = None if node is None else []
+        for index, item in enumerate(node or ()):
+            place[key].append(self.of.zero())
+            self.of.decode(item, at, place[key], index)
+
+    @override
+    def encode(self, value: Any) -> Any:
+        return None if value is None else [self.of.encode(item) for item in value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of a struct.
+
+    Attributes:
+        go: Its name in Go.
+        json: Its name in JSON.
+        type: Its type.
+        rules: What validates it, in the words of its tag.
+        omits_empty: Whether JSON leaves it out where it is empty.
+        within: The names of the embedded structs that it is in.
+    """
+
+    go: str
+    json: str
+    type: GoType
+    rules: tuple[str, ...] = ()
+    omits_empty: bool = False
+    within: tuple[str, ...] = ()
+
+
+type Problem = tuple[str, str]
+"""The name of a field, and the rule that it breaks."""
+
+
+def _no_problem(_: Mapping[str, Any]) -> Problem | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Struct(GoType):
+    """An object with fields, whose names are matched case-insensitively.
+
+    Attributes:
+        name: Its name in Go, without the package.
+        fields: Its fields, those of embedded structs in their place.
+        check: Finds what is wrong with the struct as a whole.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    check: Callable[[Mapping[str, Any]], Problem | None] = _no_problem
+
+    @override
+    def zero(self) -> Any:
+        return {each.json: each.type.zero() for each in self.fields}
+
+    def find(self, key: str) -> Field | None:
+        """Return the field that a key of JSON names."""
+        folded = key.casefold()
+        named = [each for each in self.fields if each.json.casefold() == folded]
+        return next((each for each in named if each.json == key), named[0] if named else None)
+
+    @override
+    def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
+        if node is None:
+            return
+        if json_kind(node) != "object":
+            at.note(json_kind(node), self.go)
+            return
+        struct, depth = at.struct, len(at.path)
+        for name, value in node.items():
+            if found := self.find(name):
+                at.struct = self.name
+                at.path += (*found.within, found.json)
+                found.type.decode(value, at, place[key], found.json)
+                at.struct = struct
+                del at.path[depth:]
+
+    @override
+    def encode(self, value: Any) -> Any:
+        return {
+            each.json: each.type.encode(value[each.json])
+            for each in self.fields
+            if not (each.omits_empty and each.type.is_empty(value[each.json]))
+        }
+
+
+def decode_into(kind: GoType, node: Any, at: Decoding | None = None) -> Any:
+    """Return a JSON value decoded into a type.
+
+    Raises:
+        ShapeError: If it does not fit.
+    """
+    at, place = at or Decoding(), [kind.zero()]
+    try:
+        kind.decode(node, at, place, 0)
+    except MisfitError as error:
+        # The context is that of the place where decoding ended.
+        raise (error.within(at.struct, at.path) if at.struct or at.path else error) from None
+    if at.misfit:
+        raise at.misfit
+    return place[0]
+
+
+def read_declaration(kind: GoType, content: Any) -> Any:
+    """Return the JSON that the daemon writes for a declaration; values that do not fit are left empty."""
+    place = [kind.zero()]
+    with contextlib.suppress(ShapeError):
+        kind.decode(content, Decoding(), place, 0)
+    return kind.encode(place[0])

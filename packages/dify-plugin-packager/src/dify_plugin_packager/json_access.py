@@ -1,0 +1,31 @@
+"""Typed access to decoded JSON."""
+
+from typing import Any, TypeGuard
+
+
+__all__ = ["JsonObject", "is_object", "list_at", "object_at", "objects_at"]
+
+type JsonObject = dict[str, Any]
+"""An object of JSON."""
+
+
+def is_object(value: object) -> TypeGuard[JsonObject]:
+    """Tell whether a decoded JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def object_at(value: JsonObject, key: str) -> JsonObject:
+    """Return the object under `key`; an empty one if there is none."""
+    found = value.get(key)
+    return found if is_object(found) else {}
+
+
+def list_at(value: JsonObject, key: str) -> list[Any]:
+    """Return the list under `key`; an empty one if there is none."""
+    found: Any = value.get(key)
+    return list(found) if isinstance(found, list) else []  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+
+
+def objects_at(value: JsonObject, key: str) -> list[JsonObject]:
+    """Return the objects of the list under `key`; an empty list if there is none."""
+    return [item for item in list_at(value, key) if is_object(item)]

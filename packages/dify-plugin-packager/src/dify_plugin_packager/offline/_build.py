@@ -1,0 +1,255 @@
+"""`dify-host package --offline`: a package, anybody's, made into one that needs no index."""
+
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dify_plugin_packager._errors import PackageError
+from dify_plugin_packager.json_access import JsonObject, object_at
+from dify_plugin_packager.packaging import (
+    Archive,
+    ContentError,
+    Contents,
+    build_archive,
+    build_package,
+    validate_identifier,
+)
+from dify_plugin_packager.plugin import build_identifier
+
+from ._credentials import Credentials
+from ._dependency_files import DEPENDENCY_FILES, Wheels, write_dependency_files
+from ._locked import choose, read_locks
+from ._platforms import GLIBC, PYTHON, Platform, needed_glibc
+from ._wheelhouse import WheelError, Wheelhouse
+
+
+type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
+
+_SIGNATURE = ".verification.dify.json"
+# What would take uv elsewhere, or to another Python.
+_SETTINGS = ("uv.toml", ".python-version", ".python-versions")
+# Where people write what to install, and from where.
+_LISTS = (".txt", ".in", ".toml", ".lock", ".conf", ".cfg", ".ini")
+_SHOWN_WHEELS = 3
+_MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfflinePackage:
+    """An offline package that was written.
+
+    Attributes:
+        path: Where it lies.
+        size_bytes: Its size.
+        unpacked_bytes: The size of what is in it, which the daemon counts as well.
+        identifier: The name by which Dify knows exactly this content.
+        platforms: What it installs on.
+        wheels: How many wheels it holds.
+        glibc: The oldest glibc that all of them run with, as `2.17`; empty if none needs any.
+        notes: What the user should know: what is gone or was left out.
+    """
+
+    path: Path
+    size_bytes: int
+    unpacked_bytes: int
+    identifier: str
+    platforms: tuple[Platform, ...]
+    wheels: int
+    glibc: str
+    notes: tuple[str, ...]
+
+
+def build_offline(  # noqa: PLR0913 - a package has these settings
+    source: Path,
+    output: Path,
+    *,
+    platforms: Sequence[Platform],
+    limit_bytes: int,
+    variant: str | None = None,
+    judge: Judge = lambda _: (),
+) -> tuple[OfflinePackage, ...]:
+    """Write packages of a plugin that install without any index.
+
+    Args:
+        source: A plugin's folder, or a package.
+        output: The file to write if it ends with `.difypkg`, else the folder for it.
+        platforms: What to make them for: one package for all if it stays within the limit, else one for each.
+        limit_bytes: How much a package may hold uncompressed.
+        variant: The variant to make of a plugin's folder, as for `build_package`; a package is what it is.
+        judge: Says why the platform would refuse the files of a package.
+
+    Raises:
+        PluginFolderError: If the folder is no plugin.
+        PackageError: If it has no such variant, is no package, something that it installs cannot be brought along, or it is over the limit.
+        UvError: If its dependencies cannot be resolved.
+    """
+    with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
+        notes: list[str] = []
+        path = source
+        if source.is_dir():
+            built = build_package(source, Path(staging) / "online", variant=variant, judge=judge)
+            notes += [f"left out: {', '.join(built.left_out)}"] if built.left_out else []
+            path = built.path
+        return _Maker(source, Archive.read(path), Path(staging), notes, judge).make(
+            output, platforms, limit_bytes
+        )
+
+
+class _Maker:
+    """One plugin on its way."""
+
+    def __init__(
+        self, source: Path, archive: Archive, staging: Path, notes: Sequence[str], judge: Judge
+    ) -> None:
+        self._source, self._archive, self._staging = source, archive, staging
+        self._manifest = _read_manifest(source, archive)
+        for problem in judge(archive.files):
+            raise PackageError(source, problem)
+        texts = [
+            content.decode(errors="replace")
+            for name, content in archive.files.items()
+            if name.endswith(_LISTS)
+        ]
+        self._credentials = Credentials(texts, _read_pyproject(source, archive))
+        self._files, gone = self._kept_files()
+        self._notes = (*notes, *gone)
+
+    def make(
+        self, output: Path, platforms: Sequence[Platform], limit: int
+    ) -> tuple[OfflinePackage, ...]:
+        wheels = self._bring(platforms)
+        made = [self._assemble(wheels)]
+        if len(platforms) > 1 and made[0].size > limit:
+            made = [self._assemble(_part(wheels, platform)) for platform in platforms]
+        for one in made:
+            self._validate_size(one, limit)
+        if len(made) > 1 and output.suffix == ".difypkg":
+            problem = f"its platforms do not fit into one package of {limit} bytes; expected a folder as output"
+            raise PackageError(self._source, problem)
+        return tuple(self._write(output, one) for one in made)
+
+    def _kept_files(self) -> tuple[dict[str, bytes], list[str]]:
+        """Return the files that stay as they are, and what there is to say of the others."""
+        files = dict(self._archive.files)
+        notes: list[str] = []
+        signature = files.pop(_SIGNATURE, b"") or self._archive.comment
+        if signature:
+            notes.append("its signature is gone, for it was one of other files")
+        dropped = [name for name in _SETTINGS if files.pop(name, None) is not None]
+        for name in DEPENDENCY_FILES:
+            files.pop(name, None)
+        telling = [name for name, content in files.items() if self._credentials.are_in(content)]
+        for name in telling:
+            del files[name]
+        if dropped:
+            notes.append(f"left out, for it says otherwise what to install: {', '.join(dropped)}")
+        if telling:
+            notes.append(f"left out, for it holds the key of an index: {', '.join(telling)}")
+        runner = object_at(object_at(self._manifest, "meta"), "runner")
+        if (python := str(runner.get("version", _PYTHON))) != _PYTHON:
+            notes.append(f"manifest.yaml names Python {python}; the daemon always takes {_PYTHON}")
+        return files, notes
+
+    def _bring(self, platforms: Sequence[Platform]) -> Wheels:
+        """Bring the wheels of all platforms together."""
+        plugin = self._staging / "plugin"
+        self._archive.extract(plugin)
+        locks = read_locks(plugin, platforms)
+        house = Wheelhouse(self._staging / "wheels", plugin, self._credentials)
+        names: dict[Platform, Mapping[str, str]] = {}
+        problems: list[str] = []
+        for platform in platforms:
+            chosen, missing = choose(locks[platform], platform)
+            problems += missing
+            try:
+                names[platform] = house.bring(chosen, platform)
+            except WheelError as error:
+                problems += error.problems
+        if problems:
+            raise PackageError(self._source, "; ".join(dict.fromkeys(problems)))
+        return Wheels(folder=house.path, names=names)
+
+    def _assemble(self, wheels: Wheels) -> "_Made":
+        staging = Path(tempfile.mkdtemp(dir=self._staging))
+        name, version = (str(self._manifest[key]) for key in ("name", "version"))
+        written = write_dependency_files(wheels, name=name, version=version, staging=staging)
+        files = self._files | wheels.files | written
+        return _Made(wheels=wheels, files=files, content=build_archive(files))
+
+    def _validate_size(self, made: "_Made", limit: int) -> None:
+        if made.size <= limit:
+            return
+        sizes = {name: len(content) for name, content in made.wheels.files.items()}
+        largest = sorted(sizes, key=lambda name: -sizes[name])[:_SHOWN_WHEELS]
+        shown = ", ".join(f"{name} {sizes[name] / _MB:.1f} MB" for name in largest)
+        problem = (
+            f"for {made.named(' and ')} it holds {made.size / _MB:.1f} MB, over the {limit / _MB:g} MB that a daemon takes"
+            f" unless its MAX_PLUGIN_PACKAGE_SIZE says otherwise; --max-size allows more. Largest: {shown}"
+        )
+        raise PackageError(self._source, problem)
+
+    def _write(self, output: Path, made: "_Made") -> OfflinePackage:
+        author, name, version = (str(self._manifest[key]) for key in ("author", "name", "version"))
+        file = f"{name}-{version}-offline-{made.named('-')}.difypkg"
+        path = output if output.suffix == ".difypkg" else output / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(made.content)
+        wheels = made.wheels.files
+        needed = max((needed_glibc(Path(name).name) for name in wheels), default=0)
+        return OfflinePackage(
+            path=path,
+            size_bytes=len(made.content),
+            unpacked_bytes=made.unpacked,
+            identifier=build_identifier(author, name, version, made.files),
+            platforms=tuple(made.wheels.names),
+            wheels=len(wheels),
+            glibc=f"{GLIBC[0]}.{needed}" if needed else "",
+            notes=self._notes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """A package before it is written."""
+
+    wheels: Wheels
+    files: Mapping[str, bytes]
+    content: bytes
+
+    @property
+    def unpacked(self) -> int:
+        return sum(map(len, self.files.values()))
+
+    @property
+    def size(self) -> int:
+        """What the daemon holds to its limit: the file, and what is in it."""
+        return max(self.unpacked, len(self.content))
+
+    def named(self, between: str) -> str:
+        return between.join(platform.name for platform in self.wheels.names)
+
+
+_PYTHON = f"{PYTHON[0]}.{PYTHON[1]}"
+
+
+def _part(wheels: Wheels, platform: Platform) -> Wheels:
+    return Wheels(folder=wheels.folder, names={platform: wheels.names[platform]})
+
+
+def _read_manifest(source: Path, archive: Archive) -> JsonObject:
+    try:
+        manifest = Contents(archive.files).manifest
+    except ContentError as error:
+        raise PackageError(source, str(error)) from None
+    names = [str(manifest.get(key)) for key in ("author", "name", "version")]
+    validate_identifier(source, build_identifier(names[0], names[1], names[2], {}))
+    return manifest
+
+
+def _read_pyproject(source: Path, archive: Archive) -> JsonObject:
+    try:
+        return tomllib.loads(archive.files.get("pyproject.toml", b"").decode())
+    except ValueError as error:
+        raise PackageError(source, f"pyproject.toml: expected TOML: {error}") from None

@@ -1,0 +1,108 @@
+"""The files that tell uv and pip to install from the package itself: pyproject.toml, uv.lock and requirements.txt."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from dify_plugin_packager.packaging import neutral_environment, run_uv
+
+from ._platforms import PYTHON, Platform
+
+
+DEPENDENCY_FILES = ("pyproject.toml", "uv.lock", "requirements.txt")
+
+_PYTHON = f"{PYTHON[0]}.{PYTHON[1]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wheels:
+    """The wheels of one package.
+
+    Attributes:
+        folder: Where they lie.
+        names: The file names by platform, under the distributions' names.
+    """
+
+    folder: Path
+    names: Mapping[Platform, Mapping[str, str]]
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Their content by their path in the package."""
+        names = {name for wheels in self.names.values() for name in wheels.values()}
+        return {f"wheels/{name}": (self.folder / name).read_bytes() for name in sorted(names)}
+
+    @property
+    def pins(self) -> list[str]:
+        """The requirements that take exactly these, each with a marker if it is not for all of the platforms."""
+        platforms: dict[str, list[Platform]] = defaultdict(list)
+        for platform, wheels in self.names.items():
+            for file in wheels.values():
+                name, version, *_ = parse_wheel_filename(file)
+                platforms[f"{name}=={version}"].append(platform)
+        return sorted(
+            pin if len(held) == len(self.names) else f"{pin} ; {_marker(held)}"
+            for pin, held in platforms.items()
+        )
+
+
+def write_dependency_files(
+    wheels: Wheels, *, name: str, version: str, staging: Path
+) -> dict[str, bytes]:
+    """Return the three files, made in `staging`.
+
+    Every pin also overrides what the wheels' own metadata ask for: what a lock has settled stays settled without it.
+
+    Raises:
+        UvError: If uv finds that the wheels are not all that is needed.
+    """
+    pins = wheels.pins
+    pyproject = _pyproject(name, version, pins, list(wheels.names))
+    (staging / "pyproject.toml").write_text(pyproject, encoding="utf-8", newline="\n")
+    (staging / "wheels").symlink_to(wheels.folder)
+    options = ("--quiet", "--no-config", "--offline", "--no-index", "--find-links", "wheels")
+    environment = neutral_environment()
+    run_uv("lock", *options, "--python", _PYTHON, cwd=staging, environment=environment)
+    requirements = ["--no-index", "--find-links ./wheels", *pins]
+    return {
+        "pyproject.toml": pyproject.encode(),
+        "uv.lock": (staging / "uv.lock").read_bytes(),
+        "requirements.txt": "".join(f"{line}\n" for line in requirements).encode(),
+    }
+
+
+def _pyproject(name: str, version: str, pins: Sequence[str], platforms: Sequence[Platform]) -> str:
+    named = " and ".join(platform.name for platform in platforms)
+    lines = [
+        f"# Made by `dify-host package --offline` for {named}: everything comes from the folder wheels.",
+        "[project]",
+        f"name = {json.dumps(canonicalize_name(name) + '-offline')}",
+        f"version = {json.dumps(version)}",
+        f'requires-python = "=={_PYTHON}.*"',
+        f"dependencies = {_array(pins)}",
+        "",
+        "[dependency-groups]",
+        "dev = []",
+        "",
+        "[tool.uv]",
+        "package = false",
+        "no-index = true",
+        'find-links = ["wheels"]',
+        f"environments = {_array([platform.marker for platform in platforms])}",
+        f"override-dependencies = {_array(pins)}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _marker(platforms: Sequence[Platform]) -> str:
+    return " or ".join(f"platform_machine == '{platform.machine}'" for platform in platforms)
+
+
+def _array(items: Sequence[str]) -> str:
+    lines = "".join(f"  {json.dumps(item)},\n" for item in items)
+    return f"[\n{lines}]" if items else "[]"

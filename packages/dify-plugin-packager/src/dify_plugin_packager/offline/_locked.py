@@ -1,0 +1,126 @@
+"""What a plugin installs, of which files: its lock, or what uv makes of its lists, in the standard's shape.
+
+Source: https://packaging.python.org/en/latest/specifications/pylock-toml/.
+"""
+
+import dataclasses
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.pylock import (
+    PackageArchive,
+    PackageDirectory,
+    PackageSdist,
+    PackageVcs,
+    PackageWheel,
+    Pylock,
+    PylockSelectError,
+)
+
+from dify_plugin_packager._errors import PackageError
+from dify_plugin_packager.json_access import object_at
+from dify_plugin_packager.packaging import run_uv, search_path
+
+from ._platforms import GLIBC, PYTHON, Platform
+
+
+type Source = PackageArchive | PackageDirectory | PackageSdist | PackageVcs | PackageWheel
+
+_PYTHON = f"{PYTHON[0]}.{PYTHON[1]}"
+# What would make uv look into another environment than the one that is asked about.
+_OTHERS = ("VIRTUAL_ENV", "UV_PROJECT", "UV_WORKING_DIR", "UV_FROZEN", "UV_LOCKED", "PYTHON")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A distribution that one platform needs.
+
+    Attributes:
+        name: Its published name, normalised.
+        version: Its version, where the lock says it.
+        source: The file, folder or repository that it comes from.
+    """
+
+    name: str
+    version: str
+    source: Source
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+
+def read_locks(folder: Path, platforms: Sequence[Platform]) -> Mapping[Platform, Pylock]:
+    """Read what the daemon would install of a plugin's folder, on each platform.
+
+    As the daemon does it: pyproject.toml comes first, with uv.lock if that is there, else requirements.txt.
+
+    Raises:
+        PackageError: If there is nothing to install from.
+        UvError: If it cannot be resolved.
+    """
+    if (folder / "uv.lock").is_file() and (folder / "pyproject.toml").is_file():
+        exported = _uv("export", "--frozen", "--no-dev", "--format", "pylock.toml", cwd=folder)
+        return dict.fromkeys(platforms, Pylock.from_dict(tomllib.loads(exported)))
+    listed = _list_of(folder)
+    options = ("--format", "pylock.toml", "--python-version", _PYTHON, "--python", _PYTHON)
+    resolved = {
+        platform: _uv("pip", "compile", listed, *options, *_system_of(platform), cwd=folder)
+        for platform in platforms
+    }
+    return {one: Pylock.from_dict(tomllib.loads(text)) for one, text in resolved.items()}
+
+
+def _list_of(folder: Path) -> str:
+    """Return the file that lists what to install where there is no lock; of a plugin that is built itself, one that names the plugin."""
+    if (folder / "pyproject.toml").is_file():
+        pyproject = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        uv = object_at(object_at(pyproject, "tool"), "uv")
+        if not uv.get("package", "build-system" in pyproject):
+            return "pyproject.toml"
+        itself = folder.with_name("itself.in")
+        itself.write_text(f"{folder}\n", encoding="utf-8")
+        return str(itself)
+    if not (folder / "requirements.txt").is_file():
+        raise PackageError(folder, "expected a file 'pyproject.toml' or 'requirements.txt'")
+    return "requirements.txt"
+
+
+def choose(lock: Pylock, platform: Platform) -> tuple[list[Chosen], list[str]]:
+    """Choose what a platform needs of a lock, each by its best file; return it, and why the rest is not to be had."""
+    chosen: list[Chosen] = []
+    problems: list[str] = []
+    for package in lock.packages:
+        alone = dataclasses.replace(lock, packages=[package], environments=None)
+        version = str(package.version or "")
+        try:
+            sources = [
+                source
+                for environment in platform.environments
+                for _, source in alone.select(environment=environment, tags=platform.tags)
+            ]
+        except PylockSelectError as error:
+            problems.append(f"{package.name} {version}: {_reason(error, platform)}")
+            continue
+        if sources:
+            chosen.append(Chosen(name=package.name, version=version, source=sources[0]))
+    return chosen, problems
+
+
+def _reason(error: PylockSelectError, platform: Platform) -> str:
+    if "python_full_version" in str(error):
+        return f"not for Python {_PYTHON}"
+    return f"has no wheel for {platform.name} and Python {_PYTHON}, and nothing to build one of"
+
+
+def _system_of(platform: Platform) -> tuple[str, str]:
+    return "--python-platform", f"{platform.machine}-manylinux_{GLIBC[0]}_{GLIBC[1]}"
+
+
+def _uv(*arguments: str, cwd: Path) -> str:
+    """Run uv as this machine has set it up, so that an index of its own is asked."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(_OTHERS)}
+    environment = {**kept, "PATH": search_path()}
+    return run_uv(*arguments, "--quiet", cwd=cwd, environment=environment)

@@ -1,0 +1,154 @@
+"""The file of a package: a zip archive, written the same way every time and read with suspicion."""
+
+import io
+import posixpath
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dify_plugin_packager._errors import PackageError
+
+
+SIZE_LIMIT_BYTES = 52_428_800
+"""How much a package may hold uncompressed.
+
+Source: `MAX_PLUGIN_PACKAGE_SIZE` of langgenius/dify-plugin-daemon at bdb5642a.
+"""
+
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError)
+_FIRST_DATE = (1980, 1, 1, 0, 0, 0)
+_MAX_NAME_BYTES = 255  # of a file system
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # what Go reads
+_UTF_8 = 0x800
+_NO_SYSTEM = 0  # An archive of no system in particular says nothing of file modes.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """A package as it was read.
+
+    Attributes:
+        path: Where it lies.
+        size_bytes: The size of the file.
+        entries: What the archive lists, directories included, in its order.
+        files: The content of each file, by its path as the daemon makes it: without `./` and the like.
+        comment: The archive's comment, which holds the signature of a signed package.
+    """
+
+    path: Path
+    size_bytes: int
+    entries: tuple[zipfile.ZipInfo, ...]
+    files: Mapping[str, bytes]
+    comment: bytes = b""
+
+    @classmethod
+    def read(cls, path: Path) -> "Archive":
+        """Read a package into memory.
+
+        Raises:
+            PackageError: If it is no zip archive, is damaged, or would grow beyond the platform's limit.
+        """
+        try:
+            content = path.read_bytes()
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                entries = tuple(archive.infolist())
+                if sum(entry.file_size for entry in entries) > SIZE_LIMIT_BYTES:
+                    problem = f"expected at most {SIZE_LIMIT_BYTES} bytes uncompressed"
+                    raise PackageError(path, problem)
+                files = {entry_path(entry): archive.read(entry) for entry in _files(entries)}
+                comment = archive.comment
+        except FileNotFoundError:
+            raise PackageError(path, "no such file; expected a .difypkg file") from None
+        except IsADirectoryError:
+            problem = f"expected a .difypkg file, found a folder; `dify-host package {path}` makes one of a plugin's folder"
+            raise PackageError(path, problem) from None
+        except (*_UNREADABLE, OSError, RuntimeError) as error:
+            raise PackageError(path, f"expected a readable zip archive: {error}") from None
+        return cls(
+            path=path, size_bytes=len(content), entries=entries, files=files, comment=comment
+        )
+
+    def extract(self, folder: Path) -> None:
+        """Write the files below `folder`.
+
+        Raises:
+            PackageError: If the daemon could not do it.
+        """
+        for problem in iter_entry_problems(self.entries):
+            raise PackageError(self.path, problem)
+        for name, content in self.files.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+
+
+def write_archive(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write an archive of these files."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(build_archive(files))
+
+
+def build_archive(files: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of an archive that depend on nothing but the files and the version of zlib, deflated as Dify's own packager does it."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files, key=str.encode):
+            entry = zipfile.ZipInfo(name, _FIRST_DATE)
+            entry.create_system = _NO_SYSTEM
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, files[name])
+    return out.getvalue()
+
+
+def entry_path(entry: zipfile.ZipInfo) -> str:
+    """Return an entry's path as the daemon makes it, whose names are UTF-8 whatever the archive says of them."""
+    name = entry.orig_filename
+    if not entry.flag_bits & _UTF_8:
+        name = name.encode("cp437").decode(errors="surrogateescape")
+    return posixpath.normpath(name)
+
+
+def iter_entry_problems(entries: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
+    """Iterate over why the daemon can neither read nor extract an archive.
+
+    Source: https://pkg.go.dev/archive/zip, https://pkg.go.dev/io/fs#ValidPath and `pkg/plugin_packager/decoder/zip.go` of
+    langgenius/dify-plugin-daemon at bdb5642a.
+    """
+    paths: set[str] = set()
+    for entry in entries:
+        name, path = entry.orig_filename, entry_path(entry)
+        if name.endswith("/"):
+            yield f"{name!r} is a directory entry, which the daemon cannot read"
+        elif not _is_inside(path):
+            yield f"{name!r}: expected a relative path with forward slashes and no '..'"
+        elif any(len(part.encode()) > _MAX_NAME_BYTES for part in path.split("/")):
+            yield f"{name!r:.80}: expected names of at most {_MAX_NAME_BYTES} bytes"
+        elif entry.compress_type not in _METHODS:
+            yield f"{name!r}: expected it stored or deflated, got the method {entry.compress_type}"
+        paths.add(path)
+    for folder in sorted({folder for path in paths for folder in _folders(path)} & paths):
+        yield f"{folder!r} is a file and a folder; expected one of them"
+
+
+def _folders(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:end]) for end in range(1, len(parts)))
+
+
+def _is_inside(path: str) -> bool:
+    """Tell whether a path is plain: relative, with forward slashes, UTF-8 and nothing that climbs."""
+    is_text = not any("\ud800" <= letter <= "\udfff" for letter in path)
+    return is_text and not {"\\", "\0"} & set(path) and not {"", ".", ".."} & set(path.split("/"))
+
+
+def _files(entries: tuple[zipfile.ZipInfo, ...]) -> list[zipfile.ZipInfo]:
+    """Return the entries that can be files, of several with one path the first, as Go's reader takes them."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    for entry in entries:
+        path = entry_path(entry)
+        if not entry.is_dir() and _is_inside(path):
+            found.setdefault(path, entry)
+    return list(found.values())

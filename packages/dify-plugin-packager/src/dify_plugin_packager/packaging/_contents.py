@@ -1,0 +1,131 @@
+"""What a package holds, read the way the checks need it: as decoded YAML and TOML, by the path in the archive."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from dify_plugin_packager._errors import DifyPluginError
+from dify_plugin_packager.json_access import JsonObject, is_object
+from dify_plugin_packager.yaml_documents import YamlError, load_yaml
+
+
+class ContentError(DifyPluginError):
+    """A file of a package that cannot be read."""
+
+
+class Contents:
+    """The files of a package, each decoded once, when it is first asked for.
+
+    Args:
+        files: The content of each, by its path.
+    """
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+        self._decoded: dict[str, Any] = {}  # Several rules look at the same file.
+
+    @property
+    def manifest(self) -> JsonObject:
+        """The content of manifest.yaml."""
+        return self.mapping("manifest.yaml")
+
+    @property
+    def wheels(self) -> list[str]:
+        """The paths of the bundled wheels."""
+        return [path for path in self.files if path.endswith(".whl")]
+
+    def matching(self, pattern: str) -> list[str]:
+        """Return the paths that a pattern of models matches, folder by folder, position files left out.
+
+        Raises:
+            ContentError: If it is none.
+        """
+        matches = compile_pattern(pattern).fullmatch
+        return [
+            path for path in self.files if matches(path) and not path.endswith("_position.yaml")
+        ]
+
+    def text(self, path: str) -> str:
+        """Return the text of a file.
+
+        Raises:
+            ContentError: If it is missing or no UTF-8.
+        """
+        if path not in self.files:
+            raise ContentError(f"expected a file {path!r}")
+        try:
+            return self.files[path].decode()
+        except UnicodeDecodeError:
+            raise ContentError(f"{path}: expected UTF-8 text") from None
+
+    def yaml(self, path: str) -> Any:
+        """Return the content of a YAML file.
+
+        Raises:
+            ContentError: If it cannot be read.
+        """
+        if path not in self._decoded:
+            try:
+                self._decoded[path] = load_yaml(self.text(path))
+            except YamlError as error:
+                raise ContentError(f"{path}: expected YAML: {error}") from None
+        return self._decoded[path]
+
+    def mapping(self, path: str) -> JsonObject:
+        """Return the mapping that a YAML file holds.
+
+        Raises:
+            ContentError: If it cannot be read or holds something else.
+        """
+        content = self.yaml(path)
+        if not is_object(content):
+            raise ContentError(f"{path}: expected a mapping")
+        return content
+
+    def toml(self, path: str) -> JsonObject:
+        """Return the content of a TOML file.
+
+        Raises:
+            ContentError: If it cannot be read.
+        """
+        if path not in self._decoded:
+            try:
+                self._decoded[path] = tomllib.loads(self.text(path))
+            except ValueError as error:  # no TOML, or a number of more digits than Python reads
+                raise ContentError(f"{path}: expected TOML: {error}") from None
+            except RecursionError:
+                raise ContentError(f"{path}: expected TOML that is not nested so deeply") from None
+        return self._decoded[path]
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of files as the daemon's globbing means it: a star never crosses a folder.
+
+    Source: https://pkg.go.dev/path/filepath#Match, with which the daemon looks for models.
+
+    Raises:
+        ContentError: If it is none.
+    """
+    parts = [_translate(match) for match in _PATTERN_TOKEN.finditer(pattern)]
+    try:
+        return re.compile("".join(parts), re.DOTALL)
+    except re.error:
+        raise ContentError(f"expected a pattern of files, got {pattern!r}") from None
+
+
+_PATTERN_TOKEN = re.compile(r"\*|\?|\[\^?(?:\\.|[^\\\]])+\]|\\.|.", re.DOTALL)
+
+
+def _translate(token: re.Match[str]) -> str:
+    match token[0]:
+        case "*":
+            return "[^/]*"
+        case "?":
+            return "[^/]"
+        case "[" | "\\":
+            return "("  # Neither stands alone in a pattern; nor does this.
+        case found if found[0] == "[":
+            return found.replace("[", "\\[").replace("\\[", "[", 1)
+        case found:
+            return re.escape(found[-1])

@@ -1,0 +1,63 @@
+"""What a package file says of itself: author, name, version, unique identifier."""
+
+from pathlib import Path
+
+from dify_plugin_packager._errors import PackageError
+from dify_plugin_packager.plugin import build_identifier, is_identifier
+
+from ._archive import Archive
+from ._contents import ContentError, Contents
+
+
+type VersionOrder = tuple[tuple[int, ...], bool, str]
+"""A version as something that can be compared: its numbers, whether it has no suffix, the suffix."""
+
+
+def identifier_of(archive: Archive) -> str:
+    """Return the unique identifier of a package.
+
+    Raises:
+        ContentError: If its manifest cannot be read.
+    """
+    return build_identifier(*_names(archive), archive.files)
+
+
+def validate_identifier(path: Path, identifier: str) -> None:
+    """Check what a manifest makes of itself before it becomes a path.
+
+    Args:
+        path: The package or the plugin's folder, for the error.
+        identifier: Its unique identifier.
+
+    Raises:
+        PackageError: If the daemon would not take it.
+    """
+    if not is_identifier(identifier):
+        names = identifier.partition("@")[0]
+        problem = (
+            "manifest.yaml: expected author and name of lowercase letters, digits, '_' and '-', and a version such as 1.0.0,"
+            f" got {names!r}"
+        )
+        raise PackageError(path, problem)
+
+
+def read_identity(path: Path) -> tuple[str, str, VersionOrder]:
+    """Return author, name and version of a package; of two versions the later one is greater.
+
+    Raises:
+        PackageError: If the file is no package, or its names make no identifier.
+    """
+    archive = Archive.read(path)
+    try:
+        validate_identifier(path, identifier_of(archive))
+    except ContentError as error:
+        raise PackageError(path, str(error)) from None
+    author, name, version = _names(archive)
+    numbers, _, suffix = version.partition("-")
+    return author, name, (tuple(map(int, numbers.split("."))), not suffix, suffix)
+
+
+def _names(archive: Archive) -> tuple[str, str, str]:
+    manifest = Contents(archive.files).manifest
+    author, name, version = (str(manifest.get(key)) for key in ("author", "name", "version"))
+    return author, name, version

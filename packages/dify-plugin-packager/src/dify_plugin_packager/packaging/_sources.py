@@ -1,0 +1,273 @@
+"""Which files of a plugin's folder go into its package: those that git knows or a list names, and no key or environment.
+
+Of a plugin in a uv workspace the package is made for it; of any other the files are those that Dify's own packager takes, as they are.
+Of a package of the workspace, whose wheel is bundled, new files that git would add count as well: a wheel that lacks a module is broken.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dify_plugin_packager._errors import PackageError
+from dify_plugin_packager.json_access import list_at, object_at
+
+from ._ignore import IgnoreRules, read_ignored
+from ._workspace import read_toml
+
+
+# Written anew, or made by every run: nobody misses them.
+_SILENT = (
+    "wheels",
+    "pyproject.toml",
+    "requirements.txt",
+    "uv.lock",
+    "__pycache__",
+    "*.pyc",
+    ".git",
+    ".gitignore",
+    ".difyignore",
+)
+# Nobody's business but the developer's.
+_PERSONAL = (
+    *("*.difypkg", "venv", "node_modules", "log", "logs", "*.log"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
+)
+_EXCLUDED = (
+    *_SILENT,
+    ".*",  # caches, environments, secrets and settings of tools
+    "tests",
+    "generate_*.py",  # writes declarations on a developer's machine; no plugin runs it
+    "build",
+    "dist",
+    *_PERSONAL,
+)
+_EXCLUDED_AS_IS = (
+    *_PERSONAL,
+    *("__pycache__", "*.pyc", ".git", ".hg", ".svn", ".venv", ".*_cache", ".ds_store"),
+    *(".env", ".env.*", ".netrc", ".pypirc", ".npmrc", ".aws", ".ssh", ".gnupg", ".kube"),
+    *(".git-credentials", ".*_history"),
+)
+# A file of such a name may belong to a plugin, but where nobody says so it is more often somebody's own.
+_SUSPICIOUS = (
+    ".*",
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.asc"),
+    *("*.gpg", "*.ovpn", "*.env", "*.token", "*.tfstate", "*.tfstate.*", "_netrc", "known_hosts"),
+    *("authorized_keys", "kubeconfig", "cookies.txt", "client_secret*.json", "token.json"),
+    *("credential*.json", "*service*account*.json", "secret", "secrets", "secret.*", "secrets.*"),
+    *("credentials", "credentials.y*ml"),
+    *(
+        f"{name}.{kind}"
+        for name in ("credentials", "password", "passwords", "api_key", "api_keys")
+        for kind in ("txt", "csv", "ini", "toml", "json")
+    ),
+    *("env", "virtualenv", "site-packages", "*.egg-info", "htmlcov"),
+    *("*.log.*", "*.out", "*.sqlite", "*.sqlite3", "*.db", "*.dump", "*.bak", "*.orig"),
+    *("*.swp", "*~", "core.[0-9]*"),
+)
+# What looks like such a name, and says nothing of anybody.
+_HARMLESS = (
+    *(".env.example", ".env.sample", ".env.template", ".python-version", ".editorconfig"),
+    *(".difyignore", ".gitignore", ".gitattributes", ".gitkeep", ".gitmodules", ".github"),
+)
+_PRIVATE = (*_EXCLUDED_AS_IS, *(f"!{name}" for name in _HARMLESS))
+_IGNORE_FILES = (".difyignore", ".gitignore")
+# As a file of its own, or in the JSON of an account.
+_PRIVATE_KEY = re.compile(rb'\s*(?:\{[^{}]*"private_key"\s*:\s*")?-----BEGIN [A-Z0-9 ]*PRIVATE KEY')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The files of a folder.
+
+    Attributes:
+        files: The content of each that is taken, by its path.
+        left_out: Paths of what stays behind though it might be missed; a folder's ends with a slash.
+    """
+
+    files: Mapping[str, bytes]
+    left_out: tuple[str, ...]
+
+
+def read_sources(folder: Path, *, as_is: bool) -> Sources:
+    """Read the files that make a plugin.
+
+    They are the files and the content of the folders that `include` of `[tool.dify-host]` in its pyproject.toml names; without such
+    a list those that git knows and `.difyignore` does not exclude; where git knows none, those that Dify's own packager takes.
+    Private keys, virtual environments, logs and other names that no package should hold stay behind, unless the list names the
+    very file.
+
+    Args:
+        folder: The plugin's folder.
+        as_is: Whether the package holds the folder's own pyproject.toml and all else that Dify's own packager takes.
+
+    Raises:
+        PackageError: If one of the files is no plain file, git is there and cannot be asked, or the list names what is not there.
+    """
+    excluded = _PRIVATE if as_is else _EXCLUDED
+    if named := _named(folder):
+        found, sure = _named_files(folder, named)
+        return _read(folder, found, wanted=found, sure=sure, excluded=excluded)
+    by_packager = set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
+    tracked, known = _git_files(folder)
+    if not tracked:
+        excluded = (*excluded, *_SUSPICIOUS)
+        return _read(folder, by_packager, wanted=by_packager, sure=(), excluded=excluded)
+    if not as_is:
+        by_packager = known.intersection(read_ignored(folder, ".difyignore").walk(folder))
+    return _read(folder, by_packager, wanted=tracked, excluded=excluded)
+
+
+def read_member_sources(folder: Path, root: Path) -> Sources:
+    """Read the files of which the wheel of a workspace's package is built.
+
+    They are those that `include` of `[tool.dify-host]` in its pyproject.toml names; without such a list those that git tracks, and those that it
+    would add; where there is no git, those that the package's own ignore rules leave. What looks private stays behind, unless git tracks it, and
+    what is no file of the workspace; a link stays behind where the file that it leads to would.
+
+    Args:
+        folder: The package's folder.
+        root: The folder of the workspace, into which a link may lead.
+
+    Raises:
+        PackageError: If git is there and cannot be asked, or the list names what is not there.
+    """
+    excluded = _PRIVATE
+    if named := _named(folder):
+        found, sure = _named_files(folder, named)
+    else:
+        sure, known = _git_files(folder)
+        found = known or set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
+        excluded = (*excluded, *_SUSPICIOUS)
+    wanted = {path for path in found if _is_file_of(root.resolve(), folder / path)}
+    return _read(folder, found, wanted=wanted, sure=sure, excluded=excluded, follows_links=True)
+
+
+def _is_file_of(root: Path, path: Path) -> bool:
+    """Tell whether a path is a file of a workspace, or a link to one that is public; git knows repositories in a repository, and they are none."""
+    target = path.resolve()
+    if not path.is_file() or not target.is_relative_to(root):
+        return False
+    return not path.is_symlink() or _is_public(root, target.relative_to(root).as_posix())
+
+
+def _is_public(root: Path, path: str) -> bool:
+    """Tell whether git tracks a file of a workspace, or would add it and it does not look private."""
+    tracked, known = _git_files(root)
+    looks_private = _excluded_part(path, (*_PRIVATE, *_SUSPICIOUS), ()) is not None
+    return path in tracked or (not looks_private and (not known or path in known))
+
+
+def _named(folder: Path) -> list[Any]:
+    """Return the list in a folder's pyproject.toml, if it has one."""
+    if not (folder / "pyproject.toml").is_file():
+        return []
+    settings = object_at(read_toml(folder / "pyproject.toml"), "tool")
+    return list_at(object_at(settings, "dify-host"), "include")
+
+
+def _named_files(folder: Path, named: Collection[Any]) -> tuple[set[str], set[str]]:
+    """Return the files that a list names, also by their folders, and those that it names themselves."""
+    found: set[str] = set()
+    names = {PurePosixPath(str(name)) for name in named}
+    for name in names:
+        path = folder / name
+        is_inside = path.parent.resolve().is_relative_to(folder.resolve())
+        if not path.exists() or not is_inside or ".." in name.parts:
+            problem = (
+                f"tool.dify-host.include: expected files and folders beside this file, got '{name}'"
+            )
+            raise PackageError(folder / "pyproject.toml", problem)
+        is_folder = path.is_dir() and not path.is_symlink()
+        inside = IgnoreRules("").walk(path) if is_folder else ("",)
+        found.update((name / below).as_posix() for below in inside)
+    return found, {name.as_posix() for name in names}
+
+
+def _git_files(folder: Path) -> tuple[set[str], set[str]]:
+    """Return the files that git knows, and these with the ones that it would have somebody add."""
+    listed = _git(folder, "--cached", "--recurse-submodules")
+    tracked = {path for path in listed if os.path.lexists(folder / path)}
+    return tracked, tracked | _git(folder, "--others", "--exclude-standard")
+
+
+def _git(folder: Path, *options: str) -> set[str]:
+    # Not the repository that a hook or a script around us works on.
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
+    # A folder may belong to somebody else, as in a container: git is only asked, and runs nothing of its repository's.
+    settings = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false")
+    try:
+        listed = subprocess.run(  # noqa: S603 - nothing of a stranger's
+            ["git", *settings, "ls-files", "-z", *options],  # noqa: S607 - the one on the path
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        if not any(os.path.lexists(above / ".git") for above in (folder, *folder.parents)):
+            return set()
+        told = os.fsdecode(getattr(error, "stderr", b"")).strip() or str(error)
+        problem = f"git, which knows what belongs to it, cannot be asked: {told}. Or list the files in tool.dify-host.include"
+        raise PackageError(folder, problem) from None
+    return {os.fsdecode(path) for path in listed.stdout.split(b"\0") if path}
+
+
+def _read(  # noqa: PLR0913 - all that is asked of a file
+    folder: Path,
+    found: Collection[str],
+    *,
+    wanted: Collection[str],
+    sure: Collection[str] = (),
+    excluded: Collection[str],
+    follows_links: bool = False,
+) -> Sources:
+    """Read what is wanted of what was found; `sure` is taken whatever it is called."""
+    environments = {
+        str(PurePosixPath(path).parent) for path in found if path.endswith("pyvenv.cfg")
+    }
+    files: dict[str, bytes] = {}
+    left_out: set[str] = set()
+    for path in sorted(found):
+        part = None if path in sure else _excluded_part(path, excluded, environments)
+        if part is None and path in wanted:
+            content = _content(folder / path, follows_links=follows_links)
+            if path in sure or not _PRIVATE_KEY.match(content):
+                files[path] = content
+                continue
+        if part is None or not _fits(PurePosixPath(part).name, _SILENT):
+            left_out.add(part or path)
+    return Sources(files=files, left_out=tuple(sorted(left_out)))
+
+
+def _content(path: Path, *, follows_links: bool) -> bytes:
+    if path.is_symlink() and not follows_links and path.name not in _IGNORE_FILES:
+        raise PackageError(path, "expected a file or folder, got a link")
+    if not path.is_file():
+        raise PackageError(path, "expected a file or folder, got a pipe, a socket or a device")
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        problem = f"expected names in UTF-8, got {os.fsencode(path.name)!r}"
+        raise PackageError(path.parent, problem) from None
+    return path.read_bytes()
+
+
+def _excluded_part(
+    path: str, excluded: Collection[str], environments: Collection[str]
+) -> str | None:
+    """Return the file or the uppermost folder on a path that stays behind."""
+    parts = path.split("/")
+    for end, name in enumerate(parts, start=1):
+        part = "/".join(parts[:end])
+        if part in environments or (_fits(name, excluded) and f"!{name}" not in excluded):
+            return part if end == len(parts) else f"{part}/"
+    return None
+
+
+def _fits(name: str, patterns: Collection[str]) -> bool:
+    return any(fnmatchcase(name.casefold(), pattern) for pattern in patterns)

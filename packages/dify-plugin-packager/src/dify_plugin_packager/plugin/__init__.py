@@ -1,0 +1,14 @@
+"""A plugin's folder, read without starting it; the identifier of a package; what Dify makes of a parameter's value."""
+
+from ._folder import PluginFolder, PluginKind
+from ._identifier import build_identifier, is_identifier
+from ._parameters import initialize_parameter
+
+
+__all__ = [
+    "PluginFolder",
+    "PluginKind",
+    "build_identifier",
+    "initialize_parameter",
+    "is_identifier",
+]

@@ -1,0 +1,142 @@
+"""A plugin folder: its manifest and its YAML files, read without starting it."""
+
+import functools
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dify_plugin_packager._errors import PluginFolderError
+from dify_plugin_packager.go_types import MANIFEST, DeclarationError, read_yaml_declaration
+from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
+from dify_plugin_packager.yaml_documents import load_yaml
+
+
+type PluginKind = Literal[
+    "models", "tools", "agent_strategies", "endpoints", "datasources", "triggers"
+]
+"""What a plugin brings, as its manifest calls it."""
+
+
+# Without these no plugin can be started and called.
+_NEEDED = ("author", "name", "version", "plugins", "meta.runner.entrypoint")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginFolder:
+    """A plugin folder.
+
+    Attributes:
+        path: The folder, absolute.
+        manifest: Its manifest, as the daemon decodes it: a key is missing or None where nothing came.
+    """
+
+    path: Path
+    manifest: JsonObject
+
+    @classmethod
+    def read(cls, path: Path | str) -> "PluginFolder":
+        """Read a folder's manifest.
+
+        Raises:
+            PluginFolderError: If there is no folder, no manifest, or one without what starting needs.
+        """
+        folder = Path(path).absolute()
+        if not folder.is_dir():
+            raise PluginFolderError(folder, "no such folder; expected a Dify plugin folder")
+        try:
+            content = _read(folder, "manifest.yaml").encode()
+            manifest: JsonObject = read_yaml_declaration(content, MANIFEST) or {}
+        except DeclarationError as error:
+            raise _unreadable(folder, "manifest.yaml", error) from None
+        for field in _NEEDED:
+            *outer, key = field.split(".")
+            if functools.reduce(object_at, outer, manifest).get(key) is None:
+                raise PluginFolderError(folder, f"manifest.yaml: {field!r}: expected a value")
+        return cls(path=folder, manifest=manifest)
+
+    @property
+    def author(self) -> str:
+        """The plugin's author."""
+        return self.manifest["author"]
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        return self.manifest["name"]
+
+    @property
+    def version(self) -> str:
+        """The plugin's version."""
+        return self.manifest["version"]
+
+    @property
+    def entrypoint(self) -> str:
+        """The module that starts the plugin."""
+        return self.manifest["meta"]["runner"]["entrypoint"]
+
+    @property
+    def permission(self) -> JsonObject:
+        """What the manifest asks permission for."""
+        return object_at(object_at(self.manifest, "resource"), "permission")
+
+    @property
+    def python(self) -> str:
+        """The interpreter that runs the plugin: its own environment's, else the host's."""
+        own = self.path / ".venv" / "bin" / "python"
+        return str(own) if own.exists() else sys.executable
+
+    def has(self, kind: PluginKind) -> bool:
+        """Tell whether the plugin declares anything of a kind."""
+        return bool(self._provider_files(kind))
+
+    def providers(self, kind: PluginKind) -> Iterator[JsonObject]:
+        """Iterate over the contents of the provider YAML files of one kind."""
+        return map(self.read_yaml, self._provider_files(kind))
+
+    def _provider_files(self, kind: PluginKind) -> list[str]:
+        return list_at(self.manifest["plugins"], kind)
+
+    def read_yaml(self, relative: str) -> JsonObject:
+        """Return the mapping that one of the folder's YAML files holds.
+
+        Raises:
+            PluginFolderError: If the file is missing, is not YAML or holds no mapping.
+        """
+        content = _load_yaml(self.path, relative)
+        if not is_object(content):
+            raise PluginFolderError(self.path, f"expected a mapping in {relative!r}")
+        return content
+
+    def read_names(self, relative: str) -> list[str]:
+        """Return the list of names that one of the folder's YAML files holds.
+
+        Raises:
+            PluginFolderError: If the file is missing, is not YAML or holds no list.
+        """
+        content = _load_yaml(self.path, relative)
+        if not isinstance(content, list):
+            raise PluginFolderError(self.path, f"expected a list in {relative!r}")
+        return [str(name) for name in content]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - decoded YAML
+
+
+def _load_yaml(folder: Path, relative: str) -> Any:
+    try:
+        return load_yaml(_read(folder, relative))
+    except ValueError as error:
+        raise _unreadable(folder, relative, error) from None
+
+
+def _read(folder: Path, relative: str) -> str:
+    try:
+        return (folder / relative).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PluginFolderError(folder, f"expected a file {relative!r}") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(folder, relative, error) from None
+
+
+def _unreadable(folder: Path, relative: str, error: Exception) -> PluginFolderError:
+    reason = " ".join(str(error).split())
+    return PluginFolderError(folder, f"{relative!r} cannot be read: {reason}")

@@ -1,0 +1,73 @@
+"""The rules for a package's files, in the order in which they are reported."""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from dify_plugin_packager.packaging import SIZE_LIMIT_BYTES, Archive, Contents, Workspace
+
+from . import _archive_rules as archives
+from . import dependencies
+from ._finding import Finding
+from .declarations import Declarations, Upload
+
+
+type Rule = Callable[[], Iterable[Finding]]
+
+
+class PackageRules:
+    """The rules for the files of a package; nothing of it is run.
+
+    Args:
+        archive: The package.
+        start: A folder in the workspace, if any, whose members' names may come from no index.
+
+    Attributes:
+        contents: The package's files.
+        is_readable: Whether it has a manifest that the daemon can read; the rules for contents need one.
+    """
+
+    def __init__(self, archive: Archive, start: Path) -> None:
+        self.contents = Contents(archive.files)
+        self._archive = archive
+        self._start = start
+        self._declarations = Declarations(self.contents)
+        self.is_readable = self._declarations.upload.manifest is not None
+
+    def of_archive(self) -> Iterator[tuple[str, Rule]]:
+        """Iterate over the rules for the archive and the manifest, by name."""
+        yield "archive entries", functools.partial(archives.check_entries, self._archive)
+        yield "signature", functools.partial(archives.check_signature, self._archive)
+        yield "size", functools.partial(archives.check_size, self._archive)
+        yield "no unwanted files", functools.partial(archives.check_leftovers, self._archive)
+        yield "nothing unasked", functools.partial(archives.check_unasked, self._archive)
+        yield "manifest.yaml", self._declarations.check_manifest
+
+    def of_contents(self) -> Iterator[tuple[str, Rule]]:
+        """Iterate over the rules for declarations, files and dependencies, by name."""
+        declarations, contents = self._declarations, self.contents
+        yield "unique identifier", declarations.check_identifier
+        yield "providers", declarations.check_providers
+        yield "models, tools and strategies", declarations.check_declared
+        yield "icons", declarations.check_icons
+        yield "permissions", declarations.check_permissions
+        yield "documents", declarations.check_documents
+        yield "Python sources", declarations.check_sources
+        yield "model modules", declarations.check_model_modules
+        yield "wheels", functools.partial(dependencies.check_wheels, contents)
+        yield "pyproject.toml", functools.partial(dependencies.check_pyproject, contents)
+        yield "uv.lock", functools.partial(dependencies.check_lock, contents)
+        yield "requirements.txt", functools.partial(dependencies.check_requirements, contents)
+        workspace = Workspace.find(self._start)
+        siblings = frozenset(workspace.members) if workspace else frozenset[str]()
+        check_siblings = functools.partial(dependencies.check_siblings, contents, siblings)
+        yield "workspace packages", check_siblings
+
+
+def find_refusals(files: Mapping[str, bytes]) -> Iterator[str]:
+    """Iterate over the reasons why the platform would refuse a package of these files."""
+    total = sum(map(len, files.values()))
+    if total > SIZE_LIMIT_BYTES:
+        yield f"expected at most {SIZE_LIMIT_BYTES} bytes, got {total}"
+    for problems in Upload(Contents(files)).problems.values():
+        yield from problems

@@ -1,0 +1,269 @@
+"""Rules for what a package declares: what the daemon refuses, what cannot be read or used, and what has no effect."""
+
+import ast
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from dify_plugin_packager.go_types import PLUGIN_TAGS, TYPES, decode_into, find_violations
+from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
+from dify_plugin_packager.packaging import ContentError, Contents
+from dify_plugin_packager.rules._finding import Finding, findings
+
+from ._advice import iter_advice
+from ._dify_rules import check_use, iter_needs
+from ._upload import Declared, Stage, Upload
+
+
+_MODULE_DEPTH = (
+    3  # the SDK looks at the third part from the end of a module's name when a call fails
+)
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_HOST_PYTHON = (3, 12)  # what the daemon runs
+_MANIFEST = TYPES["plugin_entities.PluginDeclaration"]
+_PROVIDERS = frozenset({"tool", "model", "agent_strategy"})
+_EXPECTED: Mapping[str, Callable[[str], str]] = {
+    "eq": lambda wanted: wanted,
+    "gt": lambda _: "a text",
+    "is_available_arch": lambda _: "amd64 or arm64",
+    "is_available_language": lambda _: "python",
+    "lt": lambda limit: f"fewer than {limit} characters",
+    "max": lambda limit: f"at most {limit} characters",
+    "plugin_tag": lambda _: f"one of {', '.join(PLUGIN_TAGS.split())}",
+    "required": lambda _: "a value",
+    "url": lambda _: "a URL",
+    "version": lambda _: "a version such as 1.2.3",
+}
+
+
+class Declarations:
+    """The declarations of a package, to be checked.
+
+    Args:
+        contents: The package.
+    """
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self.upload = Upload(contents)
+
+    def _refused(self, stage: Stage) -> Iterator[Finding]:
+        return findings("refused", self.upload.problems.get(stage, ()))
+
+    def _loaded(self, declared: Declared) -> JsonObject:
+        """Return a file's content as the SDK reads it; an empty mapping if it cannot."""
+        try:
+            value = self._contents.yaml(declared.path)
+        except ContentError:
+            return {}
+        return value if is_object(value) else {}
+
+    def _of(self, *roles: str) -> Iterator[tuple[Declared, JsonObject]]:
+        return ((one, self._loaded(one)) for one in self.upload.declared if one.role in roles)
+
+    def _unreadable(self, path: str) -> Iterator[Finding]:
+        """Check that the SDK's YAML library can read a file, too."""
+        try:
+            self._contents.yaml(path)
+        except ContentError as error:
+            yield Finding("broken", str(error))
+
+    def _advise(self, path: str, content: JsonObject) -> Iterator[Finding]:
+        return findings("advice", (f"{path}: {advice}" for advice in iter_advice(content)))
+
+    def check_manifest(self) -> Iterator[Finding]:
+        """Check manifest.yaml."""
+        path = "manifest.yaml"
+        yield from self._refused("manifest.yaml")
+        if self.upload.manifest is None:
+            return
+        yield from self._unreadable(path)
+        yield from check_use(("manifest", ""), path, self.upload.manifest)
+        for problem in _iter_packing_problems(self.upload.manifest):
+            yield Finding("advice", f"{path}: {problem} (Dify's own packager refuses it)")
+        for kind, paths in object_at(self.upload.manifest, "plugins").items():
+            if len(paths or ()) > 1:
+                yield Finding("advice", f"{path}: 'plugins.{kind}': of several the last one counts")
+
+    def check_identifier(self) -> Iterator[Finding]:
+        """Check the unique identifier."""
+        return self._refused("unique identifier")
+
+    def check_providers(self) -> Iterator[Finding]:
+        """Check the provider files."""
+        yield from self._refused("providers")
+        for declared, provider in self._of("provider"):
+            yield from self._unreadable(declared.path)
+            yield from self._advise(declared.path, provider)
+            yield from check_use((declared.kind, declared.role), declared.path, provider)
+            if declared.kind == "models":
+                yield from findings("advice", self._iter_unmatched(declared.path, provider))
+            if declared.kind == "agent_strategies":
+                yield from self._check_icon_in_logs(declared.path, provider)
+
+    def _check_icon_in_logs(self, path: str, provider: JsonObject) -> Iterator[Finding]:
+        """Check that Dify can find an agent strategy's icon, which it looks up by the plugin's name."""
+        expected = (self.upload.manifest or {}).get("name")
+        if object_at(provider, "identity").get("name") != expected:
+            text = f"expected {expected!r}, the plugin's name, or Dify shows no icon of it in a run"
+            yield Finding("advice", f"{path}: 'identity.name': {text}")
+
+    def _iter_unmatched(self, path: str, provider: JsonObject) -> Iterator[str]:
+        for kind, group in object_at(provider, "models").items():
+            for pattern in list_at(group, "predefined") if is_object(group) else ():
+                if not self._matches(str(pattern)):
+                    yield f"{path}: 'models.{kind}': {pattern!r} matches no file"
+
+    def _matches(self, pattern: str) -> bool:
+        try:
+            return bool(self._contents.matching(pattern))
+        except ContentError:
+            return True  # The daemon has refused it already.
+
+    def check_declared(self) -> Iterator[Finding]:
+        """Check models, tools, strategies and what else a provider names."""
+        yield from self._refused("declarations")
+        for declared, content in self._of("item", "model", "position"):
+            yield from self._unreadable(declared.path)
+            yield from self._advise(declared.path, content)
+            yield from check_use((declared.kind, declared.role), declared.path, content)
+        yield from findings("advice", self._iter_twins())
+        yield from findings("advice", self._iter_unknown_positions())
+        yield from self._check_versions()
+
+    def _check_versions(self) -> Iterator[Finding]:
+        """Check that only versions of Dify install the package that know what it declares: in others it hides that kind of declaration of all plugins."""
+        version = object_at(self.upload.manifest or {}, "meta").get("minimum_dify_version")
+        stated = _VERSION.match(str(version or ""))
+        needs = [
+            (need, declared.path)
+            for declared, content in self._of("item", "model")
+            for need in iter_needs(content)
+        ]
+        (first, does), path = max(needs, default=(((), ""), ""))
+        if first > (tuple(map(int, stated.groups())) if stated else ()):
+            text = f"expected at least {'.'.join(map(str, first))}, the first version of Dify that {does}, as {path} declares; got {version!r}"
+            yield Finding("broken", f"manifest.yaml: 'meta.minimum_dify_version': {text}")
+
+    def _iter_twins(self) -> Iterator[str]:
+        names: Counter[tuple[str, str]] = Counter()
+        for declared, content in self._of("item", "model"):
+            name = content.get("model") or object_at(content, "identity").get("name")
+            names[declared.kind, str(name)] += bool(name)
+        for kind, name in (name for name, count in names.items() if count > 1):
+            yield f"{name!r} is declared more than once in {kind}"
+
+    def _iter_unknown_positions(self) -> Iterator[str]:
+        models = {str(content.get("model")) for _, content in self._of("model")}
+        for declared in self.upload.declared:
+            if declared.role == "position":
+                for name in _items(self._contents, declared.path):
+                    if name not in models:
+                        yield f"{declared.path}: {name!r} is no model of this package"
+
+    def check_icons(self) -> Iterator[Finding]:
+        """Check that every icon is in _assets, a folder that the SDK always needs."""
+        yield from self._refused("icons")
+        if not any(path.startswith("_assets/") for path in self._contents.files):
+            yield Finding("broken", "expected a folder '_assets', which every plugin reads")
+
+    def check_permissions(self) -> Iterator[Finding]:
+        """Check that an agent strategy may call tools and models, and gets every kind of tool."""
+        manifest = self.upload.manifest or {}
+        if not list_at(object_at(manifest, "plugins"), "agent_strategies"):
+            return
+        permission = object_at(object_at(manifest, "resource"), "permission")
+        model = object_at(permission, "model")
+        for name, given in (
+            ("tool.enabled", object_at(permission, "tool").get("enabled")),
+            ("model.enabled", model.get("enabled")),
+            ("model.llm", model.get("llm")),
+        ):
+            if not given:
+                where = f"manifest.yaml: 'resource.permission.{name}'"
+                yield Finding("advice", f"{where}: expected true for an agent strategy")
+        if object_at(manifest, "meta").get("version") == "0.0.1":
+            expected = "expected more than 0.0.1, with which Dify hides MCP tools"
+            yield Finding("advice", f"manifest.yaml: 'meta.version': {expected}")
+
+    def check_documents(self) -> Iterator[Finding]:
+        """Check that a README and a privacy policy are included."""
+        if "README.md" not in self._contents.files:
+            yield Finding("advice", "expected a file 'README.md'")
+        privacy = (self.upload.manifest or {}).get("privacy")
+        if (
+            privacy
+            and "://" not in privacy
+            and privacy.removeprefix("./") not in self._contents.files
+        ):
+            yield Finding("advice", f"manifest.yaml: 'privacy': expected a file {privacy!r}")
+
+    def check_sources(self) -> Iterator[Finding]:
+        """Check that every Python file that is named exists, and that every Python file can be parsed."""
+        named = list(self._iter_named_sources())
+        for field, path in named:
+            if path not in self._contents.files:
+                yield Finding("broken", f"{field}: expected a file {path!r}")
+        loaded = {path for _, path in named}
+        for path in self._contents.files:
+            if path.endswith(".py") and (problem := _syntax_problem(self._contents, path)):
+                yield Finding("broken" if path in loaded else "advice", problem)
+
+    def _iter_named_sources(self) -> Iterator[tuple[str, str]]:
+        runner = object_at(object_at(self.upload.manifest or {}, "meta"), "runner")
+        module = str(runner.get("entrypoint") or "").replace(".", "/")
+        as_package = f"{module}/__main__.py"
+        path = as_package if as_package in self._contents.files else f"{module}.py"
+        yield "manifest.yaml: 'meta.runner.entrypoint'", path
+        for declared, content in self._of("provider", "item"):
+            # The SDK loads no class of an agent strategy's provider.
+            if (declared.kind, declared.role) == ("agent_strategies", "provider"):
+                continue
+            python = object_at(object_at(content, "extra"), "python")
+            for key in ("source", "provider_source", "model_sources"):
+                for source in list_at(python, key) or filter(None, [python.get(key)]):
+                    path = PurePosixPath(str(source)).as_posix()
+                    yield f"{declared.path}: 'extra.python.{key}'", path
+
+    def check_model_modules(self) -> Iterator[Finding]:
+        """Check that model sources are nested deep enough: with a shorter module name the SDK replaces every error by an IndexError."""
+        for declared, provider in self._of("provider"):
+            python = object_at(object_at(provider, "extra"), "python")
+            for source in list_at(python, "model_sources"):
+                if len(PurePosixPath(str(source)).parts) < _MODULE_DEPTH:
+                    where = f"{declared.path}: 'extra.python.model_sources'"
+                    expected = f"expected {source!r} two folders deep or deeper"
+                    yield Finding("advice", f"{where}: {expected}, or errors lose what they say")
+
+
+def _items(contents: Contents, path: str) -> list[Any]:
+    try:
+        return list_at({"names": contents.yaml(path)}, "names")
+    except ContentError:
+        return []
+
+
+def _syntax_problem(contents: Contents, path: str) -> str | None:
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of no consequence to the platform
+            ast.parse(contents.files[path], path, feature_version=_HOST_PYTHON)
+    except SyntaxError as error:
+        return f"{path}: line {error.lineno}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"{path}: expected Python: {error}"
+    return None
+
+
+def _iter_packing_problems(manifest: JsonObject) -> Iterator[str]:
+    """Iterate over what Dify's own packager refuses of a manifest, by the rules in the tags of the daemon's types.
+
+    The daemon asks it only when a plugin is debugged from afar.
+    """
+    given = {key: value for key, value in manifest.items() if key not in _PROVIDERS}
+    for broken in find_violations(_MANIFEST, decode_into(_MANIFEST, given)):
+        name, _, limit = broken.rule.partition("=")
+        got = "" if name == "required" else f", got {broken.value!r:.80}"
+        yield f"{broken.path!r}: expected {_EXPECTED[name](limit)}{got}"

@@ -1,0 +1,198 @@
+"""What Dify's API or its web editor cannot use, although the daemon accepts it and the plugin SDK loads it.
+
+Tried on the official plugins: they work, so a rule that finds one broken is wrong.
+
+Source: docs/evidence/dify-declarations.md, G1, S1 to S31, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dify_plugin_packager._errors import DifyPluginError
+from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
+from dify_plugin_packager.plugin import initialize_parameter
+from dify_plugin_packager.rules._finding import Finding, Kind
+
+
+type _Report = tuple[Kind, str, str]
+"""The kind of finding, the field, and what was expected and why."""
+
+_MODELS = frozenset({"llm", "text-embedding", "rerank", "tts", "speech2text", "moderation"})
+_SCOPES = _MODELS | {"all", "chat", "workflow", "completion", "vision", "custom", "builtin"}
+# Semantic versioning, which Dify's web page compares with; the daemon takes shorter versions as well.
+_VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+# Dify's own fields in a model's form, on which other fields may depend.
+_SHOWN_WITHOUT_FIELD = frozenset({"__model_type", "__model_name"})
+
+
+def check_use(declared: tuple[str, str], path: str, content: JsonObject) -> Iterator[Finding]:
+    """Check that Dify can use what a file declares.
+
+    Args:
+        declared: Its kind and role, such as `("tools", "item")`.
+        path: The file.
+        content: What stands in it.
+    """
+    check = _CHECKS.get(declared)
+    for kind, field, text in check(content) if check else ():
+        yield Finding(kind, f"{path}: {field!r}: {text}")
+
+
+def iter_needs(content: JsonObject) -> Iterator[tuple[tuple[int, int, int], str]]:
+    """Iterate over the first versions of Dify that support what a file declares, each with what they support."""
+    if "polling" in list_at(content, "features"):
+        yield (1, 15, 0), "polls"
+    for parameter in objects_at(content, "parameters"):
+        if parameter.get("type") in {"date", "date-range"}:
+            yield (1, 14, 2), "may know dates"
+        if isinstance(parameter.get("default"), list | dict):
+            yield (1, 13, 2), "takes such a default"
+
+
+def _break(field: str, expected: str, effect: str) -> _Report:
+    return "broken", field, f"expected {expected}; would break in Dify 1.10.1 to 1.14.1: {effect}"
+
+
+def _check_manifest(manifest: JsonObject) -> Iterator[_Report]:
+    for key in ("version", "minimum_dify_version"):
+        version = object_at(manifest, "meta").get(key)
+        if version and not _VERSION.fullmatch(str(version)):
+            yield _break(f"meta.{key}", f"x.y.z, got {version!r}", "its web page fails")
+
+
+def _check_strategy(strategy: JsonObject) -> Iterator[_Report]:
+    for place, parameter in enumerate(objects_at(strategy, "parameters")):
+        field = f"parameters.{place}"
+        yield from _check_strategy_parameter(field, parameter)
+        yield from _check_selector(field, parameter)
+        if problem := _unset_problem(parameter):
+            expected = "a type and a default with which it can be left empty"
+            yield _break(field, expected, f"runs that leave it empty fail with {problem!r}")
+    for name, schema in object_at(object_at(strategy, "output_schema"), "properties").items():
+        if not is_object(schema) or not isinstance(schema.get("type", ""), str):
+            where = f"output_schema.properties.{name}.type"
+            yield _break(where, "one type", "the editor crashes at the node")
+
+
+def _check_strategy_parameter(field: str, one: JsonObject) -> Iterator[_Report]:
+    kind, is_required, has_default = one.get("type"), one.get("required"), bool(one.get("default"))
+    fields = f"{field}.type"
+    match kind:
+        case "select":
+            effect = "the workflow editor crashes, as options of strategies have no show_on"
+            yield _break(fields, "boolean or string", effect)
+        case "array" | "object":
+            effect = "the workspace's whole list of strategies fails"
+            yield _break(fields, f"a type that Dify knows, got {kind!r}", effect)
+        case "file" | "files" if is_required:
+            effect = "nothing is drawn to fill it in"
+            yield _break(fields, "any with the scope array[file]", effect)
+        case "file" | "files":
+            text = "expected any with the scope array[file]; for this type Dify draws nothing"
+            yield "advice", fields, text
+        case "boolean" if is_required and not has_default:
+            yield _break(f"{field}.required", "false", "false cannot be chosen")
+        case "number" if None not in (one.get("min"), one.get("max")) and not has_default:
+            text = "expected a default or not both min and max: Dify shows 1 and sends nothing"
+            yield "advice", f"{field}.default", text
+        case "array[tools]" if one.get("name") != "tools":
+            text = "expected tools: Dify sends the credentials of no others"
+            yield "advice", f"{field}.name", text
+        case _:
+            pass
+    if one.get("name") == "tools" and kind != "array[tools]":
+        yield _break(fields, "array[tools] for the name tools", "every run fails")
+
+
+def _check_selector(field: str, one: JsonObject) -> Iterator[_Report]:
+    if one.get("type") != "model-selector":
+        return
+    scope = str(one.get("scope") or "")
+    if not {"all", *_MODELS} & set(scope.split("&")):
+        effect = "no model can be chosen" if scope else "the workflow editor crashes"
+        yield _break(f"{field}.scope", f"a kind of model such as llm, got {scope!r}", effect)
+
+
+def _unset_problem(parameter: JsonObject) -> str | None:
+    """Return why a run fails when a parameter is left empty; None if it does not fail, or if the parameter is required."""
+    if parameter.get("required") and parameter.get("default") is None:
+        return None
+    try:
+        initialize_parameter(parameter, None)
+    except DifyPluginError as error:
+        return str(error)
+    return None
+
+
+def _check_tool(tool: JsonObject) -> Iterator[_Report]:
+    for place, parameter in enumerate(objects_at(tool, "parameters")):
+        field = f"parameters.{place}"
+        yield from _check_selector(field, parameter)
+        if parameter.get("form") == "form" and (problem := _unset_problem(parameter)):
+            text = f"expected a type and a default with which it can be left empty: in agents' apps of Dify calls fail with {problem!r}"
+            yield "advice", field, text
+
+
+def _check_tool_provider(provider: JsonObject) -> Iterator[_Report]:
+    for name, credential in object_at(provider, "credentials_for_provider").items():
+        scope = credential.get("scope") if is_object(credential) else None
+        if scope is not None and scope not in _SCOPES:
+            where = f"credentials_for_provider.{name}.scope"
+            yield _break(where, f"one of {', '.join(sorted(_SCOPES))}", "it cannot be uploaded")
+
+
+def _check_model_provider(provider: JsonObject) -> Iterator[_Report]:
+    if "text2img" in list_at(provider, "supported_model_types"):
+        yield _break("supported_model_types", "no text2img", "it cannot be uploaded")
+    if not provider.get("icon_small"):
+        yield "advice", "icon_small", "expected an icon, which Dify's lists show"
+    if "customizable-model" in list_at(provider, "configurate_methods") and not provider.get(
+        "model_credential_schema"
+    ):
+        where = "model_credential_schema"
+        yield _break(where, "one for customizable-model", "its form is empty")
+    for key in ("provider_credential_schema", "model_credential_schema"):
+        fields = objects_at(object_at(provider, key), "credential_form_schemas")
+        known = {field.get("variable") for field in fields} | _SHOWN_WITHOUT_FIELD
+        for place, field in enumerate(fields):
+            where = f"{key}.credential_form_schemas.{place}"
+            yield from _check_credential(where, field, known)
+
+
+def _check_credential(where: str, field: JsonObject, known: set[Any]) -> Iterator[_Report]:
+    if field.get("type") == "switch":
+        effect = "nothing is drawn to choose it by"
+        if field.get("required", True):
+            yield _break(f"{where}.type", "select or radio", effect)
+        else:
+            yield "advice", f"{where}.type", f"expected select or radio: in Dify {effect}"
+    default, options = field.get("default"), objects_at(field, "options")
+    if options and default and default not in [option.get("value") for option in options]:
+        yield "advice", f"{where}.default", f"expected one of the options, got {default!r}"
+    for condition in objects_at(field, "show_on"):
+        if condition.get("variable") not in known:
+            text = f"expected a field of this form, got {condition.get('variable')!r}"
+            yield "advice", f"{where}.show_on", text
+
+
+def _check_model(model: JsonObject) -> Iterator[_Report]:
+    properties = object_at(model, "model_properties")
+    if model.get("model_type") == "text2img":
+        yield _break("model_type", "another type than text2img", "it cannot be uploaded")
+    if not isinstance(properties.get("context_size", 0), int):
+        where = "model_properties.context_size"
+        yield _break(where, "a whole number", "the model's calls fail in apps")
+    if model.get("model_type") == "llm" and properties.get("mode") not in ("chat", "completion"):
+        text = "expected chat or completion, which Dify's apps take it for otherwise"
+        yield "advice", "model_properties.mode", text
+
+
+_CHECKS: Mapping[tuple[str, str], Callable[[JsonObject], Iterator[_Report]]] = {
+    ("manifest", ""): _check_manifest,
+    ("agent_strategies", "item"): _check_strategy,
+    ("tools", "item"): _check_tool,
+    ("tools", "provider"): _check_tool_provider,
+    ("models", "provider"): _check_model_provider,
+    ("models", "model"): _check_model,
+}
