@@ -1,4 +1,4 @@
-"""What loading a part of the package must not load, each tried in a process of its own."""
+"""What loading a part of the package must not load, tried in a process of its own."""
 
 import pkgutil
 import subprocess
@@ -7,11 +7,11 @@ import sys
 import dify_agent
 
 
+# Loads what each stage says, one after the other, and refuses what is forbidden until then.
 GUARD = """
 import builtins
 import sys
 
-forbidden = {forbidden!r}
 real_import = builtins.__import__
 
 
@@ -30,10 +30,11 @@ def guarded_import(name, globals=None, locals=None, fromlist=(), level=0):
 
 
 builtins.__import__ = guarded_import
-for module in {modules!r}:
-    __import__(module)
-loaded = sorted(name for name in sys.modules if is_forbidden(name))
-assert not loaded, loaded
+for modules, forbidden in {stages!r}:
+    for module in modules:
+        __import__(module)
+    loaded = sorted(name for name in sys.modules if is_forbidden(name))
+    assert not loaded, loaded
 """
 
 SERVER_SIDE = (
@@ -60,9 +61,20 @@ SERVER_SIDE = (
 PATCHING = ("dify_plugin", "gevent")
 
 
-def load(modules: list[str], *, forbidden: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+CLIENT_SIDE = [
+    "dify_agent",
+    "dify_agent.exceptions",
+    "dify_agent.compositor",
+    "dify_agent.layers.dify_plugin",
+    "dify_agent.preparation",
+    "dify_agent.protocol",
+    "dify_agent.protocol.schemas",
+]
+
+
+def load(*stages: tuple[list[str], tuple[str, ...]]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", GUARD.format(modules=modules, forbidden=forbidden)],
+        [sys.executable, "-c", GUARD.format(stages=stages)],
         capture_output=True,
         text=True,
         check=False,
@@ -70,31 +82,20 @@ def load(modules: list[str], *, forbidden: tuple[str, ...]) -> subprocess.Comple
     )
 
 
-def test_what_a_client_imports_loads_nothing_of_the_server():
-    modules = [
-        "dify_agent",
-        "dify_agent.exceptions",
-        "dify_agent.compositor",
-        "dify_agent.layers.dify_plugin",
-        "dify_agent.protocol",
-        "dify_agent.protocol.schemas",
-    ]
-    done = load(modules, forbidden=SERVER_SIDE)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_no_module_loads_what_patches_the_process():
+def test_a_client_loads_nothing_of_the_server_and_nobody_what_patches_the_process():
     modules = [
         module.name
         for module in pkgutil.walk_packages(dify_agent.__path__, "dify_agent.")
         if not module.name.endswith("__main__")
     ]
     assert "dify_agent.runtime.runner" in modules
-    done = load(modules, forbidden=PATCHING)
+
+    done = load((CLIENT_SIDE, (*SERVER_SIDE, *PATCHING)), (modules, PATCHING))
+
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_guard_notices_what_it_is_there_for():
-    done = load(["dify_agent.preparation"], forbidden=("dify_agent.layers",))
+    done = load((["dify_agent.preparation"], ("dify_agent.layers",)))
     assert done.returncode == 1
     assert "imports ['dify_agent.layers.dify_plugin" in done.stderr

@@ -1,7 +1,5 @@
 import copy
 import json
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -198,24 +196,6 @@ def test_the_result_shares_nothing_with_what_it_was_made_of():
     prepared.runtime_parameters["site"]["hosts"].append("web")
 
     assert (declared, CONFIG.model_dump()) == before
-
-
-def test_preparing_a_tool_loads_nothing_of_the_server():
-    server_side = [
-        "dify_agent.plugin_daemon_transport",
-        "dify_agent.runtime",
-        "starlette",
-        "gevent",
-    ]
-    script = (
-        "import sys, dify_agent.preparation;"
-        f"print([name for name in {server_side} if name in sys.modules])"
-    )
-    printed = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout
-
-    assert printed.strip() == "[]"
 
 
 def test_a_declaration_that_cannot_be_read_is_refused():

@@ -134,7 +134,7 @@ async def test_files_arrive_byte_for_byte_from_every_place(daemon, place):
     assert base64.b64decode(image["base64_data"]) == data
 
 
-BOUND = "dify_agent.adapters.llm._fit.MOST_PROMPT_BYTES"
+BOUND = "dify_agent.adapters.llm._files.MOST_PROMPT_BYTES"
 
 
 def image(size: int, name: str = "") -> BinaryContent:

@@ -31,8 +31,8 @@ from pydantic_ai.tools import ToolDefinition
 from agent_server.executor import Execution, TransientError
 from dify_agent.protocol import ModelRequestStartedEvent
 
-from ._faults import to_transient, to_transient_result
 from ._records import TOOL_ERRORS, ToolRecord, dump_response, parse_response
+from ._transient_errors import to_transient, to_transient_result
 from ._usage import UsageSum
 from .recorder import AskedModel, RunRecorder
 from .sink import ExecutionSink

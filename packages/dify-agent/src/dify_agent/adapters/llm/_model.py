@@ -18,7 +18,7 @@ from pydantic_ai.settings import ModelSettingName, ModelSettings
 
 from ._chunks import Chunk
 from ._client import DifyPluginDaemonLLMClient
-from ._fit import fit_files, has_files, replace_unreadable
+from ._files import fit_files, has_files, replace_unreadable
 from ._messages import build_prompt_messages
 from ._provider import DifyPluginDaemonProvider
 from ._reader import ChunkReader

@@ -4,11 +4,11 @@ Nothing about a tool is fetched here: declarations and schemas were prepared by 
 arguments replace configured values of the same name, hidden ones too: that is the contract's precedence, so nothing
 that a model must not decide may rest on a hidden parameter.
 
-Source: docs/contracts/dify-agent.md, C20 to C25.
+Source: docs/contracts/dify-agent.md, C20 to C25, and C32 to C34 for what the model reads of replies and failures.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -18,16 +18,20 @@ from pydantic_ai.messages import BinaryContent
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tooling import (
+    CHECK_CREDENTIALS,
+    TOOL_LAYER_OBSERVATIONS,
     ResultBudget,
     ToolParameter,
+    invoke_error_text,
     missing_hidden_parameters,
+    observation_text,
     parameters_error_text,
     prepare_arguments,
+    unknown_tool_text,
 )
 from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
 from dify_agent.exceptions import AgentRunValidationError
 
-from ._observations import tool_error_text, tool_response_text
 from ._secrets import ConfigSecrets
 from ._tool_files import readable_files
 from .configs import (
@@ -47,6 +51,10 @@ __all__ = [
 
 TOOL_FAILURE_KEY: Final = "dify_tool_failure"
 """Where the metadata of a tool's result says that the call failed, and how: `{"error_type", "message", "status_code"}`. The model reads a sentence."""
+_BAD_REQUEST: Final = 400
+_CREDENTIAL_ERRORS: Final = ("Credential", "Authorization", "Unauthorized")
+_NOT_FOUND_ERRORS: Final = ("ToolNotFound", "ProviderNotFound")
+_PARAMETER_ERRORS: Final = ("BadRequest", "Validate", "Validation")
 
 
 class DifyPluginToolsDeps(LayerDeps):
@@ -133,13 +141,16 @@ class _PreparedTool:
                 tool_parameters=prepared,
             )
         except DifyPluginToolClientError as error:
-            text = tool_error_text(error, tool_name=self.name)
+            text = _error_text(error, tool_name=self.name)
             return self._tell_failure(text, error.error_type, error.message, error.status_code)
         except ValueError as error:
             text = parameters_error_text(str(error))
             return self._tell_failure(text, "invalid_arguments", str(error))
         files, left_out = readable_files(messages)
-        return _Told(text="\n".join([tool_response_text(messages), *left_out]), files=files)
+        return _Told(
+            text="\n".join([observation_text(messages, policy=TOOL_LAYER_OBSERVATIONS), *left_out]),
+            files=files,
+        )
 
     def _tell_failure(
         self, text: str, error_type: str | None, message: str, status_code: int | None = None
@@ -199,3 +210,27 @@ def _read_parameters(config: DifyPluginToolConfig) -> tuple[ToolParameter, ...]:
     return tuple(
         ToolParameter.from_raw(parameter.model_copy(deep=True)) for parameter in config.parameters
     )
+
+
+def _error_text(error: DifyPluginToolClientError, *, tool_name: str) -> str:
+    """Return the sentence that tells the model of a failed invocation.
+
+    The kind of failure is told by words in the error's type, in this order: credentials, tool or provider not found,
+    parameters (or HTTP status 400), anything else.
+
+    Args:
+        error: What the daemon or the plugin reported.
+        tool_name: The name by which the model knows the tool.
+    """
+    error_type = error.error_type or ""
+    if _names_any(error_type, _CREDENTIAL_ERRORS):
+        return CHECK_CREDENTIALS
+    if _names_any(error_type, _NOT_FOUND_ERRORS):
+        return unknown_tool_text(tool_name)
+    if error.status_code == _BAD_REQUEST or _names_any(error_type, _PARAMETER_ERRORS):
+        return parameters_error_text(error.message)
+    return invoke_error_text(error.message)
+
+
+def _names_any(error_type: str, words: Iterable[str]) -> bool:
+    return any(word in error_type for word in words)
