@@ -48,7 +48,7 @@ class Rates:
 
 
 def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None) -> Rates:
-    """Look a model's rates up, a dated or fine-tuned one's under its family.
+    """Return a model's rates; a dated or fine-tuned model has those of its family.
 
     Args:
         model: The model's name.
@@ -60,16 +60,16 @@ def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None
     if entry is None:
         return Rates()
     long = entry.get("long_context")
-    told = long if long and input_tokens > long["above_tokens"] else entry["prices"]
-    factors = tiers | entry.get("service_tiers", {}) | told.get("service_tiers", {})
+    prices = long if long and input_tokens > long["above_tokens"] else entry["prices"]
+    factors = tiers | entry.get("service_tiers", {}) | prices.get("service_tiers", {})
     factor = Decimal(factors.get(service_tier, "1"))
-    written = dict.fromkeys(("cache_write", "cache_write_12h"), told["input"])
-    rates = {name: (written | told)[name] for name in Rates.__slots__}
+    written = dict.fromkeys(("cache_write", "cache_write_12h"), prices["input"])
+    rates = {name: (written | prices)[name] for name in Rates.__slots__}
     return Rates(**{name: Decimal(rate) * factor for name, rate in rates.items()})
 
 
 def find_tool_price(usage: ToolUsage) -> Decimal:
-    """Return what the server's tools cost in USD, whatever the model and the tier."""
+    """Return the price of the server's tools in USD, which depends on neither model nor tier."""
     prices: Mapping[str, str] = _read_catalog()["hosted_tools"]
     return sum(
         (getattr(usage, name) * Decimal(price) for name, price in prices.items()), Decimal(0)

@@ -49,8 +49,8 @@ def iter_differences() -> Iterator[tuple[str, str | None]]:
             for tier in TIERS:
                 found = list(_iter_shapes(name, tier, day))
                 if found:
-                    told = f"{name}, {tier}, {len(found)} of {len(SHAPES)} shapes: {found[0]}"
-                    yield told, REASONS.get((name, tier))
+                    difference = f"{name}, {tier}, {len(found)} of {len(SHAPES)} shapes: {found[0]}"
+                    yield difference, REASONS.get((name, tier))
         except LookupError:
             yield f"{name}: not known", REASONS.get((name, None))
 
@@ -73,11 +73,11 @@ def _iter_shapes(name: str, tier: str, day: datetime) -> Iterator[str]:
 
 def _their_price(shape: tuple[int, int, int, int], name: str, tier: str, day: datetime) -> Decimal:
     names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-    told: Any = calc_price(
+    price: Any = calc_price(
         Usage(**dict(zip(names, shape, strict=True))),
         name,
         provider_id="openai",
         genai_request_timestamp=day,
         price_context={"service_tier": tier},
     )
-    return told.total_price
+    return price.total_price

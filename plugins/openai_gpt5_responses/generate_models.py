@@ -28,13 +28,16 @@ FEATURES = (
     "vision",
     "document",
 )
+# In C they take a fifth of the time.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalog, not this file.\n"
 
 
 def model_declaration(
     model: Mapping[str, Any], rules: list[dict[str, Any]], texts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a model's file as Dify wants it.
+    """Return the declaration of a model, as Dify reads it.
 
     Source: `ModelDeclaration` of langgenius/dify-plugin-daemon at bdb5642a and `AIModelEntity` of dify-plugin 0.10.2.
     """
@@ -70,7 +73,7 @@ def _label(model: Mapping[str, Any], endings: Mapping[str, Any]) -> dict[str, st
 
 
 def _ending(model: Mapping[str, Any], endings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what is to be said, by language, of a model that ends or has ended."""
+    """Return the texts, by language, about a model that ends or has ended."""
     if "shutdown_date" not in model:
         return {"label": {}, "help": {}}
     return endings["retired" if model.get("retired") else "ending"]
@@ -86,10 +89,10 @@ def _rule(
         case "max_output_tokens":
             # The first field's help begins with what there is to say of the model itself.
             said = _ending(model, texts["endings"])["help"]
-            told = _joined(
+            help_texts = _joined(
                 {key: text.format_map(model) for key, text in said.items()}, rule["help"]
             )
-            return rule | {"max": model["max_output_tokens"], "help": told}
+            return rule | {"max": model["max_output_tokens"], "help": help_texts}
         case "verbosity" if "verbosities" in model:
             taken = ", ".join(model["verbosities"])
             note = notes["verbosity_fixed" if taken else "no_verbosity"]
@@ -118,11 +121,11 @@ def declarations(root: Path) -> dict[str, str]:
 
 
 def _load(path: Path) -> Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506  the safe one in C
 
 
 def _dump(value: Any) -> str:
-    return HEADER + yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
+    return HEADER + yaml.dump(value, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=120)
 
 
 def differences(root: Path) -> Iterator[tuple[Path, str | None]]:

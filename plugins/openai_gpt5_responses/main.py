@@ -5,7 +5,7 @@
 import gc
 import os
 
-from stream_text.timeouts import bound_timeouts
+from dify_plugin_kit.settings import bound_timeouts
 
 
 # What a start makes stays: looking for garbage in it again and again takes a tenth of the start, and later of every full collection.
@@ -23,35 +23,29 @@ import yaml
 from dify_plugin.config.logger_format import plugin_logger_handler
 from dify_plugin.core.server.tcp import request_reader as tcp_reader
 
-import model_adapter
-
-# What a call cannot do without is imported before the first heartbeat: a call that came at once would wait for it.
-from model_adapter import request_errors, shorten_line, widen_pipe
-from stream_text.failures import tell_failures
-from stream_text.stdin import bound_depth
-from stream_text.stdout import bound_stdout, bound_writer
+from dify_plugin_kit.request_errors import send_errors
+from dify_plugin_kit.stdin import bound_depth
+from dify_plugin_kit.stdout import bound_stdout, bound_writer
+from model_adapter import prepare, request_errors, shorten_line, widen_pipe
 
 
 _PREPARATION_DELAY_SECONDS = 0.02
 
 
 class _Plugin(Plugin):
-    """The SDK's plugin, which prepares for calls once it has said that it runs, and whose own errors say no more of a request than ours, and none where it stands."""
+    """The SDK's plugin, which prepares for calls after its first heartbeat and whose errors show neither the request nor a traceback."""
 
     @override
     def _heartbeat(self) -> None:
-        # Whatever is imported keeps all else waiting, so it begins when the first heartbeat has left.
-        Timer(_PREPARATION_DELAY_SECONDS, self._prepare).start()
+        # It keeps all else waiting, so it begins when the first heartbeat has left.
+        Timer(_PREPARATION_DELAY_SECONDS, prepare).start()
         super()._heartbeat()
-
-    def _prepare(self) -> None:
-        model_adapter.prepare()
 
     @override
     def _execute_request(
         self, session_id: str, data: Any, reader: Any, writer: Any, *rest: Any, **named: Any
     ) -> None:
-        with tell_failures(writer, session_id), request_errors(data):
+        with send_errors(writer, session_id), request_errors(data):
             super()._execute_request(session_id, data, reader, writer, *rest, **named)
 
 

@@ -1,4 +1,4 @@
-"""Which parameters a model's form has, and what each offers, by the model's profile: for the generated forms and for those of models of one's own."""
+"""The parameters of a model's form and their options, by the model's profile: for the generated forms and for added models."""
 
 from gpt5_payloads import ModelProfile
 
@@ -14,7 +14,7 @@ _HOSTED_TOOLS = {
 
 
 def is_offered(name: str, profile: ModelProfile) -> bool:
-    """Return whether a model's form has a parameter: one that leaves nothing to choose, or needs a tool that the model lacks, is not in it."""
+    """Return whether a model's form has a parameter: not if it leaves no choice, or needs a tool that the model lacks."""
     tools = {parameter: tool in profile.hosted_tools for parameter, tool in _HOSTED_TOOLS.items()}
     settings = {
         # `auto` and `default` alone are no choice between prices.
@@ -28,7 +28,7 @@ def is_offered(name: str, profile: ModelProfile) -> bool:
 
 
 def find_options(name: str, profile: ModelProfile) -> tuple[str, ...] | None:
-    """Return what a parameter can be for a model; None where all models have the same."""
+    """Return the options of a parameter for a model; None if they are the same for all models."""
     options: dict[str, tuple[str, ...]] = {
         "reasoning_effort": profile.efforts,
         "image_detail": profile.image_details,

@@ -1,14 +1,24 @@
-"""An answer as it comes: asked for or taken up, and its visible text in paced pieces."""
+"""An answer while it streams in, new or resumed: its visible text in paced pieces."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from gpt5_messages import BlockStart, History, ResumePoint, StreamEvent, VisibleText
+from dify_plugin_kit.pacing import Pacer
+from dify_plugin_kit.settings import read_float
+from dify_plugin_kit.stdout import split_text
+from gpt5_messages import (
+    BlockDelta,
+    BlockStart,
+    History,
+    ResponseEnded,
+    ResumePoint,
+    StreamEvent,
+    VisibleText,
+)
 from gpt5_responses import BackgroundStream, Connection, ResponsesError, ResponseStream
-from gpt5_responses.pacing import Pacer
 
 from ._background import (
     in_time,
@@ -19,25 +29,41 @@ from ._background import (
     take_up,
     unfinished_note,
 )
-from ._chunks import iter_pieces
 from ._model_call import ModelCall
-from ._operator_settings import PaceSettings
 from ._request import is_answer_only
 
 
-_PACER = Pacer(**asdict(PaceSettings.from_env(os.environ)))
+def make_pacer(environ: Mapping[str, str]) -> Pacer[StreamEvent]:
+    """Return the pace at which answers reach Dify.
+
+    Args:
+        environ: Environment variables. `OPENAI_GPT5_CHUNK_WINDOW_SECONDS`, 0 to 1: text that arrives within this time leaves as one chunk.
+            `OPENAI_GPT5_KEEP_ALIVE_SECONDS`, 0.01 to 200: after this long a silence an empty chunk leaves.
+    """
+    window = read_float(
+        environ, "OPENAI_GPT5_CHUNK_WINDOW_SECONDS", default=0.05, minimum=0, maximum=1
+    )
+    keep_alive = read_float(
+        environ, "OPENAI_GPT5_KEEP_ALIVE_SECONDS", default=15.0, minimum=0.01, maximum=200
+    )
+    return Pacer(
+        piece=BlockDelta, end=ResponseEnded, window_seconds=window, keep_alive_seconds=keep_alive
+    )
+
+
+_PACER = make_pacer(os.environ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """An answer that comes.
+class IncomingAnswer:
+    """An answer that streams in.
 
     Attributes:
         call: The call.
         connection: The way to the server.
         request: What was asked for.
         stream: The answer's events.
-        point: Where it goes on, if a part of it was shown in the turn before.
+        point: Where it resumes, if a part of it was shown in the turn before.
         history: The conversation that the request was made of.
     """
 
@@ -55,7 +81,7 @@ class Answer:
 
     @property
     def is_stored(self) -> bool:
-        """Whether the server keeps it."""
+        """Whether the server stores it."""
         return isinstance(self.stream, BackgroundStream)
 
 
@@ -65,8 +91,8 @@ def open_answer(
     request: Mapping[str, Any],
     point: ResumePoint | None,
     history: History,
-) -> Answer:
-    """Return the answer to a request, or the one that goes on; nothing is sent before it is read.
+) -> IncomingAnswer:
+    """Return the answer to a request, or the one that is resumed at `point`; nothing is sent until it is read.
 
     Raises:
         PayloadError: If a switch is neither on nor off.
@@ -75,7 +101,7 @@ def open_answer(
         stream: ResponseStream = take_up(connection, point)
     else:
         stream = open_stream(call, connection, request)
-    return Answer(
+    return IncomingAnswer(
         call=call,
         connection=connection,
         request=request,
@@ -85,7 +111,7 @@ def open_answer(
     )
 
 
-def iter_texts(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
+def iter_texts(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
     """Yield the visible text in paced pieces, each with the phase of its message; an empty one is a keep-alive during a silence.
 
     Raises:
@@ -104,7 +130,7 @@ def iter_texts(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, str 
         yield nothing_left_note(), None
 
 
-def _iter_pieces(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
+def _iter_pieces(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
     stream, phase = answer.stream, None
     try:
         with (
@@ -116,7 +142,7 @@ def _iter_pieces(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, st
                     yield "", phase
                 for text, said_in in _split_by_phase(batch, visible, phase):
                     phase = said_in
-                    yield from ((piece, phase) for piece in iter_pieces(text))
+                    yield from ((piece, phase) for piece in split_text(text))
                 if visible.is_stopped:
                     return
     except ResponsesError:
@@ -130,7 +156,7 @@ def _iter_pieces(answer: Answer, visible: VisibleText) -> Iterator[tuple[str, st
 def _split_by_phase(
     batch: Iterable[StreamEvent], visible: VisibleText, phase: str | None
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield the text of a batch with its phase: one piece where, as nearly always, the phase stays the same."""
+    """Yield the text of a batch with its phase: one piece unless the phase changes, which is rare."""
     texts: list[str] = []
     for event in batch:
         if isinstance(event, BlockStart) and event.phase != phase:

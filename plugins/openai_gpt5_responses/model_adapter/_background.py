@@ -1,4 +1,4 @@
-"""Answers that are made in the background: left before Dify's time for a call is over, and taken up in the next turn.
+"""Background responses: left before Dify's time for a call is over, and resumed in the next turn.
 
 Source: docs/decisions/0027-long-answers-in-dify.md.
 """
@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import Any, TypeGuard
 
+from dify_plugin_kit.settings import read_float
 from gpt5_messages import (
     ResumePoint,
     ResumeTokens,
@@ -27,12 +28,11 @@ from gpt5_responses import (
 )
 
 from ._model_call import ModelCall
-from ._operator_settings import background_seconds
 from ._request import is_answer_only, is_on, owner_of, whole_input
 
 
 RUNNING = ("queued", "in_progress")
-"""The states of a response that is being made."""
+"""The states of a response that is still running."""
 
 REFUSED = (
     "The token in the last answer was given for another conversation, or with other credentials, another model or another user, so the answer behind it is not shown here. "
@@ -51,10 +51,12 @@ _GOES_ON = "This goes on with the answer above, after “{}”:"
 _BEGINS = "This is the answer to the question before:"
 _NOTHING_LEFT = "The answer above was complete. Nothing of it is left."
 _QUOTED_WORDS = 8
+_USUAL_SECONDS = 590.0  # Dify ends calls after 600.
+_HANDING_OVER_SECONDS = 2.0  # for the note below the part that was shown, and the way to Dify
 
 
 def begin_response(call: ModelCall, connection: Connection, request: Mapping[str, Any]) -> str:
-    """Have an answer made, and return the response's id without waiting for the answer.
+    """Start a background response and return its id without waiting for the answer.
 
     Raises:
         ResponsesError: If the server cannot be reached, or refuses the request.
@@ -67,7 +69,7 @@ def begin_response(call: ModelCall, connection: Connection, request: Mapping[str
 def open_stream(
     call: ModelCall, connection: Connection, request: Mapping[str, Any]
 ) -> ResponseStream:
-    """Return the events of the answer to a request, made in the background where the call wants it so.
+    """Return the events of the answer to a request, which runs in the background if the call asks for that.
 
     Raises:
         PayloadError: If a switch is neither on nor off.
@@ -82,7 +84,7 @@ def open_stream(
 
 
 def find_unfinished(call: ModelCall, connection: Connection) -> ResumePoint | str | None:
-    """Return where the answer before goes on that the user has replied to, why it cannot, or None where it was finished.
+    """Return where the last answer of the conversation resumes, a sentence if it cannot, or None if it was finished.
 
     Raises:
         MessageError: If a message is not usable.
@@ -94,7 +96,7 @@ def find_unfinished(call: ModelCall, connection: Connection) -> ResumePoint | st
 
 
 def take_up(connection: Connection, point: ResumePoint) -> BackgroundStream:
-    """Return the events of an answer that is made already, from its beginning; it goes on whatever becomes of this stream."""
+    """Return the events of a response that is already running, from its beginning; closing this stream does not stop it."""
     return attach_stream(connection, point.response_id, detached=True)
 
 
@@ -102,7 +104,7 @@ def take_up(connection: Connection, point: ResumePoint) -> BackgroundStream:
 def in_time(
     call: ModelCall, connection: Connection, stream: ResponseStream, *, answer_only: bool
 ) -> Generator[None]:
-    """Leave an answer that is made in the background when Dify's time for a call is nearly over.
+    """Detach from a background response when Dify's time for a call is nearly over.
 
     Args:
         call: The call.
@@ -129,7 +131,7 @@ def in_time(
 
 
 def is_left(stream: ResponseStream) -> TypeGuard[BackgroundStream]:
-    """Return whether an answer was left while it was being made."""
+    """Return whether a response was detached from while it was still running."""
     is_detached = isinstance(stream, BackgroundStream) and stream.is_detached
     return is_detached and stream.completion.status in RUNNING
 
@@ -137,7 +139,7 @@ def is_left(stream: ResponseStream) -> TypeGuard[BackgroundStream]:
 def unfinished_note(
     call: ModelCall, connection: Connection, stream: BackgroundStream, visible: VisibleText
 ) -> str:
-    """Return what is said below an answer that was left, with the token by which the next turn takes it up.
+    """Return the note below an unfinished answer, with the token by which the next turn resumes it.
 
     Raises:
         ConnectionTimeoutError: If the server has not said by then what it makes.
@@ -151,24 +153,47 @@ def unfinished_note(
 
 
 def rest_note(visible: VisibleText) -> str:
-    """Return what is said before the rest of an answer: where it goes on."""
+    """Return the note before the rest of an answer, which says where it resumes."""
     words = visible.skipped_end.replace("<think>", " ").replace("</think>", " ").split()
     said = " ".join(words[-_QUOTED_WORDS:])
     return render_addendum(_GOES_ON.format(said) if said else _BEGINS).lstrip() + "\n\n"
 
 
 def nothing_left_note() -> str:
-    """Return what is said where all of an answer was shown before."""
+    """Return the note that says that all of the answer was shown before."""
     return render_addendum(_NOTHING_LEFT).lstrip()
 
 
 def tokens_of(call: ModelCall, connection: Connection) -> ResumeTokens:
-    """Return the tokens that only this caller can use: the same user, of the same model with the same credentials."""
+    """Return the resume tokens of this caller: only the same user with the same model and credentials can use them."""
     return ResumeTokens(owner_of(call, connection))
 
 
 def _seconds(call: ModelCall, connection: Connection) -> float:
     return background_seconds(os.environ, connection.total_seconds, has_tools=bool(call.tools))
+
+
+def background_seconds(
+    environ: Mapping[str, str], total_seconds: float | None, *, has_tools: bool
+) -> float:
+    """Return after how many seconds a background response is left to the next turn: shortly before the call's time is over.
+
+    Args:
+        environ: Environment variables; `OPENAI_GPT5_BACKGROUND_SECONDS` can make it shorter.
+        total_seconds: How long a call may take in all, as far as it is known; 590 if it is not.
+        has_tools: Whether the call has tools, as those of agent strategies have: Dify ends these after `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds, 240000 by default).
+    """
+    name = "OPENAI_GPT5_BACKGROUND_SECONDS"
+    limits = [
+        _USUAL_SECONDS if total_seconds is None else total_seconds,
+        read_float(environ, name, default=_USUAL_SECONDS, minimum=1, maximum=3600),
+    ]
+    if has_tools:
+        name = "DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT"
+        read = read_float(environ, name, default=240_000.0, minimum=1_000, maximum=3.6e6)
+        limits.append(read / 1000 - 10)
+    shortest = max(min(limits), 1)
+    return shortest - min(_HANDING_OVER_SECONDS, shortest / 10)
 
 
 def _leave(stream: BackgroundStream) -> None:

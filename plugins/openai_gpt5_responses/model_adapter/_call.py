@@ -1,7 +1,9 @@
 """One model call: Dify's messages in, Dify's chunks out."""
 
+import gc
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 
 from dify_plugin.entities.model.llm import LLMResultChunk
@@ -14,16 +16,15 @@ from gpt5_responses import (
     NotFoundError,
     ResponsesError,
     find_secrets,
+    prepare_transport,
 )
 
-from ._answer import Answer, iter_texts, open_answer
-from ._audit import audit_without
+from ._answer import IncomingAnswer, iter_texts, open_answer
 from ._background import GONE, find_unfinished, is_left
-from ._cache_log import log_cache
-from ._chunks import chunk, final_message, text_message
-from ._ending import ATE_THE_BUDGET, Ending, iter_ending
+from ._chunks import chunk, text_message
+from ._ending import ATE_THE_BUDGET, FinishedAnswer, iter_ending
 from ._model_call import ModelCall
-from ._model_notices import note_model
+from ._plugin_log import audit_without, log_cache, note_model
 from ._pricing import price_usage
 from ._request import ITEMS, earlier_body, made_for, owner_of, request_body
 
@@ -43,7 +44,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         note_model(call.model, connection, call.credentials)
         point = find_unfinished(call, connection)
         if isinstance(point, str):
-            yield from _iter_said(call, connection, point)
+            yield from _iter_said(call, point)
             return
         history = History()
         if point is None:
@@ -62,7 +63,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         except NotFoundError:
             if point is None:
                 raise
-            yield from _iter_said(call, connection, GONE)
+            yield from _iter_said(call, GONE)
     except (ResponsesError, PayloadError, MessageError) as error:
         audit.error(
             error,
@@ -75,9 +76,9 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
 
 
 def _tell_phases(
-    texts: Iterator[tuple[str, str | None]], answer: Answer
+    texts: Iterator[tuple[str, str | None]], answer: IncomingAnswer
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield pieces of text with their phases. Of an answer that comes whole, from a model that names none, those beside tool calls are commentary: it is known by then that calls follow."""
+    """Yield pieces of text with their phases. If the answer comes whole and the model names no phases, text beside tool calls is commentary: by then the calls are known."""
     said: list[tuple[str, str | None]] = []
     for text, phase in texts:
         if text and answer.request.get("stream") is False:
@@ -89,7 +90,9 @@ def _tell_phases(
     yield from ((text, "commentary" if is_beside else phase) for text, phase in said)
 
 
-def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLMResultChunk]:
+def _iter_answer(
+    answer: IncomingAnswer, succeed: Callable[..., object]
+) -> Iterator[LLMResultChunk]:
     call, stream = answer.call, answer.stream
     started = time.perf_counter()
     index, whole_text = 0, ""
@@ -108,7 +111,7 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
     if is_left(stream):
         # What it costs is told by the turn that sees its end.
         usage = price_usage(call.model, Usage(), latency_seconds=latency)
-        last = final_message(None, whole_text, secrets=answer.connection.secrets)
+        last = text_message(whole_text)
         yield chunk(call.model, index + 1, last, usage=usage, finish_reason="stop")
         return
     succeed(
@@ -129,7 +132,7 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
         ITEMS.remember(owner, answer.history, completion.items, answer_only=answer.answer_only)
     yield from iter_ending(
         call,
-        Ending(
+        FinishedAnswer(
             completion=completion,
             is_whole=is_whole,
             is_stopped=visible.is_stopped,
@@ -148,11 +151,27 @@ def _iter_answer(answer: Answer, succeed: Callable[..., object]) -> Iterator[LLM
         raise InvalidRequestError(ATE_THE_BUDGET, code=completion.incomplete_reason)
 
 
-def _iter_said(call: ModelCall, connection: Connection, sentence: str) -> Iterator[LLMResultChunk]:
-    """Yield an answer that is a sentence of ours: an error would leave the conversation where it is, with the same token in its last answer."""
+def _iter_said(call: ModelCall, sentence: str) -> Iterator[LLMResultChunk]:
+    """Yield one of our sentences as the answer: after an error the conversation would be stuck, with the same token in its last answer."""
     text = render_addendum(sentence).lstrip()
     if call.stream:
         yield chunk(call.model, 1, text_message(text))
-    last = final_message(None, "" if call.stream else text, secrets=connection.secrets)
+    last = text_message("" if call.stream else text)
     usage = price_usage(call.model, Usage(), latency_seconds=0)
     yield chunk(call.model, 2, last, usage=usage, finish_reason="stop")
+
+
+def prepare() -> None:
+    """Make what all calls share, so that the first need not wait: the trusted certificates, the prices, and Dify's classes, which pydantic completes at their first use.
+
+    A failure here is left to the call, which reports it.
+    """
+    gc.disable()
+    try:
+        with suppress(ResponsesError):
+            prepare_transport()
+        usage = price_usage("", Usage(), latency_seconds=0)
+        chunk("", 0, text_message(""), usage=usage).model_dump()
+        gc.freeze()
+    finally:
+        gc.enable()

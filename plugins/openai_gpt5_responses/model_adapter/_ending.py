@@ -1,36 +1,45 @@
 """What follows the text of an answer: a note below it, its images, and the terminal chunk."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dify_plugin.entities.model.llm import LLMResultChunk, LLMUsage
+from dify_plugin.entities.model.message import (
+    AssistantPromptMessage,
+    PromptMessageContentUnionTypes,
+    TextPromptMessageContent,
+)
 
-from gpt5_messages import Completion, GeneratedImage, render_appendix
+from dify_plugin_kit.stdout import split_text
+from gpt5_messages import Completion, GeneratedImage, ToolCall, fit_items, render_appendix
 from stream_text import KnownSecrets
 
-from ._base_model import base_model
-from ._chunks import chunk, final_message, image_message, iter_pieces, split_images, text_message
-from ._model_call import ModelCall
+from ._chunks import chunk, image_message, image_part, split_images, text_message
+from ._model_call import ModelCall, base_model
+from ._plugin_log import log_hosted_calls
 from ._pricing import price_usage
 from ._tokens import estimate_usage
-from ._tool_log import log_hosted_calls
 
 
 ATE_THE_BUDGET = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
 """What is said of an answer that has no text, because the budget went into reasoning."""
 
+# Of the items that go along with an answer, as far as images are what makes them large: a strategy's call has one line for all of its history.
+_MOST_CARRIED_BYTES = 1_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """The end of an answer.
+class FinishedAnswer:
+    """An answer that has ended.
 
     Attributes:
         completion: What the response has said.
         is_whole: Whether it has said all, so that its calls and items count.
         is_stopped: Whether a stop sequence has ended it.
         answer_only: Whether its text is JSON and nothing else.
-        secrets: What must not stand in what is told of it.
+        secrets: What must not stand in what Dify gets of it.
         made_for: Who alone may use a compaction item of it.
         latency_seconds: How long it took.
         is_stored: Whether the server keeps it. Then its reasoning did not come along, and a call without its reasoning is refused where it names the item: so the next request has
@@ -50,9 +59,9 @@ class Ending:
 
 
 def iter_ending(
-    call: ModelCall, ending: Ending, request: Mapping[str, Any], *, index: int, text: str
+    call: ModelCall, ending: FinishedAnswer, request: Mapping[str, Any], *, index: int, text: str
 ) -> Iterator[LLMResultChunk]:
-    """Log what tools did, and yield the chunks after the text; of a call that is not streamed there is one, which has all.
+    """Log what tools did, and yield the chunks after the text; a call that is not streamed gets one chunk with everything.
 
     Args:
         call: The call.
@@ -66,7 +75,7 @@ def iter_ending(
         log_hosted_calls(calls, ending.secrets)
     note, images = _additions(ending, beside=None if call.stream else text)
     if call.stream:
-        for message in (*map(text_message, iter_pieces(note)), *map(image_message, images)):
+        for message in (*map(text_message, split_text(note)), *map(image_message, images)):
             index += 1
             yield chunk(call.model, index, message)
         images = []
@@ -75,22 +84,14 @@ def iter_ending(
     yield chunk(
         completion.model or call.model,
         index + 1,
-        final_message(
-            completion if ending.is_whole else None,
-            text,
-            images,
-            secrets=ending.secrets,
-            is_carried=not ending.is_stored,
-            made_for=ending.made_for,
-            cache=ending.cache,
-        ),
+        _final_message(ending, text, images),
         usage=_usage(call, request, ending),
         finish_reason="stop" if ending.is_stopped else completion.finish_reason,
     )
 
 
-def _additions(ending: Ending, *, beside: str | None) -> tuple[str, list[GeneratedImage]]:
-    """Return what is said below the answer, and its images; nothing where a stop sequence has ended it."""
+def _additions(ending: FinishedAnswer, *, beside: str | None) -> tuple[str, list[GeneratedImage]]:
+    """Return the note below the answer and its images; nothing if a stop sequence ended it."""
     if ending.is_stopped:
         return "", []
     images, omitted = split_images(ending.completion.images, beside=beside)
@@ -99,7 +100,7 @@ def _additions(ending: Ending, *, beside: str | None) -> tuple[str, list[Generat
     return ending.secrets.redact(note) if note else "", images
 
 
-def _usage(call: ModelCall, request: Mapping[str, Any], ending: Ending) -> LLMUsage:
+def _usage(call: ModelCall, request: Mapping[str, Any], ending: FinishedAnswer) -> LLMUsage:
     completion = ending.completion
     return price_usage(
         base_model(call.model, call.credentials),
@@ -109,3 +110,50 @@ def _usage(call: ModelCall, request: Mapping[str, Any], ending: Ending) -> LLMUs
         service_tier=completion.service_tier,
         tool_usage=completion.tool_usage,
     )
+
+
+def _final_message(
+    ending: FinishedAnswer, text: str, images: Sequence[GeneratedImage]
+) -> AssistantPromptMessage:
+    """Return the terminal chunk's message, with calls and items only if the response is complete.
+
+    Args:
+        ending: The answer.
+        text: All of its text, if Dify has not had it yet.
+        images: Its images likewise.
+    """
+    parts: list[PromptMessageContentUnionTypes] = [TextPromptMessageContent(data=text)]
+    content = [*parts, *map(image_part, images)] if images else text
+    if not ending.is_whole:
+        return AssistantPromptMessage(content=content)
+    return AssistantPromptMessage(
+        content=content,
+        tool_calls=[_tool_call(call) for call in ending.completion.tool_calls],
+        opaque_body=None if ending.is_stored else _carried(ending),
+    )
+
+
+def _carried(ending: FinishedAnswer) -> dict[str, Any]:
+    """Return the items that a strategy hands back, with a sentence in place of each image that would fill its line."""
+    items = [_without(ending.secrets, item) for item in ending.completion.items]
+    is_compacted = any(item.get("type") == "compaction" for item in items)
+    return {
+        "responses_output": fit_items(items, max_bytes=_MOST_CARRIED_BYTES),
+        "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
+        **({"made_for": ending.made_for} if is_compacted else {}),
+        **({"prompt_cache": dict(ending.cache)} if ending.cache else {}),
+    }
+
+
+def _without(secrets: KnownSecrets, item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an item without its MCP server's token, which the server may have quoted; every other item as it is."""
+    if not str(item.get("type")).startswith("mcp_"):
+        return item
+    return json.loads(secrets.redact(json.dumps(item)))
+
+
+def _tool_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:
+    function = AssistantPromptMessage.ToolCall.ToolCallFunction(
+        name=call.name, arguments=call.arguments
+    )
+    return AssistantPromptMessage.ToolCall(id=call.call_id, type="function", function=function)

@@ -1,10 +1,10 @@
-"""The packages' errors as the five that Dify knows."""
+"""Translation of the packages' errors into the five that Dify knows."""
 
 import logging
 import re
 import traceback
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from dify_plugin.errors.model import (
     CredentialsValidateFailedError,
@@ -15,8 +15,9 @@ from dify_plugin.errors.model import (
     InvokeRateLimitError,
     InvokeServerUnavailableError,
 )
-from pydantic import ValidationError
 
+from dify_plugin_kit import stdout
+from dify_plugin_kit.request_errors import hide_request
 from gpt5_messages import MessageError
 from gpt5_payloads import PayloadError
 from gpt5_responses import (
@@ -59,6 +60,7 @@ INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
 
 
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
+_TOO_LARGE = "The answer is larger than Dify takes in one piece. Ask for less at once."
 _UNEXPECTED = "The credentials could not be checked, for a reason that nobody expected. Check API Base URL and try again."
 # What the packages call the fields of Dify's form.
 _FORM_NAMES = {
@@ -72,47 +74,52 @@ _PACKAGE_NAME = re.compile(rf"\b(?:{'|'.join(_FORM_NAMES)})\b")
 
 @contextmanager
 def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
-    """Raise whatever is raised as what Dify understands, without a secret.
+    """Raise any error as one that Dify knows, without secrets in its text.
 
-    None is named as the cause of another, for an error's text may hold a secret. Where an unexpected one comes from goes to the plugin's log.
+    No cause is chained, since its text may hold a secret. The traceback of an unexpected error goes to the plugin's log.
     """
     try:
         yield
     except (InvokeError, CredentialsValidateFailedError):
         raise
     except (ResponsesError, PayloadError, MessageError) as error:
-        told = _tell(error, credentials)
-        raise _invoke_error(error)(told) from None
+        raise _invoke_error(error)(_to_sentence(error, credentials)) from None
     except Exception as error:  # noqa: BLE001  Dify knows no others
         raise InvokeServerUnavailableError(_log_unexpected(error)) from None
 
 
-@contextmanager
-def request_errors(request: Mapping[str, object]) -> Generator[None]:
-    """Raise ours as they are, and the SDK's own of a request under their names, with a text that quotes nothing of it."""
-    try:
-        yield
-    except (InvokeError, CredentialsValidateFailedError):
-        raise
-    except Exception as error:  # noqa: BLE001  whatever it is, Dify is told without its text
-        if isinstance(error, ValidationError):
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            field = ".".join(map(str, first["loc"]))
-            told = f"Dify's request cannot be read: {field}: {first['msg']}"
-        else:
-            told = _log_unexpected(error)
-        redacted = find_secrets(request.get("credentials")).redact(told)
-        raise type(type(error).__name__, (Exception,), {})(redacted) from None
+def request_errors(request: Mapping[str, object]) -> AbstractContextManager[None]:
+    """Raise our errors as they are, and the SDK's under their names with a text that quotes nothing of the request."""
+    return hide_request(
+        (InvokeError, CredentialsValidateFailedError),
+        redact=lambda text: find_secrets(request.get("credentials")).redact(text),
+        explain=_log_unexpected,
+    )
 
 
-def _tell(error: Exception, credentials: Mapping[str, object]) -> str:
-    """Return what an error says in the words of the form, without a secret."""
+def shorten_line(line: bytes, limit: int) -> bytes:
+    """Return a line that the daemon reads in the place of one that is too long.
+
+    Raises:
+        InvokeServerUnavailableError: If the line must not be shortened, or is still too long.
+
+    Source: docs/contracts/openai-gpt5-responses.md, A47.
+    """
+    return stdout.shorten_line(line, limit, _refuse_line)
+
+
+def _refuse_line(_size: int, _limit: int) -> Exception:
+    return InvokeServerUnavailableError(_TOO_LARGE)
+
+
+def _to_sentence(error: Exception, credentials: Mapping[str, object]) -> str:
+    """Return the text of an error with the field names of Dify's form, without secrets."""
     named = _PACKAGE_NAME.sub(lambda name: _FORM_NAMES[name[0]], str(error))
     return find_secrets(credentials).redact(named)
 
 
 def _log_unexpected(error: Exception) -> str:
-    """Write where an error comes from to the plugin's log, and return what is told of it: its text could hold a prompt or a key."""
+    """Log the traceback of an error and return a sentence for it: its own text could hold a prompt or a key."""
     where = "".join(traceback.format_tb(error.__traceback__))
     _LOGGER.error("%s in a call:\n%s", type(error).__name__, where)
     return f"The call failed unexpectedly ({type(error).__name__}). The plugin's log says where."
@@ -124,7 +131,7 @@ def _invoke_error(error: Exception) -> type[InvokeError]:
 
 @contextmanager
 def validated_connection(credentials: Mapping[str, object]) -> Generator[Connection]:
-    """Give out a connection to be tried, and turn every failure into one sentence for the user's form.
+    """Yield a connection to try, and turn every failure into one sentence for the user's form.
 
     Raises:
         CredentialsValidateFailedError: If the credentials are not usable, or trying them fails.
@@ -133,14 +140,13 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
         _validate_ranges(credentials)
         yield Connection.from_credentials(credentials)
     except (ResponsesError, PayloadError) as error:
-        told = _tell(error, credentials)
-        raise CredentialsValidateFailedError(told) from None
+        raise CredentialsValidateFailedError(_to_sentence(error, credentials)) from None
     except Exception:  # noqa: BLE001  a form shows one sentence, whatever happens
         raise CredentialsValidateFailedError(_UNEXPECTED) from None
 
 
 def _validate_ranges(credentials: Mapping[str, object]) -> None:
-    """Refuse a number that calls would move to the nearest limit, as long as somebody sees it.
+    """Refuse a number out of range, while a user can still correct it: calls move it to the nearest limit.
 
     Raises:
         SettingsError: If one is outside, or is none.
@@ -152,5 +158,6 @@ def _validate_ranges(credentials: Mapping[str, object]) -> None:
         except ValueError:
             is_inside = False
         if not is_inside:
-            told = f"{name} must be a whole number from {lowest} to {highest}."
-            raise SettingsError(told, field=name)
+            raise SettingsError(
+                f"{name} must be a whole number from {lowest} to {highest}.", field=name
+            )

@@ -1,4 +1,4 @@
-"""One model call, as Dify asks for it."""
+"""One model call, as Dify asks for it, and the model behind its name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,12 @@ from dify_plugin.entities.model.message import (
 )
 
 
+BY_NAME = "by-name"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """What Dify asks for in one call, as the SDK hands it over."""
+    """The arguments of one model call, as the SDK passes them."""
 
     model: str
     credentials: Mapping[str, Any]
@@ -22,3 +25,9 @@ class ModelCall:
     stop: Sequence[str] = ()
     stream: bool = False
     user: str | None = None
+
+
+def base_model(model: str, credentials: Mapping[str, object]) -> str:
+    """Return the model that the credentials name for this one, or the name itself."""
+    chosen = credentials.get("base_model")
+    return chosen if isinstance(chosen, str) and chosen.strip() not in ("", BY_NAME) else model

@@ -1,4 +1,4 @@
-"""The parameters of a call, as far as the model takes them."""
+"""The parameters of a call that the model takes."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ _NOT_WITH_MINIMAL = ("web_search", "image_generation")
 def known_parameters(
     parameters: Mapping[str, Any], names: Iterable[str], *, model: str
 ) -> dict[str, Any]:
-    """Return the parameters with these names; what they hold is for the request builder to judge.
+    """Return the parameters with these names; the request builder checks their values.
 
-    Other names, as nodes made for other models have them, and those for which the model has nothing to choose from are told in the plugin's log.
+    Other names, as nodes made for other models have them, and those for which the model has nothing to choose from are named in the plugin's log.
 
     Args:
         parameters: What the node asks for.
@@ -32,8 +32,8 @@ def known_parameters(
     known = {name: given[name] for name in declared if name in given}
     left_out = set(map(str, given)) - set(declared) | known.keys() & _without_choice(model)
     if left_out:
-        told = ", ".join(sorted(left_out))[:_MOST_CHARACTERS]
-        _LOGGER.info("Parameters that the model does not take were left out: %s", told)
+        names_left_out = ", ".join(sorted(left_out))[:_MOST_CHARACTERS]
+        _LOGGER.info("Parameters that the model does not take were left out: %s", names_left_out)
     # `JSON` and `XML` in capitals would make the SDK rewrite the prompt.
     response_format = known.get("response_format")
     if isinstance(response_format, str):
@@ -45,7 +45,7 @@ def known_parameters(
 
 
 def _with_least_effort(parameters: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-    """Set the lowest effort for a call that leaves little room under Dify's own name for it, and says nothing of the effort.
+    """Set the lowest effort for a call with a small `max_tokens`, Dify's own name for it, and no effort of its own.
 
     Dify's own calls, such as those for names of conversations, would have no answer: reasoning counts as output. Of a model that is not known the lowest is not known either.
     """
@@ -73,7 +73,7 @@ def _is_few(tokens: object) -> bool:
 
 
 def _with_max_output_tokens(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Take what other models and older workflows call it for `max_output_tokens`, unless that is set."""
+    """Read `max_output_tokens` from its names in other models and older workflows, unless it is set."""
     given = dict(parameters)
     for name in _OTHER_NAMES:
         most = given.pop(name, None)

@@ -1,4 +1,4 @@
-"""A call that Dify polls: begun in the background, then asked for until it is there.
+"""A call that Dify polls: started in the background, then checked until it is finished.
 
 Dify shows a user the text of a result that says `failed`, and nothing of an error that is raised: so nothing is.
 """
@@ -40,10 +40,10 @@ from gpt5_responses import (
 from stream_text import InvalidJsonError, parse_json
 
 from ._background import RUNNING, begin_response, tokens_of
-from ._ending import ATE_THE_BUDGET, Ending, iter_ending
+from ._ending import ATE_THE_BUDGET, FinishedAnswer, iter_ending
 from ._error_mapping import invoke_errors
 from ._model_call import ModelCall
-from ._model_notices import note_model
+from ._plugin_log import note_model
 from ._request import earlier_body, is_answer_only, request_body
 
 
@@ -67,7 +67,7 @@ _NO_JSON = "The model's answer is not the JSON that was asked for."
 def start_polling(
     call: ModelCall, json_schema: Mapping[str, Any] | None = None
 ) -> LLMPollingResult:
-    """Have an answer made, and say how to ask for it.
+    """Start a background response, and return how to check for it.
 
     Args:
         call: The call.
@@ -88,7 +88,7 @@ def start_polling(
 
 
 def check_polling(call: ModelCall, state: Mapping[str, Any]) -> LLMPollingResult:
-    """Ask for an answer that was begun.
+    """Return the state of a response that was started, or its result.
 
     Args:
         call: The call, as far as Dify still tells it: the model, the credentials and the user.
@@ -124,7 +124,7 @@ def _look(
 
 
 def _result(call: ModelCall, connection: Connection, completion: Completion) -> LLMPollingResult:
-    """Return what a response that is over has come to."""
+    """Return the result of a response that has ended."""
     if completion.status == "cancelled":
         return _failed(_CANCELLED)
     answer_only = "answer" in completion.metadata
@@ -139,7 +139,7 @@ def _result(call: ModelCall, connection: Connection, completion: Completion) -> 
     text += visible.close()
     if completion.finish_reason == "length" and not completion.text:
         return _failed(ATE_THE_BUDGET)
-    ending = Ending(
+    ending = FinishedAnswer(
         completion=completion,
         is_whole=completion.status == "completed" and not visible.is_stopped,
         is_stopped=visible.is_stopped,
@@ -156,7 +156,7 @@ def _result(call: ModelCall, connection: Connection, completion: Completion) -> 
 
 
 def _structured(completion: Completion, result: LLMResult) -> LLMPollingResult:
-    """Return a result with the value that its text is; one that is no object Dify has no place for."""
+    """Return a result with its text as a JSON value; Dify takes objects only, other values stay text."""
     try:
         value = parse_json(completion.text)
     except InvalidJsonError:
@@ -179,13 +179,13 @@ def _done(result: LLMResult) -> LLMPollingResult:
 
 
 def _age(completion: Completion) -> float:
-    """Return how long ago a response was asked for, in seconds; 0 where the server does not say."""
+    """Return how many seconds ago a response was created; 0 if the server does not say."""
     now = time.time()
     return max(now - (completion.created_at or now), 0)
 
 
 def _events(completion: Completion) -> Iterator[StreamEvent]:
-    """Yield a response that is over as the events that a stream of it would have ended in."""
+    """Yield the events with which a stream of a finished response would have ended."""
     kind = {"failed": "response.failed", "incomplete": "response.incomplete"}
     response = {
         "id": completion.response_id,
@@ -203,7 +203,7 @@ def _events(completion: Completion) -> Iterator[StreamEvent]:
 def _with_schema(
     parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
-    """Return the parameters of a call with a schema that came beside them; one that is among them counts."""
+    """Return the parameters with a schema that came beside them, unless they already have one."""
     if json_schema is None or parameters.get("json_schema"):
         return parameters
     schema = json.dumps({"name": "llm_response", "schema": json_schema})
@@ -211,7 +211,7 @@ def _with_schema(
 
 
 def _metadata(call: ModelCall, request: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the server keeps beside the response for `check_polling`, to which Dify does not tell it again.
+    """Return the metadata that the server stores for `check_polling`, which Dify does not pass it again.
 
     Raises:
         PayloadError: If the stop sequences are too long for it.
@@ -220,8 +220,8 @@ def _metadata(call: ModelCall, request: Mapping[str, Any]) -> dict[str, str]:
     if len(stop) > _MOST_METADATA_CHARACTERS:
         problem = f"stop must be at most {_MOST_METADATA_CHARACTERS} characters as JSON where the answer is polled"
         raise PayloadError(problem, field="stop")
-    told = {"stop": stop} if call.stop else {}
-    return told | ({"answer": "json"} if is_answer_only(request) else {})
+    metadata = {"stop": stop} if call.stop else {}
+    return metadata | ({"answer": "json"} if is_answer_only(request) else {})
 
 
 def _running(state: Mapping[str, Any], wait_seconds: int) -> LLMPollingResult:

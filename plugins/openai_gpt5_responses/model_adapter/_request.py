@@ -1,21 +1,25 @@
-"""What is asked of the server for one call, and who alone gets back what comes of it."""
+"""The request for one call, and who may get back the items of its response.
+
+OpenAI gets digests for the user and for calls that belong together, never the ids themselves.
+"""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
+
+from dify_plugin import get_current_session
 
 from gpt5_messages import History, ItemStore, build_input, drop_orphan_outputs
 from gpt5_payloads import build_request, coerce_bool
 from gpt5_responses import Connection
 
-from ._base_model import base_model
-from ._identity import prompt_cache_key, safety_identifier
-from ._model_call import ModelCall
+from ._model_call import ModelCall, base_model
 
 
 # Remembered in this process only, for platforms that drop `opaque_body` on the way: docs/decisions/0007-item-store.md.
 ITEMS = ItemStore()
+_INSTRUCTION_ROLES = ("system", "developer")
 
 
 def request_body(
@@ -30,8 +34,8 @@ def request_body(
     Args:
         call: The call.
         connection: Where it goes.
-        compacted: Whether what the server has made shorter of the conversation stands for it.
-        history: Takes in the conversation, by which the answer's items are remembered.
+        compacted: Whether compaction items of the server stand for the conversation before them.
+        history: Records the conversation, by which the answer's items are remembered.
 
     Raises:
         PayloadError: If a parameter is not usable.
@@ -65,29 +69,29 @@ def request_body(
 def whole_input(
     call: ModelCall, connection: Connection, request: Mapping[str, Any]
 ) -> Callable[[], Sequence[Mapping[str, Any]]] | None:
-    """Return what makes the input without compactions, should the server refuse those; None where there is none in the request."""
+    """Return a function that builds the input without compaction items, in case the server refuses them; None if the request has none."""
     if not any(item.get("type") == "compaction" for item in request["input"]):
         return None
     return lambda: request_body(call, connection, compacted=False)["input"]
 
 
 def made_for(call: ModelCall, connection: Connection) -> str:
-    """Return a digest that stands for who alone may use a compaction item of this call's response: 32 hexadecimal digits."""
+    """Return a digest of who may use a compaction item of this call's response: 32 hexadecimal digits."""
     return hashlib.sha256(owner_of(call, connection).encode()).hexdigest()[:32]
 
 
 def earlier_body(call: ModelCall) -> dict[str, Any]:
-    """Return what is known of a request that was sent in an earlier call: the model."""
+    """Return the known part of a request that was sent in an earlier call: the model."""
     return {"model": call.model, "input": [], "text": {"format": {"type": "text"}}}
 
 
 def owner_of(call: ModelCall, connection: Connection) -> str:
-    """Return who alone gets back what comes of this call: the same model, for the same user with the same credentials."""
+    """Return a key for who may get back the items of this call's response: the same user with the same model and credentials."""
     return f"{connection.fingerprint} {call.model} {safety_identifier(call.user)}"
 
 
 def is_answer_only(request: Mapping[str, Any]) -> bool:
-    """Return whether the text of an answer is JSON and nothing else, since Dify parses all of it where it has asked for JSON."""
+    """Return whether the answer must be JSON and nothing else: Dify parses all of its text if it has asked for JSON."""
     return request["text"]["format"]["type"] != "text"
 
 
@@ -100,3 +104,22 @@ def is_on(call: ModelCall, name: str) -> bool:
     wanted = call.parameters.get(name)
     is_blank = wanted is None or (isinstance(wanted, str) and not wanted.strip())
     return not is_blank and coerce_bool(wanted, field=name)
+
+
+def safety_identifier(user: str | None) -> str | None:
+    """Return a stable digest of the user: 64 hexadecimal digits, or None without a user."""
+    return hashlib.sha256(user.encode()).hexdigest() if user else None
+
+
+def prompt_cache_key(items: Iterable[Mapping[str, Any]], tool_names: Iterable[str]) -> str:
+    """Return one key for all calls that begin alike: same app, same instruction, same tools. 32 hexadecimal digits.
+
+    A key for each user would send the users of one app to different caches although they share its long beginning.
+    """
+    session = get_current_session()
+    parts = [(session.app_id if session else None) or ""]
+    for item in items:
+        if item.get("role") not in _INSTRUCTION_ROLES:
+            break
+        parts.append(str(item.get("content")))
+    return hashlib.sha256("\0".join([*parts, *tool_names]).encode()).hexdigest()[:32]

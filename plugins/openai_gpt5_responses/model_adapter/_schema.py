@@ -18,13 +18,13 @@ from dify_plugin.entities.parameters import I18nObject
 from gpt5_payloads import ModelProfile, profile_for
 from parameter_choices import find_options, is_offered
 
-from ._base_model import base_model
+from ._model_call import base_model
 
 
 def customizable_schema(
     model: str, predefined: Sequence[AIModelEntity], credentials: Mapping[str, object]
 ) -> AIModelEntity:
-    """Give a model the form of its family's model; one of no known family gets the same form, with what its profile says.
+    """Return the form of a model: that of its family's model, or of the fullest one for an unknown family, adjusted to its profile.
 
     Args:
         model: Any name, also a dated snapshot, a fine-tuned model or a gateway's own name.
@@ -64,13 +64,13 @@ def customizable_schema(
 
 
 def _features(like: AIModelEntity, profile: ModelProfile) -> list[ModelFeature]:
-    told = {
+    offered = {
         ModelFeature.STREAM_TOOL_CALL: profile.streaming,
         ModelFeature.VISION: profile.images,
         ModelFeature.DOCUMENT: profile.files,
     }
-    features = [name for name in like.features or () if name not in told]
-    return features + [name for name, is_there in told.items() if is_there]
+    features = [name for name in like.features or () if name not in offered]
+    return features + [name for name, is_there in offered.items() if is_there]
 
 
 def _rule(rule: ParameterRule, profile: ModelProfile) -> ParameterRule:

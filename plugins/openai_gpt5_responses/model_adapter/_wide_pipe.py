@@ -1,4 +1,4 @@
-"""Requests of megabytes, read in few pieces, and taken apart once.
+"""Reading requests of megabytes in few pieces, and splitting them into lines once.
 
 The SDK asks for 64 KiB at a time, each of which costs a hop between threads, and goes through all of it three times more to find the lines in it.
 """
@@ -17,7 +17,8 @@ from dify_plugin.core.server.stdio.response_writer import StdioResponseWriter
 from gevent.os import tp_read
 from pydantic import TypeAdapter
 
-from stream_text.stdin import parse_line
+from dify_plugin_kit.stdin import parse_line
+from stream_text import LineSplitter
 
 
 _PIPE_BYTES = 1024 * 1024  # the most that Linux gives a process without privileges
@@ -28,7 +29,7 @@ _LINE = TypeAdapter(dict[str, Any])
 
 
 def widen_pipe(reader: RequestReader) -> None:
-    """Let a reader of stdin take as much at a time as there is, up to 1 MiB; any other stays as it is."""
+    """Let a reader of stdin read as much at a time as there is, up to 1 MiB; any other reader stays as it is."""
     if not isinstance(reader, StdioRequestReader):
         return
     descriptor = sys.stdin.fileno()
@@ -48,20 +49,13 @@ def _iter_requests(reader: RequestReader, descriptor: int) -> Generator[PluginIn
 
 
 def _iter_lines(descriptor: int) -> Generator[bytes]:
-    """Yield each line that holds something, without its end."""
-    pieces: list[bytes] = []
+    """Yield each line that is not blank, stripped."""
+    lines = LineSplitter(max_line_bytes=sys.maxsize)  # the daemon's lines have no bound
     while True:
         data = tp_read(descriptor, _PIPE_BYTES)
         if not data:
             time.sleep(_END_SECONDS)
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            line = b"".join((*pieces, data[start:end])).strip()
-            pieces.clear()
-            start = end + 1
-            if line:
-                yield line
-        pieces.append(data[start:])
+        yield from filter(None, map(bytes.strip, lines.feed(data)))
 
 
 def _parse_request(line: bytes, reader: RequestReader) -> PluginInStream:
@@ -69,16 +63,16 @@ def _parse_request(line: bytes, reader: RequestReader) -> PluginInStream:
 
     Source: dify-plugin 0.10.2, `core/server/stdio/request_reader.py`.
     """
-    told = parse_line(line, _LINE.validate_json)
+    message = parse_line(line, _LINE.validate_json)
     return PluginInStream(
-        session_id=told["session_id"],
-        conversation_id=told.get("conversation_id"),
-        message_id=told.get("message_id"),
-        app_id=told.get("app_id"),
-        endpoint_id=told.get("endpoint_id"),
-        event=PluginInStreamEvent.value_of(told["event"]),
-        data=told["data"],
-        context=told.get("context"),
+        session_id=message["session_id"],
+        conversation_id=message.get("conversation_id"),
+        message_id=message.get("message_id"),
+        app_id=message.get("app_id"),
+        endpoint_id=message.get("endpoint_id"),
+        event=PluginInStreamEvent.value_of(message["event"]),
+        data=message["data"],
+        context=message.get("context"),
         reader=reader,
         writer=StdioResponseWriter(),
     )

@@ -6,6 +6,7 @@ from typing import override
 from dify_plugin import ModelProvider
 
 import model_adapter
+from gpt5_responses import validate_server
 
 
 class OpenAIGPT5Provider(ModelProvider):
@@ -18,7 +19,5 @@ class OpenAIGPT5Provider(ModelProvider):
         Raises:
             CredentialsValidateFailedError: If it does not; the sentence may be shown to the user.
         """
-        from gpt5_responses import validate_server  # noqa: PLC0415  as in `model_adapter`
-
         with model_adapter.validated_connection(credentials) as connection:
             validate_server(connection)

@@ -2,6 +2,7 @@ import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,19 +14,25 @@ from model_plugin import PLUGIN, ModelPlugin
 
 @pytest.fixture(scope="session")
 def start_plugin() -> Iterator[Callable[..., ModelPlugin]]:
-    """Start plugin processes that end with the session: a start takes seconds, so the tests share two."""
-    with asyncio.Runner() as runner:
-        started: list[ModelPlugin] = []
+    """Start plugin processes that end with the session: a start takes seconds, so the tests share three."""
+    loop = asyncio.new_event_loop()
+    # In a thread of its own: heartbeats are heard between tests too, however long others take.
+    thread = Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    started: list[ModelPlugin] = []
 
-        def start(folder: Path = PLUGIN, **environment: str) -> ModelPlugin:
-            plugin = ModelPlugin(runner, folder, **environment)
-            plugin.start()
-            started.append(plugin)
-            return plugin
+    def start(folder: Path = PLUGIN, **environment: str) -> ModelPlugin:
+        plugin = ModelPlugin(loop, folder, **environment)
+        plugin.start()
+        started.append(plugin)
+        return plugin
 
-        yield start
-        for plugin in started:
-            plugin.stop()
+    yield start
+    for plugin in started:
+        plugin.stop()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +48,7 @@ def configured_plugin(start_plugin: Callable[..., ModelPlugin]) -> ModelPlugin:
         OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS="127.0.0.1, gateway.example",
         OPENAI_GPT5_AUDIT_LOG="true",
         OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.05",
+        OPENAI_GPT5_LOG_TOOL_CONTENT="true",
     )
 
 

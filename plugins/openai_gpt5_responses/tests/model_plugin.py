@@ -4,7 +4,7 @@ import asyncio
 import base64
 import struct
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,20 +76,25 @@ class Answer:
 class ModelPlugin:
     """The plugin's process, called from ordinary tests."""
 
-    def __init__(self, runner: asyncio.Runner, folder: Path = PLUGIN, **environment: str) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, folder: Path = PLUGIN, **environment: str
+    ) -> None:
         self.notices: list[Notice] = []
-        self._runner = runner
+        self._loop = loop
         self._process = PluginProcess(
             folder,
             on_notice=self.notices.append,
             environment={"PATH": "/usr/bin:/bin", **NO_CERTIFICATES, **environment},
         )
 
+    def _run[Value](self, act: Coroutine[Any, Any, Value]) -> Value:
+        return asyncio.run_coroutine_threadsafe(act, self._loop).result()
+
     def start(self) -> None:
-        self._runner.run(self._process.start())
+        self._run(self._process.start())
 
     def stop(self) -> None:
-        self._runner.run(self._process.stop())
+        self._run(self._process.stop())
 
     def invoke(
         self,
@@ -103,18 +108,18 @@ class ModelPlugin:
         if credentials is None:
             credentials = credentials_for(server, key)
         data = _call_data(messages, credentials=credentials, **request)
-        return self._runner.run(self._collect("invoke_llm", data))
+        return self._run(self._collect("invoke_llm", data))
 
     def invoke_all(self, calls: Iterable[Mapping[str, Any]], *, at_once: int) -> list[Answer]:
         """Make many calls, so many of them at the same time; the answers come in the order of the calls.
 
         Of a call with `most_chunks` no more are read.
         """
-        return self._runner.run(self._collect_all(calls, at_once))
+        return self._run(self._collect_all(calls, at_once))
 
     def invoke_timed(self, servers: Sequence[Server]) -> tuple[list[Answer], list[float]]:
         """Call each of these servers, all at the same time; return the answers, and how many seconds each took."""
-        return self._runner.run(self._collect_timed(servers))
+        return self._run(self._collect_timed(servers))
 
     @property
     def pid(self) -> int:
@@ -129,7 +134,7 @@ class ModelPlugin:
         return int(kilobytes) * 1024
 
     def call(self, action: str, **data: Any) -> Answer:
-        return self._runner.run(self._collect(action, data))
+        return self._run(self._collect(action, data))
 
     def validate(self, server: Server, *, model: str | None = None, **credentials: str) -> Answer:
         complete = {**credentials_for(server, "key"), **credentials}

@@ -1,11 +1,13 @@
 """One model call through the plugin SDK's own test runner; run as a process of its own, since the SDK patches the one it is in.
 
-    python sdk_runner.py CLI FOLDER BASE_URL
+    python sdk_runner.py CLI PACKAGE BASE_URL
 
-CLI is the command that stands for Dify's, FOLDER the plugin's sources. Prints the answer's text.
+CLI is the command that stands for Dify's, PACKAGE the plugin's package. Prints the answer's text.
 """
 
+import os
 import sys
+import traceback
 
 from dify_plugin.config.integration_config import IntegrationConfig
 from dify_plugin.core.entities.plugin.request import (
@@ -19,7 +21,7 @@ from dify_plugin.entities.model.message import UserPromptMessage
 from dify_plugin.integration.run import PluginRunner
 
 
-def main(cli: str, folder: str, base_url: str) -> None:
+def main(cli: str, package: str, base_url: str) -> None:
     request = ModelInvokeLLMRequest(
         user_id="someone",
         provider="openai_gpt5_responses",
@@ -32,7 +34,7 @@ def main(cli: str, folder: str, base_url: str) -> None:
         tools=None,
     )
     config = IntegrationConfig(dify_cli_path=cli)
-    with PluginRunner(config=config, plugin_package_path=folder) as runner:
+    with PluginRunner(config=config, plugin_package_path=package) as runner:
         chunks = runner.invoke(
             PluginInvokeType.Model, ModelActions.InvokeLLM, request, LLMResultChunk
         )
@@ -41,4 +43,8 @@ def main(cli: str, folder: str, base_url: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except Exception:  # noqa: BLE001  whatever it is, the SDK's thread would wait for the plugin for ever
+        traceback.print_exc()
+        os._exit(1)

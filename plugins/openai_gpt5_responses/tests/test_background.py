@@ -283,7 +283,7 @@ def test_an_answer_is_left_before_difys_time_is_over(
 ) -> None:
     code = f"""
 import json
-from model_adapter._operator_settings import background_seconds
+from model_adapter._background import background_seconds
 print(json.dumps(background_seconds({environ!r}, {total!r}, has_tools={has_tools!r})))
 """
     assert run_inside(code) == pytest.approx(seconds)

@@ -1,7 +1,7 @@
 """Models that end, and models without a price: what the log says of them, and what a user reads once they are gone."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -13,10 +13,10 @@ from model_plugin import ModelPlugin, credentials_for
 LINE = r"The model 'gpt-5-mini' (ends|was to end) on 2026-12-11\. Use 'gpt-6\.1-terra' instead\.$"
 
 
-@pytest.fixture(scope="module")
-def fresh_plugin(start_plugin: Callable[..., ModelPlugin]) -> ModelPlugin:
-    """Return a plugin that has told nothing yet."""
-    return start_plugin()
+@pytest.fixture
+def fresh_plugin(configured_plugin: ModelPlugin) -> ModelPlugin:
+    """Return a plugin that has told nothing of these models yet: no other test calls it with them."""
+    return configured_plugin
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def test_an_added_model_without_a_known_base_is_told_to_have_no_price(
     with told_by(fresh_plugin) as lines, ResponsesSimulator(models=["prod-chat"]) as server:
         known = {**credentials_for(server, "key"), "base_model": "gpt-6-luna"}
         assert fresh_plugin.invoke(server, model="prod-chat", credentials=known).error is None
-        assert not [notice for notice in fresh_plugin.notices if "prod-chat" in notice.text]
+        assert not [notice for notice in fresh_plugin.notices if "model 'prod-chat'" in notice.text]
         for _ in range(2):
             answer = fresh_plugin.invoke(server, model="prod-chat")
 

@@ -158,7 +158,7 @@ import sys
 from dify_plugin.core.server.stdio.response_writer import StdioResponseWriter
 from model_adapter import shorten_line
 from pydantic import TypeAdapter
-from stream_text.stdout import LineStream
+from dify_plugin_kit.stdout import LineStream
 
 written = []
 plain, sys.stdout = sys.stdout, LineStream(written.append, shorten_line)

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -252,23 +251,22 @@ def test_two_images_that_do_not_fit_into_one_chunk_are_told_where_there_is_but_o
 
 
 def test_files_that_code_has_made_are_named(plugin: ModelPlugin) -> None:
-    with ResponsesSimulator() as server:
-        answer = plugin.invoke(
-            server,
-            "Compute the primes with Python code",
-            model=MODEL,
-            model_parameters={"code_interpreter": True},
-        )
+    code = "import math\nprint(list(range(2, 30)))"
+    made = {
+        "type": "container_file_citation",
+        "container_id": "cntr_1",
+        "file_id": "cfile_1",
+        "filename": "primes.csv",
+        "start_index": 0,
+        "end_index": 5,
+    }
+    ran = hosted("code_interpreter_call", code=code, container_id="cntr_1", outputs=[])
+    with saying(ran, Text(text="Here you are.", annotations=[made])) as server:
+        answer = ask(plugin, server, code_interpreter=True)
 
     assert "Files of the code interpreter: `primes.csv`" in plain(answer.text)
     assert "import" not in answer.text
     assert "range(2, 30)" not in answer.text
-
-
-@pytest.fixture(scope="module")
-def telling_plugin(start_plugin: Any) -> Iterator[ModelPlugin]:
-    """Return the plugin of an operator who wants to read what tools do."""
-    return start_plugin(OPENAI_GPT5_LOG_TOOL_CONTENT="true")
 
 
 @pytest.mark.parametrize("field", ["mcp_servers", "extra_tools"])
@@ -304,7 +302,7 @@ def test_a_token_does_not_go_to_the_address_that_an_app_gives_its_label(
 
 
 def test_what_ran_stands_in_the_log_and_its_content_only_where_the_operator_wants_it(
-    plugin: ModelPlugin, telling_plugin: ModelPlugin
+    plugin: ModelPlugin, configured_plugin: ModelPlugin
 ) -> None:
     code = hosted(
         "code_interpreter_call",
@@ -313,7 +311,7 @@ def test_what_ran_stands_in_the_log_and_its_content_only_where_the_operator_want
         outputs=[{"type": "logs", "logs": "tok-12345 printed\n"}],
     )
     told = []
-    for each in (plugin, telling_plugin):
+    for each in (plugin, configured_plugin):
         each.notices.clear()
         with saying(code, Text(text="Ran.")) as server:
             tokens = json.dumps({"docs": "tok-12345"})
@@ -333,7 +331,8 @@ def test_what_ran_stands_in_the_log_and_its_content_only_where_the_operator_want
 
 def test_a_call_that_waits_for_leave_is_told_and_never_granted(plugin: ModelPlugin) -> None:
     server_object = {"server_label": "dice", "server_url": "https://dice.example.com"}
-    with ResponsesSimulator() as server:
+    request = hosted("mcp_approval_request", name="roll", arguments="{}", server_label="dice")
+    with saying(request) as server:
         answer = plugin.invoke(
             server,
             "Roll dice",

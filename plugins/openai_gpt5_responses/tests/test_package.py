@@ -1,4 +1,4 @@
-"""The plugin as Dify gets it. Slow: it is installed three times, from the public index where uv's cache has nothing yet."""
+"""The plugin as Dify gets it: packaged, installed, from the public index where uv's cache has nothing yet, started and called."""
 
 import os
 import subprocess
@@ -32,6 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory):
             list(map(str, command)),
             cwd=folder,
             env=environment,
+            input="",
             capture_output=True,
             text=True,
             check=False,
@@ -40,22 +41,46 @@ def run(tmp_path_factory: pytest.TempPathFactory):
     return run
 
 
-def test_the_package_is_installed_started_and_called(run, tmp_path: Path) -> None:
-    packaged = run(BIN / "dify-host", "package", TESTS.parent, "--output", tmp_path)
+@pytest.fixture(scope="module")
+def package(run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the package, once for all who install it."""
+    packaged = run(
+        BIN / "dify-host", "package", TESTS.parent, "--output", tmp_path_factory.mktemp("package")
+    )
     assert packaged.returncode == 0, packaged.stderr
+    return Path(packaged.stdout.split()[0])
+
+
+def test_the_package_has_all_pages_and_no_tools(package: Path) -> None:
     pages = {path.relative_to(TESTS.parent).as_posix() for path in TESTS.parent.glob("readme/*.md")}
-    with zipfile.ZipFile(packaged.stdout.split()[0]) as package:
-        names = set(package.namelist())
+    with zipfile.ZipFile(package) as archive:
+        names = set(archive.namelist())
     assert {"README.md", "PRIVACY.md", *pages} <= names
     assert not {"compare_prices.py", "generate_models.py"} & names
-    checked = run(BIN / "dify-host", "check", packaged.stdout.split()[0])
+    assert any(name.startswith("wheels/dify_plugin_kit-") for name in names)
+
+
+def test_the_package_keeps_the_rules_of_daemon_and_platform(run, package: Path) -> None:
+    checked = run(BIN / "dify-host", "check", "--quick", package)
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.long
+def test_the_package_passes_every_check_of_the_host(run, package: Path) -> None:
+    checked = run(BIN / "dify-host", "check", package)
     assert checked.returncode == 0, checked.stdout
     assert checked.stdout.count("; gpt-6-luna") == 2
 
 
-def test_the_sdks_own_runner_drives_the_plugin(run, server: ResponsesSimulator) -> None:
+def test_the_sdks_own_runner_installs_starts_and_calls_the_package(
+    run, package: Path, server: ResponsesSimulator
+) -> None:
+    # The SDK gives a start 30 seconds, so what is slow on a busy machine comes first: this installs, starts and ends with its input.
+    installed = run(BIN / "dify-plugin", "plugin", "run", package, "--response-format", "json")
+    assert '"type": "plugin_ready"' in installed.stdout
+
     called = run(
-        sys.executable, TESTS / "sdk_runner.py", BIN / "dify-plugin", TESTS.parent, server.base_url
+        sys.executable, TESTS / "sdk_runner.py", BIN / "dify-plugin", package, server.base_url
     )
     assert called.returncode == 0, called.stderr
     assert called.stdout

@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
+
+import pytest
 
 from model_plugin import PLUGIN
 
@@ -11,11 +14,13 @@ from model_plugin import PLUGIN
 STARTED = """
 import json, os, sys, threading, time
 import main
-from gpt5_responses._http import trusted
+from gpt5_responses._http.client import trusted
 
 def tell():
     imported = {"httpcore", "gpt5_messages", "gpt5_payloads", "gpt5_responses"} & sys.modules.keys()
-    print(json.dumps({"event": "test", "imported": len(imported), "trusts": trusted.cache_info().currsize}))
+    config = main.plugin.config
+    timeouts = [config.MAX_REQUEST_TIMEOUT, config.MAX_INVOCATION_TIMEOUT]
+    print(json.dumps({"event": "test", "imported": len(imported), "trusts": trusted.cache_info().currsize, "timeouts": timeouts}))
 
 tell()
 threading.Thread(target=main.plugin.run, daemon=True).start()
@@ -26,22 +31,31 @@ os._exit(0)
 """
 
 
-def test_what_calls_need_is_imported_before_the_first_heartbeat_and_made_after_it() -> None:
+@pytest.fixture(scope="module")
+def start() -> list[dict[str, Any]]:
+    """Start the plugin with timeouts that are no use; return its heartbeat, and what there is before and after it."""
     process = subprocess.run(
         [sys.executable, "-c", STARTED],
         cwd=PLUGIN,
-        env=os.environ | {"INSTALL_METHOD": "local"},
+        env=os.environ
+        | {"INSTALL_METHOD": "local", "MAX_INVOCATION_TIMEOUT": "bad", "MAX_REQUEST_TIMEOUT": "10"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         timeout=60,
         check=True,
     )
-
     messages = map(json.loads, process.stdout.splitlines())
-    told = [message for message in messages if message.get("event") in ("heartbeat", "test")]
-    assert [message["event"] for message in told] == ["test", "heartbeat", "test"]
-    assert (told[0]["imported"], told[0]["trusts"]) == (4, 0)
-    assert told[2]["trusts"] == 1
+    return [message for message in messages if message.get("event") in ("heartbeat", "test")]
+
+
+def test_what_calls_need_is_imported_before_the_first_heartbeat_and_made_after_it(start) -> None:
+    assert [message["event"] for message in start] == ["test", "heartbeat", "test"]
+    assert (start[0]["imported"], start[0]["trusts"]) == (4, 0)
+    assert start[2]["trusts"] == 1
+
+
+def test_the_plugin_starts_with_a_timeout_that_is_no_number(start) -> None:
+    assert start[0]["timeouts"] == [60, 900]
 
 
 FAILING = """
@@ -56,7 +70,3 @@ except TypeError:
 
 def test_memory_is_looked_after_also_where_preparing_fails(run_inside) -> None:
     assert run_inside(FAILING) is True
-
-
-def test_a_name_that_the_adapter_does_not_have_is_an_attribute_error(run_inside) -> None:
-    assert run_inside("import dify_plugin, model_adapter; print(int(hasattr(model_adapter, 'x')))") == 0  # fmt: skip

@@ -11,6 +11,7 @@ from dify_plugin.errors.model import InvokeError
 from pydantic import JsonValue
 
 import model_adapter
+from gpt5_responses import validate_model
 
 
 class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
@@ -113,8 +114,6 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         Raises:
             CredentialsValidateFailedError: If it does not; the sentence may be shown to the user.
         """
-        from gpt5_responses import validate_model  # noqa: PLC0415  as in `model_adapter`
-
         with model_adapter.validated_connection(credentials) as connection:
             validate_model(connection, model)
 

@@ -1,0 +1,130 @@
+"""What is written to Dify's plugin log: the audit log, what was read from the prompt cache, what OpenAI's tools did, and models that end or have no price."""
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime
+from threading import Lock
+from typing import Any
+
+from catalog_prices import Rates, find_rates
+from gpt5_audit import AuditLog
+from gpt5_messages import Completion, HostedCall
+from gpt5_payloads import profile_for
+from gpt5_responses import CacheWatch, Connection, find_secrets, find_shutdown_date
+from stream_text import KnownSecrets, redact_text
+
+from ._model_call import ModelCall, base_model
+from ._request import safety_identifier
+
+
+# Below the SDK's own logger, whose handler writes the plugin log.
+_LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
+_LOGGER.setLevel(logging.INFO)
+_AUDIT_LOGGER = logging.getLogger("dify_plugin.plugin.audit.openai_gpt5_responses")
+_AUDIT_LOGGER.setLevel(logging.INFO)
+
+_HAS_AUDIT = AuditLog.from_env(_AUDIT_LOGGER.info).enabled
+_CONTENT = os.environ.get("OPENAI_GPT5_LOG_TOOL_CONTENT", "").strip().lower()
+_HAS_CONTENT = _CONTENT in ("1", "true", "yes", "on")
+_CACHE_WATCH = CacheWatch()
+_MOST_CALLS = 100  # of one answer
+_MOST_CHARACTERS = 4_000  # of each text
+_TYPE = re.compile(r"[a-z_]{1,40}", re.ASCII)
+_STATES = frozenset({"completed", "failed", "incomplete", "in_progress", "searching", "generating"})
+_MOST_NOTICES = 1_000  # that are remembered; a name is anybody's to make up
+_MOST_NAME_CHARACTERS = 100
+
+_noticed: set[str] = set()
+_lock = Lock()
+
+
+def audit_without(secrets: KnownSecrets) -> AuditLog:
+    """Return the audit log for calls with these secrets; off unless `OPENAI_GPT5_AUDIT_LOG` says otherwise."""
+    return AuditLog(lambda line: _AUDIT_LOGGER.info(secrets.redact(line)), enabled=_HAS_AUDIT)
+
+
+def log_cache(
+    call: ModelCall, connection: Connection, request: Mapping[str, Any], completion: Completion
+) -> Mapping[str, int | str]:
+    """Write what a call has read from the prompt cache, and which change broke it; return the figures, none if the server has not said what it has used."""
+    usage = completion.usage
+    if usage is None:
+        return {}
+    report = _CACHE_WATCH.report(
+        _conversation(call, connection),
+        request,
+        input_tokens=usage.input_tokens,
+        cached_tokens=usage.cached_tokens,
+        diagnostics=completion.cache_diagnostics,
+    )
+    _LOGGER.info("%s", report)
+    return report.to_figures()
+
+
+def _conversation(call: ModelCall, connection: Connection) -> str:
+    """Return a digest of the caller and of the first user message, which stay the same within a conversation."""
+    first = next((message for message in call.messages if message.role.value == "user"), None)
+    text = first.get_text_content() if first else ""
+    whose = f"{connection.fingerprint} {safety_identifier(call.user)}"
+    return hashlib.sha256(f"{whose} {text}".encode(errors="replace")).hexdigest()
+
+
+def log_hosted_calls(calls: Iterable[HostedCall], secrets: KnownSecrets) -> None:
+    """Write that OpenAI's own tools ran, a line for each call, up to 100 of an answer; what with only if the operator wants to read it."""
+    for call, _ in zip(calls, range(_MOST_CALLS), strict=False):
+        _LOGGER.info("%s", secrets.redact("\n".join(_iter_lines(call))))
+
+
+def _iter_lines(call: HostedCall) -> Iterator[str]:
+    # What a server calls a tool or a state may be anything.
+    kind = call.type if _TYPE.fullmatch(call.type) else "another tool"
+    status = call.status if call.status in _STATES else "other"
+    yield f"OpenAI ran {kind}: {status}"
+    if not _HAS_CONTENT:
+        return
+    for name, text in (
+        ("tool", call.name),
+        ("input", call.input),
+        ("output", call.output),
+        ("error", call.error),
+    ):
+        if text:
+            yield f"{name}: {text[:_MOST_CHARACTERS]}"
+
+
+def note_model(model: str, connection: Connection, credentials: Mapping[str, object]) -> None:
+    """Write that a model ends, or was to have ended, and that its price is not known; once for each model in the life of this process."""
+    for line in (_shutdown_line(model, connection), _price_line(model, credentials)):
+        if line:
+            _warn_once(redact_text(find_secrets(credentials).redact(line)))
+
+
+def _shutdown_line(model: str, connection: Connection) -> str:
+    day = find_shutdown_date(connection, model)
+    if day is None:
+        return ""
+    is_over = date.fromisoformat(day) <= datetime.now(UTC).date()
+    successor = profile_for(model).replacement
+    use = f" Use {successor!r} instead." if successor else ""
+    ends = "was to end" if is_over else "ends"
+    return f"The model {model[:_MOST_NAME_CHARACTERS]!r} {ends} on {day}.{use}"
+
+
+def _price_line(model: str, credentials: Mapping[str, object]) -> str:
+    if find_rates(base_model(model, credentials), input_tokens=0) != Rates():
+        return ""
+    return (
+        f"The price of the model {model[:_MOST_NAME_CHARACTERS]!r} is not known: it counts as 0, "
+        "so that max_cost of an agent cannot hold. Choose its Base Model."
+    )
+
+
+def _warn_once(line: str) -> None:
+    with _lock:
+        if line in _noticed or len(_noticed) >= _MOST_NOTICES:
+            return
+        _noticed.add(line)
+    _LOGGER.warning(line)
