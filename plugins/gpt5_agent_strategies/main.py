@@ -4,7 +4,7 @@
 
 import os
 
-from stream_text.timeouts import bound_timeouts
+from dify_plugin_kit.settings import bound_timeouts
 
 
 bound_timeouts(os.environ)
@@ -20,9 +20,9 @@ from dify_plugin.core.server.stdio import request_reader as stdio_reader
 from dify_plugin.core.server.tcp import request_reader as tcp_reader
 
 from agent_adapter import request_errors, shorten_line
-from stream_text.failures import tell_failures
-from stream_text.stdin import bound_depth
-from stream_text.stdout import bound_stdout, bound_writer
+from dify_plugin_kit.request_errors import send_errors
+from dify_plugin_kit.stdin import bound_depth
+from dify_plugin_kit.stdout import bound_stdout, bound_writer
 
 
 class _Plugin(Plugin):
@@ -32,7 +32,7 @@ class _Plugin(Plugin):
     def _execute_request(
         self, session_id: str, data: Any, reader: Any, writer: Any, *rest: Any, **named: Any
     ) -> None:
-        with tell_failures(writer, session_id), request_errors(data):
+        with send_errors(writer, session_id), request_errors(data):
             super()._execute_request(session_id, data, reader, writer, *rest, **named)
 
 

@@ -4,9 +4,7 @@ Nothing here decides how a run goes: rounds are `agent_loop`'s, arguments and re
 """
 
 from ._errors import AgentRunError, ParameterError
-from ._invoke_agent import invoke_agent
-from ._output import shorten_line
-from ._requests import request_errors
+from ._invoke_agent import invoke_agent, request_errors, shorten_line
 from ._settings import Settings
 
 

@@ -1,5 +1,6 @@
 """The question whether calls may be made, what is said around it, and what counts as a yes, in English, Chinese and Japanese."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -8,9 +9,18 @@ from typing import Literal
 
 from agent_loop import ToolCall
 
-from ._approval_calls import render_calls, show_text
 
-
+_FENCE = "~~~"  # Dify's page looks for code between ``` by itself, and pairs the one of a model with ours.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+"""What has no width, or nothing in it, and is no control character: joiners, fillers, variants, blanks."""
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp", "Zs"})
+_SEEN_SPACES = frozenset(" \u3000")
+# Of plain characters those that a page changes even within code: tags, formulas, images that are not whole, and the marks that Dify's page replaces.
+_CHANGED = re.compile(
+    r"<|(?<=``)`|(?<=!)\[|(?<=\\)[\[\]()]|(?<=CODE)_(?=BLOCK_PLACEHOLDER)|_(?=TMP_REPLACE_DOLLAR_)"
+)
 _YES = frozenset(
     {"yes", "y", "approve", "approved", "是", "是的", "同意", "批准", "はい", "承認", "承認します"}
 )
@@ -51,6 +61,7 @@ class _Texts:
         named: What stands before the code.
         needs_code: Why a yes without the code does not count.
         changed: That a tool was changed since.
+        outdated: That a question was asked before an update.
     """
 
     intro: str
@@ -58,6 +69,7 @@ class _Texts:
     named: str
     needs_code: str
     changed: str
+    outdated: str
 
 
 _EN = _Texts(
@@ -66,6 +78,7 @@ _EN = _Texts(
     named="Code: ",
     needs_code='Nothing is decided yet: the conversation is not remembered here, so please answer with the code: "yes {code}".',
     changed="Not called, because it was changed after you were asked (its provider, credentials or settings): {name}",
+    outdated="The approval you were asked for was saved before this plugin was updated, so your answer cannot be applied and nothing was called. Please make your request again.",
 )
 _ZH = _Texts(
     intro="以下调用需要您批准：",  # noqa: RUF001 - Chinese
@@ -73,6 +86,7 @@ _ZH = _Texts(
     named="编号：",  # noqa: RUF001 - Chinese
     needs_code="尚未决定：此处不保留对话记忆，请连同编号回答：“是 {code}”。",  # noqa: RUF001 - Chinese
     changed="该工具在询问您之后已被更改（提供者、凭据或设置），因此未调用：{name}",  # noqa: RUF001 - Chinese
+    outdated="此前的批准请求是在插件更新之前保存的，无法再处理您的回答，也没有执行任何调用。请重新提出请求。",  # noqa: RUF001 - Chinese
 )
 _JA = _Texts(
     intro="次の呼び出しには承認が必要です：",  # noqa: RUF001 - Japanese
@@ -80,6 +94,7 @@ _JA = _Texts(
     named="コード：",  # noqa: RUF001 - Japanese
     needs_code="まだ何も決まっていません。ここでは会話が記憶されないため、コードを添えて「はい {code}」と答えてください。",
     changed="確認の後に変更されたため（プロバイダー、認証情報または設定）、呼び出しませんでした：{name}",  # noqa: RUF001 - Japanese
+    outdated="承認の確認はプラグインの更新前に保存されたため、ご回答を反映できず、何も呼び出していません。もう一度ご依頼ください。",
 )
 
 
@@ -141,6 +156,43 @@ def tell_changed(names: Iterable[str], *, query: str) -> str:
     return _find_texts(query).changed.format(name=", ".join(shown))
 
 
+def say_outdated(*, query: str) -> str:
+    """Return what a person reads who has answered a question that was asked before an update."""
+    return f"{_find_texts(query).outdated}\n\n"
+
+
 def _find_texts(query: str) -> _Texts:
     """Return what is said in the language of what the person has written."""
     return _JA if _KANA.search(query) else _ZH if _HAN.search(query) else _EN
+
+
+def render_calls(calls: Iterable[ToolCall], names: Mapping[str, str]) -> str:
+    """Return calls as code in Markdown, a line for each.
+
+    Args:
+        calls: The calls, whose arguments are JSON in one line.
+        names: What Dify shows of the tools, by the names that the model calls them by.
+    """
+    lines = [
+        f"- {show_text(names.get(call.name, call.name))}: {show_text(call.arguments)}"
+        for call in calls
+    ]
+    return "\n".join([_FENCE, *lines, _FENCE])
+
+
+def show_text(text: str) -> str:
+    r"""Return a line of text with what could not be seen or would be read as something else as `\uXXXX`, so that JSON still says the same."""
+    return _CHANGED.sub(_escape, "".join(map(_show_character, text)))
+
+
+def _show_character(character: str) -> str:
+    is_seen = character in _SEEN_SPACES or not (
+        unicodedata.category(character) in _HIDDEN_CATEGORIES or _BLANK.match(character)
+    )
+    return character if is_seen else _escape(character)
+
+
+def _escape(found: str | re.Match[str]) -> str:
+    character = found if isinstance(found, str) else found[0]
+    escaped = json.dumps(character)[1:-1]
+    return escaped if escaped.startswith("\\u") else f"\\u{ord(character):04x}"

@@ -1,10 +1,10 @@
-"""What a run may use: the budgets of the agent node, and how they are told."""
+"""What a run may use: the budgets of the agent node."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from typing import Any
 
-from agent_loop import Budgets, BudgetUse
+from agent_loop import Budgets
 
 from ._errors import ParameterError
 from ._model import Model
@@ -62,18 +62,3 @@ def _read_number(value: object, field: str) -> Decimal:
     if not amount.is_finite() or amount < 0:
         raise refused
     return amount
-
-
-def to_figures(budgets: Iterable[BudgetUse]) -> list[dict[str, Any]]:
-    """Return how much of each budget is used, as JSON; money is text, so that no digit is lost on the way.
-
-    A list, because the log's redaction takes what stands under a name with "token" in it for a secret.
-    """
-    return [
-        {"name": use.name, "used": _to_figure(use.used), "maximum": _to_figure(use.maximum)}
-        for use in budgets
-    ]
-
-
-def _to_figure(amount: float | Decimal) -> float | str:
-    return format(amount, "f") if isinstance(amount, Decimal) else round(amount, 3)

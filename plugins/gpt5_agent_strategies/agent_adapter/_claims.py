@@ -45,10 +45,10 @@ class Taken:
             self._questions.pop(question, None)
 
 
-_TAKEN = Taken()
+_TAKEN = Taken()  # One for the process, whose threads all share it.
 
 
-class Shelf:
+class StoredQuestion:
     """The place of one question in Dify's storage, which is the plugin's own in the workspace.
 
     The storage has no compare-and-set, and several processes may run the plugin. Who takes a question therefore writes a token of their own beside it, waits, and reads it
@@ -94,12 +94,18 @@ class Shelf:
             if self._storage.exist(self._name):
                 raise
 
+    def forget(self, code: str) -> None:
+        """Delete a question that nobody can answer any more, unless an answer in this process is just taking it."""
+        if self._taken.add((self._name, code)):
+            self.clear()
+
     def take(self, code: str) -> bool:
         """Delete the question that has been read; return whether it is for this answer alone.
 
         Args:
             code: What tells the question from others of this place.
         """
+        # Within this process first: it is certain there, and spares the storage's round trips.
         question = (self._name, code)
         if not self._taken.add(question):
             return False

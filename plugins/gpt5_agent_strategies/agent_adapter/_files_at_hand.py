@@ -23,7 +23,7 @@ from ._fetch import MAX_BYTES, is_alive
 
 _UNFIT = re.compile(r'[\[\]"\x00-\x1f\x7f\ud800-\udfff]+')
 _MAX_NAME = 72  # With its number a sentence in the place of the file still holds it.
-_MAX_HELD_BYTES = MAX_BYTES
+_MAX_HELD_BYTES = MAX_BYTES  # As much as may be fetched for the question.
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -41,7 +41,7 @@ class FileAtHand:
     data: bytes | str | None = field(repr=False)
 
     def to_value(self, session: Session) -> dict[str, Any]:
-        """Return what a tool gets: the file with a link that leads to it, uploaded where none does.
+        """Return the file as a tool gets it: with a working link, uploading the bytes if there is none.
 
         Raises:
             ToolError: If there is neither a link nor anything to upload.
@@ -146,7 +146,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
         ]
 
     def load(self, saved: Iterable[Mapping[str, Any]]) -> None:
-        """Have the files that `save` has returned, and no others."""
+        """Replace the files with those that `save` returned."""
         self._held.clear()
         self._held_bytes = 0
         self._files = {
@@ -163,7 +163,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
             oldest.data = None
 
     def _find_name(self, told: str, described: Mapping[str, Any]) -> str:
-        """Return a name that is free, as plain as a model can write it."""
+        """Return an unused name that a model can write."""
         plain = _UNFIT.sub("_", unicodedata.normalize("NFC", told)).strip()[-_MAX_NAME:]
         own = PurePosixPath(plain).name.strip()
         if not own.strip("."):

@@ -1,4 +1,4 @@
-"""An iterator over what the SDK reads, that can be closed while it waits."""
+"""An iterator over the SDK's messages that can be closed while it waits."""
 
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -27,7 +27,7 @@ class Interruptible[Piece]:
             self._reader = None
 
     def close(self) -> None:
-        """Let go of the pieces, also from another greenlet."""
+        """Close the pieces, even from another greenlet."""
         if self._reader is None:
             self._pieces.close()
         else:

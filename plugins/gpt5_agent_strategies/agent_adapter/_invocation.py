@@ -30,17 +30,17 @@ from agent_loop import (
     ToolCallStarted,
     Usage,
 )
+from dify_plugin_kit.stdout import split_text
 from stream_text import MarkdownGuard
 
 from ._allowed_tools import find_allowed
 from ._answer_schema import to_json_object
-from ._approval import Answer, Approvals
+from ._approval_words import say_outdated
+from ._dify_log import DifyLog
 from ._errors import AgentRunError
 from ._files_at_hand import FilesAtHand
-from ._logs import RunLog
-from ._metadata import build_execution_metadata
 from ._model_calls import ModelCalls
-from ._output import split_text
+from ._open_questions import OpenQuestions, UserAnswer
 from ._parameters import Parameters
 from ._plugin_log import log_break, log_unused
 from ._prompts import build_messages
@@ -50,6 +50,7 @@ from ._secrets import find_secrets
 from ._settings import Settings
 from ._sources import build_resources
 from ._tools import Toolbox
+from ._usage import build_execution_metadata
 
 
 _OLD_FILES = "Images and files replaced by a sentence: no room in the request"
@@ -73,6 +74,8 @@ class Invocation:
     """
 
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
+        # The order counts: the tools say whether files are offered before the messages name them, and a question is taken out of the storage
+        # before the run that it belongs to is made, so that no failure leaves it to be answered twice.
         self._strategy = strategy
         self._parameters = parameters
         self._at_hand = at_hand = FilesAtHand(strategy.session)
@@ -89,7 +92,7 @@ class Invocation:
         self._known = find_secrets(parameters.tools)
         self._finished: Finished | None = None
         self._model = parameters.model.full_name
-        self._log = RunLog(
+        self._log = DifyLog(
             strategy,
             models=parameters.models,
             toolbox=self._toolbox,
@@ -99,18 +102,22 @@ class Invocation:
         self._settings = settings
         self._used = Usage()
         self._has_shown = False
-        self._approvals = Approvals.open(strategy, parameters, self._toolbox, settings)
+        self._approvals = OpenQuestions.open(strategy, parameters, self._toolbox, settings)
         self._answer = self._approvals and self._approvals.take(parameters)
         self._not_taken_up = self._approvals.lost if self._approvals else ()
+        self._notice = ""
         self._guard = MarkdownGuard()
         try:
             self._prepare(self._answer)
         except SnapshotError as error:
+            # What was kept does not fit any more: the message begins a run of its own.
+            if error.fault == "older":
+                self._notice = say_outdated(query=parameters.query)
             self._not_taken_up, self._answer = (str(error),), None
             self._prepare()
 
-    def _prepare(self, answer: Answer | None = None) -> None:
-        """Make the run and what plays it; with an answer that decides the run that has waited for it."""
+    def _prepare(self, answer: UserAnswer | None = None) -> None:
+        """Create the run and its driver; with an answer, the run that was waiting for it."""
         if answer and answer.decisions:
             self._set_up(answer.snapshot, answer.decisions)
             self._at_hand.load(answer.question.files)
@@ -174,13 +181,13 @@ class Invocation:
     def _warn(
         self, label: str, lines: tuple[str, ...], *, about: str = "left_out"
     ) -> Iterator[InvokeMessage]:
-        """Tell the app's builder and the plugin's log of what was given and is not used, or else is out of the ordinary."""
+        """Log, in Dify and in the plugin's own log, what was given but is not used, and anything else unusual."""
         if lines:
             log_unused(label, lines, self._known)
             yield self._log.warn(label, lines, about=about)
 
     def _break_off(self) -> Iterator[InvokeMessage]:
-        """End a run that an error of our own has broken; what cannot be told of it any more is left untold."""
+        """End a run that an error in the plugin broke, and report as much of it as still works."""
         if self._run.state == "finished":
             return
         for event in self._run.feed(Failure(message=BROKEN)):
@@ -188,11 +195,12 @@ class Invocation:
             with suppress(Exception):
                 yield from self._tell(event)
 
-    def _play(self, answer: Answer | None) -> Iterator[InvokeMessage]:
-        """Play the run, with what a person has answered to its question; or ask once more, where that has decided nothing."""
+    def _play(self, answer: UserAnswer | None) -> Iterator[InvokeMessage]:
+        """Play the run with the person's answer to its question, or ask again if the answer decides nothing."""
         if answer:
             yield self._log.answered(answer)
             yield from self._show(answer.shown)
+        yield from self._show(self._notice)
         if answer and not answer.decisions:
             self._finish_asking(rounds=0)
         else:
@@ -208,8 +216,8 @@ class Invocation:
         if asked is not None and self._approvals is not None:
             yield from self._ask(asked, self._approvals)
 
-    def _ask(self, asked: AskApproval, approvals: Approvals) -> Iterator[InvokeMessage]:
-        """End the turn with the question; where it cannot be kept the calls are denied, and the run goes on."""
+    def _ask(self, asked: AskApproval, approvals: OpenQuestions) -> Iterator[InvokeMessage]:
+        """End the turn with the question; if it cannot be stored, deny the calls and go on with the run."""
         query, names = self._parameters.query, self._toolbox.shown_names
         calls = (replace(c, arguments=self._known.redact(c.arguments)) for c in asked.calls)
         shown = replace(asked, calls=tuple(calls))
@@ -270,18 +278,18 @@ class Invocation:
                 pass
 
     def _bar(self, text: str) -> str:
-        """Return a text of the run in which nothing can hide a question behind it. A value by a schema is no Markdown, and the last that is shown."""
+        """Return a text of the run, escaped so that it cannot hide a question behind it. An answer by a schema is not Markdown and comes last, so it stays unchanged."""
         is_value = self._parameters.answer_schema and self._run.state == "finished"
         return text if self._approvals is None or is_value else self._guard.feed(text)
 
     def _show(self, text: str) -> Iterator[InvokeMessage]:
-        """Show a text; what sets it apart from the one before is left out where none was shown in this turn."""
+        """Show a text, without leading line breaks if it is the first one of the turn."""
         text = text if self._has_shown else text.lstrip("\n")
         self._has_shown = self._has_shown or bool(text)
         yield from map(self._strategy.create_text_message, split_text(text))
 
     def _tell_model(self, event: RoundStarted) -> Iterator[InvokeMessage]:
-        """Tell of another model that takes over."""
+        """Report that another model takes over."""
         if event.model is not None and event.model != self._model:
             self._model = event.model
             told = f"{event.model}, from round {event.round} on"

@@ -1,7 +1,8 @@
-"""What the strategies call: one run, from the node's parameters to the messages that Dify gets."""
+"""The entry points: `strategies/` calls `invoke_agent` for each run, `main.py` the others for requests that never become one and lines that are too long."""
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
@@ -9,21 +10,23 @@ from dify_plugin.entities.invoke_message import InvokeMessage
 from dify_plugin.interfaces.agent import AgentStrategy
 
 from agent_loop import Finished, Usage
+from dify_plugin_kit import stdout
+from dify_plugin_kit.request_errors import hide_request
 
-from ._errors import AgentRunError, ParameterError
+from ._errors import AgentAdapterError, AgentRunError, ParameterError, RequestTooLargeError
 from ._file_links import accept_file_links
 from ._invocation import BROKEN, Invocation
-from ._metadata import build_execution_metadata
 from ._parameters import Parameters
 from ._plugin_log import log_break
 from ._secrets import find_secrets
 from ._settings import Settings
+from ._usage import build_execution_metadata
 
 
 def invoke_agent(
     strategy: AgentStrategy, raw_parameters: Mapping[str, Any]
 ) -> Iterator[AgentInvokeMessage]:
-    """Run an agent and yield what Dify is told of it.
+    """Run an agent and yield the messages for Dify.
 
     Files pass as the tool messages that they came as, which have the same fields; see `read_answer` for why.
 
@@ -47,3 +50,37 @@ def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator
         yield strategy.create_json_message(build_execution_metadata(finished))
         raise failure from None  # the SDK sends a trace with the whole chain of errors
     yield from invocation.run()
+
+
+_UNREADABLE = "Dify's request cannot be read. The plugin's log says more."
+
+
+def request_errors(request: object) -> AbstractContextManager[None]:
+    """Raise our errors unchanged, and the SDK's with a sentence of ours in place of their text, which quotes the request."""
+
+    def explain(error: Exception) -> str:
+        log_break(error, find_secrets(_tools(request)))
+        return _UNREADABLE
+
+    return hide_request(
+        (AgentAdapterError,),
+        redact=lambda text: find_secrets(_tools(request)).redact(text),
+        explain=explain,
+    )
+
+
+def shorten_line(line: bytes, limit: int) -> bytes:
+    """Return a shortened line, or one that says that something is left out.
+
+    Raises:
+        RequestTooLargeError: If it is a call of a model or a tool; whoever makes it has to know.
+    """
+    return stdout.shorten_line(line, limit, RequestTooLargeError)
+
+
+def _tools(request: object) -> object:
+    for name in ("agent_strategy_params", "tools"):
+        request = (
+            cast("Mapping[str, Any]", request).get(name) if isinstance(request, Mapping) else None
+        )
+    return request

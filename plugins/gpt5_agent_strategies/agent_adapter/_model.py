@@ -16,12 +16,11 @@ from dify_plugin.entities.model.message import (
 )
 
 from agent_loop import ModelDelta, ToolCallFragment
+from stream_text import read_member
 
 from ._answer_files import read_answer_file
 from ._errors import AnswerTooLargeError, ParameterError
-from ._prompt_cache import cached_tokens
-from ._usage import to_usage
-from ._windows import read_input_tokens
+from ._usage import cached_tokens, to_usage
 
 
 _MAX_ANSWER_CHARACTERS = 16 * 1024 * 1024
@@ -94,7 +93,7 @@ class Model:
         )
 
     def as_known_from(self, other: "Model") -> "Model":
-        """Return it with what Dify did not say taken from another model of its provider, and with nothing that it could do where the provider is another."""
+        """Return the model with missing facts taken from another model of the same provider; with another provider's model, assume no features."""
         if self.features is not None:
             return self
         nothing: frozenset[str] = frozenset()
@@ -158,7 +157,7 @@ class Model:
 
 
 def _measure(delta: ModelDelta) -> int:
-    """Return about how many characters have to be held because of a piece of an answer."""
+    """Return about how many characters of memory a piece of an answer takes."""
     if not delta.tool_calls:
         return len(delta.text) + sum(len(file.message.blob) for file in delta.files)
     return len(delta.text) + sum(
@@ -217,7 +216,7 @@ def _to_chunks(answer: object) -> Generator[LLMResultChunk]:
 
 
 def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
-    """Translate a chunk of a model's answer; one that lacks its message says nothing.
+    """Translate a chunk of a model's answer; a chunk without a message is empty.
 
     A chunk is one piece: its tool calls come with the first of its texts, so that they are known for all of them.
     """
@@ -240,7 +239,7 @@ def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
 
 
 def _iter_files(parts: Iterable[object]) -> Iterator[ModelDelta]:
-    """Yield what is no text, as files of the node, or the sentences that stand for those."""
+    """Yield the parts that are not text: as files of the node, or as sentences in their place."""
     for part in parts:
         if isinstance(part, MultiModalPromptMessageContent):
             read = read_answer_file(part)
@@ -279,3 +278,27 @@ def _read_opaque(message: AssistantPromptMessage) -> object:
 def _is_payload(body: object) -> bool:
     is_phase = isinstance(body, Mapping) and set(cast("Mapping[str, Any]", body)) == {"phase"}
     return body is not None and not is_phase
+
+
+_OUTPUT_RULES = ("max_output_tokens", "max_tokens", "max_completion_tokens")
+
+
+def read_input_tokens(
+    entity: Mapping[str, Any], rules: Mapping[str, Mapping[str, Any]]
+) -> int | None:
+    """Return how many tokens a request to a model may have; None where Dify did not say.
+
+    What Dify calls the size of its context includes the answer, whose room is taken off: as much as it may have at most, but never over half.
+    """
+    size = _to_count(read_member(entity.get("model_properties"), "context_size"))
+    if size is None:
+        return None
+    outputs = (_to_count(rules.get(name, {}).get("max")) for name in _OUTPUT_RULES)
+    output = next((count for count in outputs if count is not None), 0)
+    return size - min(output, size // 2)
+
+
+def _to_count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 < value < 10**12 else None

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 
-from agent_loop import CallModel, Failure, ModelDelta, ModelFailure, read_model_failure
+from agent_loop import CallModel, Failure, ModelDelta, ModelFailure
+from dify_plugin_kit.error_texts import read_call_failure
 from stream_text import KnownSecrets, redact_log_data
 
 from ._allowed_tools import build_model_parameter
@@ -29,7 +30,7 @@ type _Received = ModelDelta | ModelFailure | Failure
 
 
 class ModelCalls:
-    """What calls the model.
+    """The function that calls the model.
 
     Args:
         session: The session to call it through.
@@ -54,7 +55,7 @@ class ModelCalls:
         self._prompts: list[PromptMessage] = []
 
     def __call__(self, request: CallModel) -> Iterator[_Received]:
-        """Call the model and iterate over what comes of it: deltas, then the failure that it ended in, if any.
+        """Call the model and iterate over its deltas, followed by the failure if the call fails.
 
         Args:
             request: The call; its messages begin with those of the call before, unless something was left out of them or it is another model's.
@@ -97,7 +98,7 @@ class ModelCalls:
     def _to_size_failure(
         self, error: RequestTooLargeError, request: CallModel
     ) -> Failure | ModelFailure:
-        """Return the end of a run that has grown too large; what is too large from the beginning on is the caller's fault."""
+        """Return the failure that ends a run whose request grew too large; in round 1 the request itself is at fault."""
         if request.round == 1:
             return self._to_failure(error)
         return Failure(
@@ -109,9 +110,10 @@ class ModelCalls:
     def _to_failure(self, error: Exception) -> ModelFailure:
         text = str(error) or type(error).__name__
         log_failure("a model call", text, self._known)
-        return read_model_failure(
+        failure = read_call_failure(
             text, redact=lambda said: redact_log_data(said, known=self._known)
         )
+        return ModelFailure(**asdict(failure))
 
 
 def find_room(tools: Sequence[PromptMessageTool], models: Iterable[Model]) -> int:

@@ -1,4 +1,4 @@
-"""The answers of a run's tools while they are read: how much of them is held, and that nobody reads on after the run."""
+"""The tool answers that a run is reading: their memory is bounded, and reading stops when the run ends."""
 
 import sys
 from collections.abc import Generator, Iterable, Iterator
@@ -41,7 +41,7 @@ class OpenAnswers:
             self._open.discard(messages)
 
     def close(self) -> None:
-        """Read no more of any answer, also where a tool is waited for."""
+        """Stop reading all answers, even where a read is waiting for its tool."""
         for messages in tuple(self._open):
             messages.close()
 

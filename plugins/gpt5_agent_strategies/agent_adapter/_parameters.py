@@ -1,23 +1,27 @@
 """The strategy's parameters as Dify's agent node sends them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
 from agent_loop import Budgets
 from agent_policy import check_overrides
-from agent_tooling import AnswerSchema, ApprovalRules
+from agent_tooling import AnswerSchema, ApprovalRules, DeclarationError
 
 from ._allowed_tools import read_allowed_tools
 from ._answer_schema import read_answer_schema
-from ._approval_rules import read_approval_rules
 from ._budgets import find_above, read_budgets
 from ._errors import ParameterError
-from ._fallback import read_fallback
-from ._flags import read_flag
 from ._model import Model
+from ._settings import read_flag
 
 
+APPROVAL_RULES = "approval_rules"
+"""The name of the parameter with the rules for approval."""
+
+_FALLBACK = "fallback_model"
+_PROVIDER_PARTS = 3  # author/plugin/provider
 _DEFAULT_ITERATIONS = 6
 _MAXIMUM_ITERATIONS = 500
 
@@ -102,7 +106,7 @@ class Parameters:
 
     @property
     def unused_overrides(self) -> tuple[str, ...]:
-        """What in the overrides changes nothing, a clause for each."""
+        """A clause for each override that has no effect."""
         return check_overrides(self.prompt_policy_overrides)
 
 
@@ -132,9 +136,60 @@ def _read_tools(value: object) -> Sequence[Any]:
 
 
 def _read_iterations(value: object) -> int:
-    """Read a count that may be text; what is no number gets the default, what is outside the range its nearest end."""
+    """Read a count, which may be text; use the default if it is not a number, and the nearest limit if it is out of range."""
     try:
         iterations = int(float(cast("str", value)))
     except (TypeError, ValueError, OverflowError):
         return _DEFAULT_ITERATIONS
     return min(max(iterations, 1), _MAXIMUM_ITERATIONS)
+
+
+def read_approval_rules(value: object) -> ApprovalRules | None:
+    """Read the rules; None where there are none.
+
+    Raises:
+        ParameterError: If they are none.
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        return ApprovalRules.parse(value)
+    except DeclarationError as error:
+        raise refuse_rules(str(error)) from None
+
+
+def refuse_rules(sentence: str) -> ParameterError:
+    """Return an error with a sentence about the rules."""
+    return ParameterError(APPROVAL_RULES, "rules", None, sentence=sentence)
+
+
+def read_fallback(raw: object, model: Model) -> Model | None:
+    """Read the parameter: `author/plugin/provider/model`, a model's name alone, or a selector, as JSON or as Dify dumps it. None where no model is named.
+
+    What Dify does not tell of it is taken from `model` where both are of one provider; another provider's is taken to read text alone.
+
+    Raises:
+        ParameterError: If it cannot be read, or is `model` itself.
+    """
+    selector = _read_selector(raw.strip(), model) if isinstance(raw, str) else raw
+    if not selector:
+        return None
+    fallback = Model.from_raw(selector, field=_FALLBACK).as_known_from(model)
+    if fallback.full_name == model.full_name:
+        problem = "must be another model than that of the field model"
+        raise ParameterError(_FALLBACK, problem, raw, sentence=f"{_FALLBACK} {problem}")
+    return fallback
+
+
+def _read_selector(text: str, model: Model) -> Any:
+    if text[:1] in ("{", "[", '"'):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise ParameterError(_FALLBACK, "valid JSON where it begins like it", text) from None
+    *provider, name = (part.strip() for part in text.split("/", _PROVIDER_PARTS))
+    if len(text.splitlines()) > 1 or not (all(provider) and (name or not text)):
+        raise ParameterError(_FALLBACK, "a model's name, or author/plugin/provider/model", text)
+    if len(provider) < _PROVIDER_PARTS:
+        return text and {"provider": model.provider, "model": text}
+    return {"provider": "/".join(provider), "model": name}

@@ -55,20 +55,20 @@ def file_part(kind: str, data: bytes, *, mime_type: str, name: str) -> Part:
 
 
 def kind_of(mime_type: str) -> str:
-    """Return which of Dify's kinds of files a MIME type is of."""
+    """Return Dify's kind of file for a MIME type."""
     kind = mime_type.partition("/")[0]
     return kind if kind in ("image", "audio", "video") else "document"
 
 
 def join_texts(parts: Sequence[Part]) -> str | tuple[Part, ...]:
-    """Return parts as one text where all are texts: some providers' plugins cannot read content in parts."""
+    """Return parts as one text if all are texts: some providers' plugins cannot read parts."""
     if any(part["type"] != "text" or "opaque_body" in part for part in parts):
         return tuple(parts)
     return "\n".join(part["text"] for part in parts)
 
 
 def name_files(content: Sequence[Part]) -> list[Part]:
-    """Return parts with a line before the files among them that tells their names."""
+    """Return parts with a line before the files that names them."""
     named: list[Part] = []
     for is_text, group in groupby(content, key=lambda part: part["type"] == "text"):
         parts = list(group)
@@ -80,7 +80,7 @@ def name_files(content: Sequence[Part]) -> list[Part]:
 
 
 def list_files(names: Iterable[str]) -> str:
-    """Return the line that tells the names of files."""
+    """Return a line with the names of files."""
     return f"Files, in this order: {', '.join(names)}"
 
 
@@ -90,7 +90,7 @@ def is_readable(kind: str, model: Model) -> bool:
 
 
 def unread(kind: str, name: str) -> Part:
-    """Return what stands for a part that the model does not read."""
+    """Return a sentence in place of a part that the model cannot read."""
     return text_part(render_omission(kind, reason=_UNREAD, name=name))
 
 
@@ -119,7 +119,7 @@ def _put_at_hand(members: Part, at_hand: FilesAtHand) -> str:
 
 
 def fit_parts(content: str | tuple[Part, ...], model: Model) -> str | tuple[Part, ...]:
-    """Return a content with a sentence in the place of each part that a model does not read."""
+    """Return content with a sentence in place of each part that a model cannot read."""
     if isinstance(content, str):
         return content
     fitted = tuple(

@@ -1,4 +1,4 @@
-"""What the plugin writes into its own log, which the administrator reads.
+"""The plugin's own log, which the administrator reads.
 
 The SDK's format of a record has no place for an exception, so all that is to be read stands in the message.
 """
@@ -25,17 +25,17 @@ logging.getLogger("run_log").propagate = False
 
 
 def log_break(error: Exception, known: KnownSecrets) -> None:
-    """Say where and how a run broke."""
+    """Log where and how a run broke."""
     trace = known.redact("".join(traceback.format_exception(error)))
     _logger.error("the agent run broke: %s", redact_text(trace[-_MAX_CHARACTERS:]))
 
 
 def log_failure(call: str, text: str, known: KnownSecrets) -> None:
-    """Say in the platform's own words why a call failed, of a model or a tool."""
+    """Log the platform's own words about a failed call of a model or a tool."""
     _logger.warning("%s failed: %s", call, redact_text(known.redact(text)[:_MAX_CHARACTERS]))
 
 
 def log_unused(label: str, lines: tuple[str, ...], known: KnownSecrets) -> None:
-    """Say what was given and is not used."""
+    """Log what was given but is not used."""
     told = known.redact("; ".join(lines))
     _logger.warning("%s: %s", label, redact_text(told[:_MAX_CHARACTERS]))

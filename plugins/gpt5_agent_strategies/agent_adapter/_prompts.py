@@ -40,7 +40,7 @@ _ROLES: Mapping[PromptMessageRole, Role] = {
 def build_messages(
     parameters: Parameters, at_hand: FilesAtHand
 ) -> tuple[list[Message], GivenFiles]:
-    """Return what a run begins with: the system instruction, the history, the files and the query; and these files.
+    """Return the first messages of a run (system instruction, history, files and query), and the files.
 
     The history stays as it is, thoughts included, but for results that name no call, which are left out, files that the model
     cannot read, which are named in their place, and files where most providers take none, which go into the words of the user behind them.
@@ -97,7 +97,7 @@ def _to_message(prompt: PromptMessage, model: Model, at_hand: FilesAtHand) -> Me
 
 
 def _is_stray_result(raw: object) -> bool:
-    """Return whether this is the result of a call that nobody can find, which no model takes."""
+    """Return whether this is a tool result without its call, which models refuse."""
     match raw:
         case {"role": "tool"}:
             return not cast("Mapping[str, Any]", raw).get("tool_call_id")

@@ -23,7 +23,7 @@ _log = logging.getLogger("run_log")
 def find_run_log(
     environment: Mapping[str, str], *, parameters: Parameters, known: KnownSecrets
 ) -> "RunFeed | None":
-    """Return where runs are written to and told of; None where the administrator names neither a folder nor wants traces."""
+    """Return the log and traces of a run; None if the administrator wants neither."""
     traces = _find_traces(environment)
     if not environment.get(_VARIABLE) and traces is None:
         return None
@@ -45,7 +45,7 @@ def find_run_log(
 
 
 def flush_traces(environment: Mapping[str, str]) -> None:
-    """Send the spans of a run that has ended, where some are sent: whoever has started the process may end it now."""
+    """Send the remaining spans of a run that has ended: the process may be stopped now."""
     traces = _find_traces(environment)
     if traces is not None:
         traces.flush(_FLUSH_SECONDS)
@@ -58,7 +58,7 @@ def _find_traces(environment: Mapping[str, str]) -> "Traces | None":
 
 @cache
 def _make_traces(wanted: str) -> "Traces | None":
-    """Return what sends spans: one for the process, which sends them from a thread of its own."""
+    """Return the exporter of spans, one for the process, which sends from its own thread."""
     import os  # noqa: PLC0415 - see above
 
     from run_log.traces import Traces  # noqa: PLC0415 - see above

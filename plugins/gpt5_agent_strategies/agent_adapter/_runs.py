@@ -3,15 +3,17 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agent_loop import AgentRun
+from agent_loop import AgentRun, FallbackModel, Window
 from agent_tooling import ApprovalRules
 
-from ._fallback import to_fallback
+from ._model import Model
 from ._model_calls import find_room
 from ._parameters import Parameters
 from ._settings import Settings
 from ._tools import Toolbox
-from ._windows import to_window
+
+
+_LEAST_TOKENS = 4_000  # Of a smaller one there would be nothing left beside a summary.
 
 
 def build_run(  # noqa: PLR0913 - the parts of one run
@@ -51,13 +53,32 @@ def build_run(  # noqa: PLR0913 - the parts of one run
         answer_schema=parameters.answer_schema,
         has_answer_format=model.has_answer_format,
         model=model.full_name,
-        fallback=parameters.fallback and to_fallback(parameters.fallback, settings),
+        fallback=parameters.fallback and _to_fallback(parameters.fallback, settings),
         max_request_bytes=find_room(tools, parameters.models.values()),
-        window=to_window(model.input_tokens, settings),
+        window=_to_window(model.input_tokens, settings),
         redact=redact,
     )
 
 
 def find_tool_search(parameters: Parameters, settings: Settings) -> int | None:
-    """Return from how many tools on the model searches them; None for never."""
+    """Return the number of tools from which the model searches them; None for never."""
     return settings.tool_search_from if parameters.searches_tools else None
+
+
+def _to_fallback(model: Model, settings: Settings) -> FallbackModel:
+    """Return the model as a run knows it."""
+    return FallbackModel(
+        name=model.full_name,
+        has_tool_choice=model.has_tool_choice,
+        has_answer_format=model.has_answer_format,
+        window=_to_window(model.input_tokens, settings),
+    )
+
+
+def _to_window(input_tokens: int | None, settings: Settings) -> Window | None:
+    """Return a model's context window; None if its size is unknown or runs are not compacted."""
+    tokens = settings.window_tokens or input_tokens
+    if tokens is None or tokens < _LEAST_TOKENS or not settings.compact_percent:
+        return None
+    share = settings.compact_percent / 100
+    return Window(tokens=tokens, compact_at=share, keep=share / 4)

@@ -1,4 +1,4 @@
-"""The values that the app's builder has set in tools and that nobody may read in an error, a log or a trace."""
+"""The tool settings of the app's builder, whose values must not appear in errors, logs or traces."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -11,7 +11,7 @@ _MAX_LINES = 200
 
 
 def find_secrets(tools: object) -> KnownSecrets:
-    """Return the values of all parameters that a model does not see, of tools as Dify dumps them, readable or not."""
+    """Return the values of all parameters that are hidden from the model, also of tools that cannot be read."""
     tools = cast("list[object]", tools) if isinstance(tools, list) else []
     return KnownSecrets((text for tool in tools for text in _find_hidden(tool)), shortest=1)
 
@@ -37,7 +37,7 @@ def _find_hidden(tool: object) -> Iterator[str]:
 
 
 def _find_texts(value: object, *, shortest: int) -> Iterator[str]:
-    """Yield the texts in a value, those of several lines line by line; without recursion, for it may nest at will."""
+    """Yield the texts in a value, line by line; without recursion, since it may nest deeply."""
     waiting: list[object] = [value]
     while waiting:
         item = waiting.pop()

@@ -1,24 +1,33 @@
-"""What the administrator of the plugin may set, as environment variables."""
+"""The administrator's settings, as environment variables."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
 from agent_loop import TimeBudget
+from dify_plugin_kit.settings import read_int
 
-from ._flags import read_flag
+
+_FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
+_CALL_ENDING = "Dify's plugin daemon would have ended it (DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT)"
+# Of each whole number its variable, the least and the most; what is missing or no number keeps the default.
+_NUMBERS: Mapping[str, tuple[str, int, int]] = {
+    "tool_seconds": ("GPT5_AGENT_TOOL_SECONDS", 1, 3600),
+    "result_characters": ("GPT5_AGENT_RESULT_CHARACTERS", 1_000, 1_000_000),
+    "window_tokens": ("GPT5_AGENT_WINDOW_TOKENS", 4_000, 100_000_000),
+    "compact_percent": ("GPT5_AGENT_COMPACT_PERCENT", 0, 95),
+    "tool_search_from": ("GPT5_AGENT_TOOL_SEARCH_FROM", 1, 10_000),
+    "approval_seconds": ("GPT5_AGENT_APPROVAL_SECONDS", 1, 2_592_000),
+}
 
 
-def read_number(
-    environment: Mapping[str, str], name: str, *, default: int, minimum: int, maximum: int
-) -> int:
-    """Return a whole number, clamped to `minimum`..`maximum`; `default` where there is none."""
-    try:
-        number = int(environment.get(name, ""))
-    except ValueError:
-        return default
-    return min(max(number, minimum), maximum)
+def read_flag(value: object, *, default: bool) -> bool:
+    """Read a flag, which may be text or, since the SDK reads YAML's `true` as 1, a number; nothing and blank text mean the default."""
+    if isinstance(value, str):
+        value = value.strip().lower()
+        return value not in _FALSE_TEXTS if value else default
+    return default if value is None else bool(value)
 
 
 def _read_folder(environment: Mapping[str, str], name: str, *, default: str) -> str:
@@ -47,7 +56,7 @@ class Settings:
         logs_icons: Whether logs name the provider of a model or tool, for its icon, which Dify takes up to a second to look up. `GPT5_AGENT_LOG_ICONS`.
     """
 
-    time: TimeBudget = field(default_factory=TimeBudget)
+    time: TimeBudget = field(default_factory=partial(TimeBudget, call_ending=_CALL_ENDING))
     tool_seconds: int = 240
     result_characters: int = 200_000
     window_tokens: int | None = None
@@ -62,35 +71,17 @@ class Settings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
         """Read the settings; what is missing or unreadable keeps its default."""
+        usual = cls()
+        numbers = {
+            field: read_int(
+                environment, name, default=getattr(usual, field), minimum=least, maximum=most
+            )
+            for field, (name, least, most) in _NUMBERS.items()
+        }
         return cls(
+            **numbers,
             time=_read_time(environment),
-            tool_seconds=read_number(
-                environment, "GPT5_AGENT_TOOL_SECONDS", default=240, minimum=1, maximum=3600
-            ),
-            result_characters=read_number(
-                environment,
-                "GPT5_AGENT_RESULT_CHARACTERS",
-                default=200_000,
-                minimum=1_000,
-                maximum=1_000_000,
-            ),
-            window_tokens=_read_optional(
-                environment, "GPT5_AGENT_WINDOW_TOKENS", minimum=4_000, maximum=100_000_000
-            ),
-            compact_percent=read_number(
-                environment, "GPT5_AGENT_COMPACT_PERCENT", default=80, minimum=0, maximum=95
-            ),
-            tool_search_from=read_number(
-                environment, "GPT5_AGENT_TOOL_SEARCH_FROM", default=30, minimum=1, maximum=10_000
-            ),
-            files_root=_read_folder(environment, "GPT5_AGENT_FILES_ROOT", default="/files"),
-            approval_seconds=read_number(
-                environment,
-                "GPT5_AGENT_APPROVAL_SECONDS",
-                default=86_400,
-                minimum=1,
-                maximum=2_592_000,
-            ),
+            files_root=_read_folder(environment, "GPT5_AGENT_FILES_ROOT", default=usual.files_root),
             snapshot_secret=environment.get("GPT5_AGENT_SNAPSHOT_KEY", ""),
             logs_content=read_flag(environment.get("GPT5_AGENT_LOG_CONTENT"), default=True),
             logs_icons=read_flag(environment.get("GPT5_AGENT_LOG_ICONS"), default=False),
@@ -100,18 +91,18 @@ class Settings:
 def _read_time(environment: Mapping[str, str]) -> TimeBudget:
     read = partial(_read_optional, environment)
     call_milliseconds = read("DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT")
-    return TimeBudget.within(
+    budget = TimeBudget.within(
         run_limit_seconds=read("PLUGIN_MAX_EXECUTION_TIMEOUT"),
         call_limit_seconds=call_milliseconds and call_milliseconds / 1000,
         run_seconds=read("GPT5_AGENT_RUN_SECONDS", maximum=3600),
         closing_seconds=read("GPT5_AGENT_CLOSING_SECONDS", minimum=0, maximum=1800),
         silence_seconds=read("MAX_INVOCATION_TIMEOUT", minimum=60, maximum=3600),
     )
+    return replace(budget, call_ending=_CALL_ENDING)
 
 
 def _read_optional(
     environment: Mapping[str, str], name: str, *, minimum: int = 1, maximum: int = 10**9
 ) -> int | None:
     """Return a whole number, clamped to `minimum`..`maximum`; None where there is none."""
-    number = read_number(environment, name, default=-1, minimum=minimum, maximum=maximum)
-    return None if number == -1 else number
+    return read_int(environment, name, default=None, minimum=minimum, maximum=maximum)

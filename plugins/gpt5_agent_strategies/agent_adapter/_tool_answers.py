@@ -1,4 +1,4 @@
-"""What of a tool's result goes to the user, and what the model reads of it."""
+"""A tool's result: the files for the user, and the text and parts for the model."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -70,7 +70,7 @@ class _ToolFile:
 
     @property
     def found_type(self) -> str:
-        """The MIME type that it has by its bytes, where these tell one, or else by what is said; empty where nothing is known."""
+        """The MIME type by its bytes or else as declared; empty if unknown."""
         found = mime_type_of(self.fetched.data) if self.fetched.data else ""
         return self.mime_type or found if found in {"", _UNKNOWN_TYPE} else found
 
@@ -157,7 +157,7 @@ def _put_at_hand(file: _ToolFile, at_hand: FilesAtHand, names: list[str]) -> _To
 
 
 def _find_part(file: _ToolFile, model: Model) -> Part | None:
-    """Return what the model sees of a file besides a text."""
+    """Return the part that shows a file to the model; None if the text is enough."""
     if file.url and not (file.kind and is_readable(file.kind, model)):
         return None
     data, mime_type = file.fetched.data, file.mime_type
@@ -175,7 +175,7 @@ def _find_part(file: _ToolFile, model: Model) -> Part | None:
 
 
 def _is_shown(mime_type: str) -> bool:
-    """Return whether models read files of a type; of others they read that there is one."""
+    """Return whether models read files of a type."""
     return mime_type in _READ_TYPES or mime_type.startswith(_READ_BEGINNINGS)
 
 
@@ -201,7 +201,7 @@ def _is_stored(message: ToolInvokeMessage) -> bool:
 
 
 def _to_told(said: ToolInvokeMessage, local: ToolInvokeMessage) -> ToolInvokeMessage:
-    """Return what the model is told of a message: an image stays an image, and not some file, unless it must not be read."""
+    """Return the message for the model: an image stays an image, unless it must not be read."""
     if isinstance(said, FileLink):
         return said.to_link()
     return local if local.type is _TYPES.TEXT else said

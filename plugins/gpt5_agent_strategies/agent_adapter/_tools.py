@@ -23,7 +23,7 @@ from ._tool_answers import read_answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolIdentity:
-    """What Dify knows a tool by.
+    """The identity of a tool in Dify.
 
     Attributes:
         provider: The provider, such as `author/plugin/provider`.
@@ -73,16 +73,14 @@ class Toolbox:
 
     Attributes:
         tools: Those that can be used, by the name that the model calls them by.
-        providers: The provider of each.
-        own_names: How Dify calls each.
+        identities: What Dify knows each by.
         fixed: What Dify knows each by, what it takes, and what it gets that the model does not write; there may be secrets in it.
         left_out: A line for each that cannot.
         answers: Those of their answers that are being read.
     """
 
     tools: Mapping[str, Tool]
-    providers: Mapping[str, str]
-    own_names: Mapping[str, str]
+    identities: Mapping[str, ToolIdentity]
     fixed: Mapping[str, Any] = field(repr=False)
     left_out: tuple[str, ...]
     answers: OpenAnswers
@@ -97,7 +95,7 @@ class Toolbox:
         model: Model,
         at_hand: FilesAtHand,
     ) -> Self:
-        """Read the tools one by one: one that cannot be read never stands in the way of the others.
+        """Read the tools one by one; leave out those that cannot be read.
 
         Args:
             raws: The tools as Dify dumps them.
@@ -119,7 +117,7 @@ class Toolbox:
         identities: dict[str, ToolIdentity] = {}
         fixed: dict[str, Any] = {}
         for raw, name in zip(readable, unique_tool_names(readable), strict=True):
-            identity = ToolIdentity.from_raw(raw)
+            identities[name] = identity = ToolIdentity.from_raw(raw)
             invoke = partial(_invoke, identity, session, settings.tool_seconds, answers)
             reader = partial(
                 read_answer, files_root=settings.files_root, model=model, at_hand=at_hand
@@ -127,25 +125,29 @@ class Toolbox:
             tools[name] = Tool.from_declaration(
                 raw, invoke, name=name, reader=reader, files=at_hand
             )
-            identities[name] = identity
             fixed[name] = [asdict(identity), tools[name].parameters, _find_fixed(raw)]
+        # Known only now, and before anything is put at hand: names are told where a tool takes files.
         at_hand.are_offered = any(tool.takes_files for tool in tools.values())
         return cls(
             tools=tools,
-            providers={name: identity.provider for name, identity in identities.items()},
-            own_names={name: identity.tool_name for name, identity in identities.items()},
+            identities=identities,
             fixed=fixed,
             left_out=tuple(left_out),
             answers=answers,
         )
 
     @property
+    def own_names(self) -> dict[str, str]:
+        """Dify's name of each tool."""
+        return {name: identity.tool_name for name, identity in self.identities.items()}
+
+    @property
     def shown_names(self) -> dict[str, str]:
-        """What a person calls each tool: Dify's own name, with the model's where several tools have one."""
-        counts = Counter(self.own_names.values())
+        """The name of each tool for a person: Dify's own, with the model's name added if several tools share it."""
+        own_names = self.own_names
+        counts = Counter(own_names.values())
         return {
-            name: own if counts[own] == 1 else f"{own} ({name})"
-            for name, own in self.own_names.items()
+            name: own if counts[own] == 1 else f"{own} ({name})" for name, own in own_names.items()
         }
 
     def find_prompts(self, tool_search: int | None) -> list[PromptMessageTool]:
@@ -176,7 +178,7 @@ def _invoke(
 
 
 def _find_fixed(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that a tool gets where the model writes none: what its form has set, and the defaults of its parameters."""
+    """Return the values that a tool gets without the model: those set in its form, and the defaults of its parameters."""
     declared = raw.get("parameters") or ()
     defaults = {read_member(one, "name"): read_member(one, "default") for one in declared}
     given = {**defaults, **(raw.get("runtime_parameters") or {})}

@@ -1,12 +1,14 @@
-"""Tokens and prices, in Dify's names and in those of a run."""
+"""What a run has used: tokens, prices, budgets and the prompt cache, in Dify's names and in those of a run."""
 
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from dify_plugin.entities.model.llm import LLMUsage
 from dify_plugin.entities.provider_config import LogMetadata
 
-from agent_loop import Usage
+from agent_loop import BudgetUse, Finished, Usage
+from stream_text import read_member
 
 
 _MAX_CURRENCY_CHARACTERS = 16
@@ -23,6 +25,14 @@ _DIFY_NAMES = {
     "total_price": "total_price",
     "currency": "currency",
     "latency": "latency",
+}
+# Names of ours for those that the model plugin sends: in a log, what has `token` in its name would be taken for a secret's.
+_FIGURES = {
+    "input_tokens": "input",
+    "cached_tokens": "read_from_cache",
+    "expected_tokens": "expected",
+    "reason": "broken_by",
+    "changed_item": "changed_item",
 }
 
 
@@ -43,9 +53,54 @@ def to_figures(usage: Usage) -> dict[str, Any]:
 
 
 def to_log_metadata(usage: Usage) -> dict[LogMetadata, Any]:
-    """Return of the usage what Dify's log shows."""
+    """Return the usage for Dify's log."""
     return {
         LogMetadata.TOTAL_PRICE: format(usage.total_price, "f"),
         LogMetadata.CURRENCY: usage.currency,
         LogMetadata.TOTAL_TOKENS: usage.total_tokens,
     }
+
+
+def to_budget_figures(budgets: Iterable[BudgetUse]) -> list[dict[str, Any]]:
+    """Return how much of each budget is used, as JSON; money is text, so that no digit is lost on the way.
+
+    A list, because the log's redaction takes what stands under a name with "token" in it for a secret.
+    """
+    return [
+        {"name": use.name, "used": _to_figure(use.used), "maximum": _to_figure(use.maximum)}
+        for use in budgets
+    ]
+
+
+def _to_figure(amount: float | Decimal) -> float | str:
+    return format(amount, "f") if isinstance(amount, Decimal) else round(amount, 3)
+
+
+def build_execution_metadata(finished: Finished) -> dict[str, Any]:
+    """Return the JSON message that Dify takes tokens, price and time of the node from.
+
+    Token counts and the latency in seconds are numbers. `stop_reason`, `iterations`, `budgets` and `models` are ours.
+
+    Source: docs/evidence/dify-platform.md, P19.
+    """
+    figures = to_figures(finished.usage)
+    figures |= {"stop_reason": finished.reason, "iterations": finished.rounds}
+    if len(set(finished.models)) > 1:
+        figures["models"] = list(finished.models)
+    if finished.budgets:
+        figures["budgets"] = to_budget_figures(finished.budgets)
+    return {"execution_metadata": figures}
+
+
+def read_prompt_cache(body: object) -> dict[str, int | str]:
+    """Return the figures of a call, and what broke the cache if something did; empty where an answer's opaque body does not tell."""
+    told = read_member(body, "prompt_cache")
+    figures = cast("dict[str, object]", told) if isinstance(told, dict) else {}
+    found = ((name, figures.get(field)) for field, name in _FIGURES.items())
+    return {name: value for name, value in found if isinstance(value, int | str)}
+
+
+def cached_tokens(body: object) -> int:
+    """Return the number of tokens read from the cache; 0 if unknown."""
+    found = read_prompt_cache(body).get("read_from_cache", 0)
+    return max(found, 0) if isinstance(found, int) else 0

@@ -71,7 +71,11 @@ class BothPlugins:
             },
             tools=self._tools,
             settings=self._settings,
-            environment={"PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
+            environment={
+                "PATH": "/usr/bin:/bin",
+                "NO_PROXY": "127.0.0.1",
+                "GPT5_AGENT_TOOL_SEARCH_FROM": str(len(self._tools)),
+            },
         )
         self._runner.run(self._host.start())
 

@@ -1,4 +1,9 @@
 import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from dify_plugin_host import PluginProcess
 from file_server import serve_files
 from scripted_dify import Agent
+from span_receiver import receive_spans
 
 
 # A busy machine must not fail a law that holds.
@@ -64,18 +70,131 @@ def files_root(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def configured_process(start_agent, files_root):
+def unasked_receiver():
+    """What takes spans, and is named to a plugin that nobody has asked for any."""
+    with receive_spans() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def configured_process(start_agent, files_root, unasked_receiver):
     return start_agent(
         GPT5_AGENT_FILES_ROOT=f"{files_root}/",
         GPT5_AGENT_LOG_CONTENT="false",
         GPT5_AGENT_LOG_ICONS="true",
+        GPT5_AGENT_TOOL_SEARCH_FROM="3",
+        OTEL_EXPORTER_OTLP_ENDPOINT=unasked_receiver.url,
+        OTEL_BSP_SCHEDULE_DELAY="100",
     )
 
 
 @pytest.fixture
 def configured_agent(configured_process):
-    """A plugin whose administrator has chosen where images lie, and logs without contents and with icons."""
+    """A plugin whose administrator has chosen where images lie, how many tools are many, and logs without contents and with icons."""
     return configured_process.reset()
+
+
+@pytest.fixture(scope="session")
+def runs_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("logs") / "runs"
+
+
+@pytest.fixture(scope="session")
+def impatient_process(start_agent, runs_folder):
+    return start_agent(
+        GPT5_AGENT_TOOL_SECONDS="1",
+        GPT5_AGENT_RUN_LOG=str(runs_folder),
+        GPT5_AGENT_RUN_LOG_DAYS="1",
+    )
+
+
+@pytest.fixture
+def impatient_agent(impatient_process):
+    """A plugin that gives silent tools up after a second, and writes its runs to `runs_folder`."""
+    return impatient_process.reset()
+
+
+@pytest.fixture(scope="session")
+def limited_process(start_agent):
+    return start_agent(
+        PLUGIN_MAX_EXECUTION_TIMEOUT="3",
+        GPT5_AGENT_APPROVAL_SECONDS="1",
+        GPT5_AGENT_SNAPSHOT_KEY="s" * 32,
+    )
+
+
+@pytest.fixture
+def limited_agent(limited_process):
+    """A plugin below a daemon that ends each run after three seconds, whose questions are open for one."""
+    return limited_process.reset()
+
+
+@pytest.fixture(scope="session")
+def break_plugin(start_agent, tmp_path_factory):
+    """Start a copy of the plugin with an error of our own in one of its modules."""
+
+    def start(module, sabotage):
+        folder = tmp_path_factory.mktemp("broken") / PLUGIN.name
+        shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("tests", "__pycache__"))
+        with (folder / "agent_adapter" / module).open("a", encoding="utf-8") as source:
+            source.write(sabotage)
+        return start_agent(folder)
+
+    return start
+
+
+_INTERPRETER = """
+import json, os, sys, main
+answers = os.fdopen(int(sys.argv[1]), "w")
+for line in sys.stdin:
+    names = {}
+    exec(json.loads(line), names)
+    print(json.dumps(names["result"]), file=answers, flush=True)
+"""
+
+
+class Inside:
+    """A process that has imported the plugin, and evaluates programs."""
+
+    def __init__(self, process, answers, output):
+        self._process, self._answers, self._output = process, answers, output
+
+    def evaluate(self, program):
+        """Run a program and return what it has called `result`."""
+        self._process.stdin.write(json.dumps(program) + "\n")
+        self._process.stdin.flush()
+        answer = self._answers.readline()
+        assert answer, self.output
+        return json.loads(answer)
+
+    @property
+    def output(self):
+        """What the process has written so far."""
+        return self._output.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def inside(tmp_path_factory):
+    """Let tests look into a process of the plugin's, one for them all: importing the SDK takes seconds."""
+    output = tmp_path_factory.mktemp("inside") / "output"
+    read_end, write_end = os.pipe()
+    with (
+        output.open("w", encoding="utf-8") as written,
+        os.fdopen(read_end, encoding="utf-8") as answers,
+        subprocess.Popen(
+            [sys.executable, "-c", _INTERPRETER, str(write_end)],
+            cwd=PLUGIN,
+            env={"MAX_INVOCATION_TIMEOUT": "10", "MAX_REQUEST_TIMEOUT": "bad"},
+            stdin=subprocess.PIPE,
+            stdout=written,
+            stderr=written,
+            pass_fds=[write_end],
+            text=True,
+        ) as process,
+    ):
+        os.close(write_end)
+        yield Inside(process, answers, output)
+        process.stdin.close()
 
 
 @pytest.fixture

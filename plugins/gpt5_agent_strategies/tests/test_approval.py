@@ -547,8 +547,31 @@ def change_stored(stored, key, old, new):
     return zlib.compress(json.dumps(kept).encode()).hex()
 
 
-def test_an_answer_that_comes_too_late_is_an_ordinary_message(start_agent):
-    agent = start_agent(GPT5_AGENT_APPROVAL_SECONDS="1", GPT5_AGENT_SNAPSHOT_KEY="s" * 32)
+@pytest.mark.parametrize(
+    ("query", "notice"),
+    [
+        ("yes", "saved before this plugin was updated"),
+        ("是", "在插件更新之前保存的"),
+        ("はい", "プラグインの更新前に保存された"),
+    ],
+)
+def test_a_question_from_before_an_update_has_to_be_asked_again(agent, storage, query, notice):
+    asked = turn(agent, "Pay Ann.")
+    [key] = storage.values
+    stored = storage.values[key]
+    storage.values[key] = change_stored(stored, "snapshot", 'version\\":2', 'version\\":1')
+    agent.dify.model = [[chunk("Hello.")]]
+
+    answered = turn(agent, query, history=said(asked))
+
+    assert notice in text(answered)
+    assert text(answered).endswith("\n\nHello.")
+    assert "1 is of an earlier release" in why_not_taken_up(answered)
+    assert agent.dify.tool_requests == []
+
+
+def test_an_answer_that_comes_too_late_is_an_ordinary_message(limited_agent):
+    agent = limited_agent
     give_storage(agent, Storage())
     agent.dify.model = [[chunk(calls=[call("pay", '{"to": "Ann"}')])], [chunk("Late.")]]
     asked = turn(agent, "付款给 Ann")

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -139,22 +138,8 @@ def test_a_request_that_the_platform_cannot_carry_fails_its_run_and_no_other(age
     assert agent.run().text == "Still there."
 
 
-@pytest.fixture(scope="session")
-def break_plugin(start_agent, tmp_path_factory):
-    """Start a copy of the plugin with an error of our own in it."""
-
-    def start(sabotage):
-        folder = tmp_path_factory.mktemp("broken") / PLUGIN.name
-        shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("tests", "__pycache__"))
-        with (folder / "agent_adapter" / "_logs.py").open("a", encoding="utf-8") as module:
-            module.write(sabotage)
-        return start_agent(folder)
-
-    return start
-
-
 def test_an_error_of_our_own_closes_what_can_be_closed_and_says_so(break_plugin):
-    agent = break_plugin("\n\nRunLog.start_tool_call = None\n")
+    agent = break_plugin("_dify_log.py", "\n\nDifyLog.start_tool_call = None\n")
     agent.dify.model = [[chunk("Looking."), chunk(calls=[echo_call(1)], usage=usage())]]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text == "Looking."

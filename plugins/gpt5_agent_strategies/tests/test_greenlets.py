@@ -1,18 +1,10 @@
 """The driver where threads are greenlets, as in the plugin's process: nobody has to wait for a model or a tool that is given up, and none is left."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 
-PLUGIN = Path(__file__).parent.parent
-
 PROGRAM = """
-import gc, json, queue, sys, time
-import main  # patches the process
+import gc, json, queue, time
 import gevent, greenlet
 from agent_adapter._interruptible import Interruptible
 from agent_adapter._open_answers import OpenAnswers
@@ -97,16 +89,13 @@ def main_test():
     return told | {"closed": closed}
 
 
-sys.stderr.write(json.dumps(main_test()))
+result = main_test()
 """
 
 
 @pytest.fixture(scope="module")
-def told():
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=PLUGIN, capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stderr.splitlines()[-1])
+def told(inside):
+    return inside.evaluate(PROGRAM)
 
 
 def test_the_calls_of_a_round_run_eight_at_a_time(told):

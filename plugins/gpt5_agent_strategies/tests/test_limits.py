@@ -209,7 +209,7 @@ FLOODS = {
     [
         pytest.param("text", 12, 8, marks=long),
         pytest.param("wide text", 36, 1, marks=long),
-        ("nested JSON", 4, 1),
+        ("nested JSON", 2, 1),
     ],
 )
 def test_memory_does_not_follow_what_tools_say(agent, kind, messages, tools):

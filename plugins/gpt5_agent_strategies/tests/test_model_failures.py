@@ -187,8 +187,8 @@ def test_a_call_that_flows_ends_before_the_daemon_ends_it_too(short_agent):
     assert sentence == TOO_LONG
 
 
-def test_the_operators_limit_leaves_an_answer_that_says_what_is_missing(start_agent):
-    agent = start_agent(PLUGIN_MAX_EXECUTION_TIMEOUT="3")
+def test_the_operators_limit_leaves_an_answer_that_says_what_is_missing(limited_agent):
+    agent = limited_agent
     calls = [call("echo"), call("slow", id_="c2")]
     agent.dify.model = [[chunk(calls=calls)], [chunk("So far: 391.")]]
     agent.dify.tools = {"echo": [text_message("391")], "slow": never}

@@ -1,5 +1,6 @@
 """The plugin as Dify gets it. Slow: it is installed two times, from the public index where nothing is cached yet."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -14,13 +15,15 @@ BIN = Path(sys.executable).parent
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory):
+def run(tmp_path_factory: pytest.TempPathFactory, runner: asyncio.Runner):
     """Run a command of this environment away from the repository; return the finished process."""
     folder = tmp_path_factory.mktemp("away")
     environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "200"}
 
     def run(*command: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        # Beside the loop, which hears the heartbeats of the other tests' processes meanwhile: without any for two minutes it ends them.
+        waiting = asyncio.to_thread(
+            subprocess.run,
             list(map(str, command)),
             cwd=folder,
             env=environment,
@@ -28,6 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory):
             text=True,
             check=False,
         )
+        return runner.run(waiting)
 
     return run
 

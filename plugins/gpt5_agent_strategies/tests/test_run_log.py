@@ -2,14 +2,13 @@
 
 import json
 import stat
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from run_log import RunFile, list_runs
 from scripted_dify import call, chunk, parameter, text_message, tool, usage
+from span_receiver import receive_spans
 from test_approval import Storage, give_storage, said, turn
 
 
@@ -22,16 +21,6 @@ SEARCH = tool(
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("logs") / "runs"
-
-
-@pytest.fixture(scope="module")
-def logging_process(start_agent, folder):
-    return start_agent(GPT5_AGENT_RUN_LOG=str(folder), GPT5_AGENT_RUN_LOG_DAYS="1")
-
-
 def run_search(agent):
     agent.dify.model = [
         [
@@ -41,13 +30,13 @@ def run_search(agent):
         [chunk("It is "), chunk("42.", usage=usage(), finish="stop")],
     ]
     agent.dify.tools["search"] = [text_message(f"Asked with {KEY}.")]
-    return agent.run(tools=[SEARCH])
+    return agent.run(tools=[SEARCH], query="The answer?")
 
 
-def test_a_run_is_written_whole_and_without_secrets(logging_process, folder):
-    transcript = run_search(logging_process.reset())
+def test_a_run_is_written_whole_and_without_secrets(impatient_agent, runs_folder):
+    transcript = run_search(impatient_agent)
     assert transcript.text.endswith("It is 42.")
-    [run] = list_runs(folder)
+    [run] = [run for run in list_runs(runs_folder) if run.about["query"] == "The answer?"]
     assert stat.S_IMODE(run.path.stat().st_mode) == 0o600
     assert run.about["model"] == "gpt-5.2"
     assert (run.end["reason"], run.end["rounds"]) == ("answered", 2)
@@ -67,14 +56,13 @@ def test_a_run_is_written_whole_and_without_secrets(logging_process, folder):
 
 
 def test_a_question_and_what_its_user_has_decided_stand_in_the_logs_of_both_turns(
-    logging_process, folder
+    impatient_agent, runs_folder
 ):
-    agent = logging_process.reset()
-    give_storage(agent, Storage())
-    asked = turn(agent, "Pay Ann.", user="ann")
-    turn(agent, "Not so much", user="ann", history=said(asked))
+    give_storage(impatient_agent, Storage())
+    asked = turn(impatient_agent, "Pay Ann.", user="ann")
+    turn(impatient_agent, "Not so much", user="ann", history=said(asked))
 
-    logs = [RunFile(run.path).iter_records() for run in list_runs(folder)]
+    logs = [RunFile(run.path).iter_records() for run in list_runs(runs_folder)]
     records = [{record["type"]: record for record in log} for log in logs]
     [before] = [found for found in records if "question" in found]
     [after] = [found for found in records if "decision" in found]
@@ -85,46 +73,40 @@ def test_a_question_and_what_its_user_has_decided_stand_in_the_logs_of_both_turn
     assert decision["reason"] == "Not so much"
 
 
-def test_a_folder_that_is_none_ends_no_run_and_is_told_to_the_administrator(start_agent, tmp_path):
-    (tmp_path / "runs").write_text("no folder")
-    agent = start_agent(GPT5_AGENT_RUN_LOG=str(tmp_path / "runs"))
+@pytest.fixture(scope="module")
+def lacking_agent(start_agent, tmp_path_factory):
+    """A plugin that has run once, and whose administrator wants what cannot be had: a log where there is no folder, and traces that nobody takes."""
+    path = tmp_path_factory.mktemp("file") / "runs"
+    path.write_text("no folder")
+    agent = start_agent(GPT5_AGENT_RUN_LOG=str(path), GPT5_AGENT_TRACES="on")
     assert run_search(agent).text.endswith("It is 42.")
-    told = [notice.text for notice in agent.notices if "not logged" in notice.text]
+    return agent
+
+
+def test_a_folder_that_is_none_ends_no_run_and_is_told_to_the_administrator(lacking_agent):
+    told = [notice.text for notice in lacking_agent.notices if "not logged" in notice.text]
     assert len(told) == 1
-    assert f"{tmp_path}/runs: runs are not logged: " in told[0]
+    assert "/runs: runs are not logged: " in told[0]
 
 
-class Receiver(BaseHTTPRequestHandler):
-    """What takes spans over OTLP."""
+def test_a_wish_for_traces_that_nobody_takes_is_told_to_the_administrator(lacking_agent):
+    told = [notice.text for notice in lacking_agent.notices if "no traces" in notice.text]
+    assert len(told) == 1
 
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.may_answer.wait(20)
-        self.server.bodies.append(body)
-        self.send_response(200)
-        self.end_headers()
-        self.server.has_come.set()
 
-    def log_message(self, *_):
-        """Be silent."""
+def test_an_address_alone_sends_nothing(configured_agent, unasked_receiver):
+    assert run_search(configured_agent).text.endswith("It is 42.")
+    assert not unasked_receiver.has_come.wait(1)
 
 
 @pytest.fixture
 def receiver():
-    with HTTPServer(("127.0.0.1", 0), Receiver) as server:
-        server.bodies, server.has_come = [], threading.Event()
-        server.may_answer = threading.Event()
-        server.may_answer.set()
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+    with receive_spans() as running:
+        yield running
 
 
 def test_traces_are_sent_where_the_administrator_asks_for_them(start_agent, receiver, runner):
-    address = f"http://127.0.0.1:{receiver.server_port}"
-    agent = start_agent(GPT5_AGENT_TRACES="content", OTEL_EXPORTER_OTLP_ENDPOINT=address)
+    agent = start_agent(GPT5_AGENT_TRACES="content", OTEL_EXPORTER_OTLP_ENDPOINT=receiver.url)
     receiver.may_answer.clear()
     for _ in range(2):  # It hangs, and no run waits until it gives up.
         assert run_search(agent.reset()).text.endswith("It is 42.")
@@ -153,14 +135,3 @@ def read_names(receiver):
 
 def count_agents(receiver):
     return sum(name.startswith("invoke_agent") for name in read_names(receiver))
-
-
-def test_an_address_alone_sends_nothing_and_a_wish_alone_is_told(start_agent, receiver):
-    address = f"http://127.0.0.1:{receiver.server_port}"
-    silent = start_agent(OTEL_EXPORTER_OTLP_ENDPOINT=address, OTEL_BSP_SCHEDULE_DELAY="100")
-    assert run_search(silent).text.endswith("It is 42.")
-    assert not receiver.has_come.wait(1)
-    wishing = start_agent(GPT5_AGENT_TRACES="on")
-    assert run_search(wishing).text.endswith("It is 42.")
-    told = [notice.text for notice in wishing.notices if "no traces" in notice.text]
-    assert len(told) == 1

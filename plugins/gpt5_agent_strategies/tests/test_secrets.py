@@ -1,9 +1,6 @@
 """What the app's builder has set in a tool stands in no error, no log and no trace."""
 
 import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -81,12 +78,11 @@ def test_what_a_tool_tells_of_its_parameters_is_not_logged(agent, said):
     assert leaks(agent, transcript) == []
 
 
-def test_the_drivers_own_log_which_has_failures_as_they_are_leads_nowhere():
-    program = "import logging, main; logging.getLogger('agent_driver').error('hunter2')"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=PLUGIN, capture_output=True, text=True, check=True
+def test_the_drivers_own_log_which_has_failures_as_they_are_leads_nowhere(inside):
+    assert inside.evaluate(
+        "import logging; logging.getLogger('agent_driver').error('hunter2'); result = True"
     )
-    assert "hunter2" not in done.stdout + done.stderr
+    assert "hunter2" not in inside.output
 
 
 def test_what_a_tool_tells_of_them_where_its_result_is_the_answer_is_not_shown(agent):
@@ -151,33 +147,19 @@ def test_a_value_that_the_model_sees_is_no_secret(agent):
     assert log["llm_response"] == "The default is celsius-degrees."
 
 
-@pytest.fixture(scope="session")
-def break_plugin(start_agent, tmp_path_factory):
-    """Start a copy of the plugin with an error of our own in it."""
-
-    def start(module, sabotage):
-        folder = tmp_path_factory.mktemp("broken") / PLUGIN.name
-        shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("tests", "__pycache__"))
-        with (folder / "agent_adapter" / module).open("a", encoding="utf-8") as source:
-            source.write(sabotage)
-        return start_agent(folder)
-
-    return start
-
-
 SABOTAGE = """
 
 def _sabotage(self, event):
     raise LookupError(str([tool.runtime_parameters for tool in self._toolbox.tools.values()]))
 
 
-RunLog.start_tool_call = _sabotage
+DifyLog.start_tool_call = _sabotage
 """
 
 
 @pytest.mark.long
 def test_a_run_that_breaks_says_in_the_plugins_log_what_broke_and_no_secret(break_plugin):
-    agent = break_plugin("_logs.py", SABOTAGE)
+    agent = break_plugin("_dify_log.py", SABOTAGE)
     agent.dify.model = [[chunk(calls=[call("search", '{"query": "x"}')])]]
     transcript = agent.run(tools=[SEARCH])
     assert "LookupError: [{'api_key': " in agent.log

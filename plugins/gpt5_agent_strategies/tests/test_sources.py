@@ -102,11 +102,22 @@ CONTEXTS = st.recursive(
 )
 
 
-@given(CONTEXTS | CONTEXTS.map(json.dumps))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ANY_CONTEXT = given(CONTEXTS | CONTEXTS.map(json.dumps))
+SHARED = [HealthCheck.function_scoped_fixture]
+
+
+@ANY_CONTEXT
+@settings(max_examples=15, suppress_health_check=SHARED)
 def test_no_context_ever_ends_a_run(agent, context):
     for resource in cite(agent, context):
         assert resource
+
+
+@pytest.mark.long
+@ANY_CONTEXT
+@settings(max_examples=300, suppress_health_check=SHARED)
+def test_none_of_many_contexts_ends_a_run(agent, context):
+    assert all(cite(agent, context))
 
 
 def test_half_a_character_in_a_context_is_cited_as_it_was_written(agent):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from dify_plugin_host import PluginProcess
 from scripted_dify import call, chunk, parameter, text_message, tool
 
 
@@ -123,10 +122,8 @@ def test_descriptions_in_chinese_are_found(agent):
     assert json.loads(results(agent)[0].splitlines()[1])["name"] == "send_mail"
 
 
-def test_the_number_of_tools_is_a_setting_of_the_administrator(start_agent):
-    agent = start_agent(GPT5_AGENT_TOOL_SEARCH_FROM="3")
-    assert isinstance(agent.process, PluginProcess)
-    ask(agent, tools=MANY[:2])
-    ask(agent, tools=MANY[:3])
-    assert [len(names) for names in offered(agent)] == [3, 3]
-    assert offered(agent)[1] == OFFERED
+def test_the_number_of_tools_is_a_setting_of_the_administrator(configured_agent):
+    ask(configured_agent, tools=MANY[:2])
+    ask(configured_agent, tools=MANY[:3])
+    assert [len(names) for names in offered(configured_agent)] == [3, 3]
+    assert offered(configured_agent)[1] == OFFERED

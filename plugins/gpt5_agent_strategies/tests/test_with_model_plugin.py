@@ -337,6 +337,22 @@ def test_below_an_answer_nothing_goes_into_the_next_turn(both):
     assert "Noon." in str(both.bodies[0]["input"])
 
 
+def test_the_model_searches_tools_through_both_plugins(both):
+    made = {"name": "echo", "arguments": {"text": "hello"}}
+    both.script(
+        [FunctionCall(name="search_tools", arguments={"query": "echo"}, call_id="s1")],
+        [FunctionCall(name="call_tool", arguments=made, call_id="s2")],
+        [said("Done.")],
+    )
+    assert both.run(tool_search=True).text.endswith("Done.")
+    names = [[tool["name"] for tool in body["tools"]] for body in both.bodies]
+    assert names == [["search_tools", "call_tool", "read_result"]] * 3
+    found, answer = [item["output"] for item in both.bodies[2]["input"] if "output" in item]
+    assert json.loads(found.splitlines()[1])["name"] == "echo"
+    assert answer == "hello"
+
+
+@pytest.mark.long
 def test_the_model_searches_a_thousand_tools_through_both_plugins(runner):
     def numbered(number):
         def read(text):

@@ -17,19 +17,17 @@ from agent_loop import (
     ToolCallEnded,
     ToolCallStarted,
     Usage,
-    to_plain_text,
 )
 from agent_tooling import parse_tool_arguments
+from dify_plugin_kit.error_texts import to_plain_text
 from stream_text import KnownSecrets, read_member, redact_log_data
 
-from ._approval import Answer, Question
-from ._budgets import to_figures
 from ._model import Model
+from ._open_questions import Question, UserAnswer
 from ._plugin_log import log_failure
-from ._prompt_cache import read_prompt_cache
 from ._settings import Settings
 from ._tools import Toolbox
-from ._usage import to_log_metadata
+from ._usage import read_prompt_cache, to_budget_figures, to_log_metadata
 
 
 _MAX_LISTED = (
@@ -39,7 +37,7 @@ _OWN_CALLS = ("function_call", "custom_tool_call")  # which the run makes itself
 _Status = AgentInvokeMessage.LogMessage.LogStatus
 
 
-class RunLog:
+class DifyLog:
     """The log messages of one run.
 
     Args:
@@ -91,7 +89,7 @@ class RunLog:
         told = {"asked": of, "open_until": _to_time(question.expires_at)}
         return self._note("Approval asked", question, told)
 
-    def answered(self, answer: Answer) -> AgentInvokeMessage:
+    def answered(self, answer: UserAnswer) -> AgentInvokeMessage:
         """Log what a person has decided about calls, when, and why."""
         decisions = list(answer.decisions.values())
         approved = sum(decision.is_approved for decision in decisions)
@@ -111,7 +109,7 @@ class RunLog:
         about = {
             "code": question.code,
             "asked_at": _to_time(question.asked_at),
-            "calls": [self._toolbox.own_names[call.tool] for call in question.calls],
+            "calls": [self._toolbox.identities[call.tool].tool_name for call in question.calls],
             **told,
         }
         if not self._has_content:
@@ -167,10 +165,11 @@ class RunLog:
     def start_tool_call(self, event: ToolCallStarted) -> Iterator[AgentInvokeMessage]:
         """Open a tool call, under the name of the tool that is called."""
         made = event.made or event.call
+        identity = self._toolbox.identities.get(made.name)
         log = self._open(
             f"CALL {made.name}",
             parent=self._round,
-            provider=self._toolbox.providers.get(made.name, ""),
+            provider=identity.provider if identity else "",
             data={"tool_call_input": event.call.arguments},
         )
         self._tool_calls[event.call.call_id] = log
@@ -233,7 +232,7 @@ class RunLog:
             "tool_error_count": sum(result.error is not None for result in event.results),
         }
         if event.budgets:
-            content["budgets"] = counts["budgets"] = to_figures(event.budgets)
+            content["budgets"] = counts["budgets"] = to_budget_figures(event.budgets)
         if self._round is not None:
             yield self._close(self._round, content, counts, error=event.error, usage=event.usage)
 

@@ -1,4 +1,4 @@
-"""Calls that a person has to approve: the rules of the node, what lies in Dify's storage while the person decides, and how their answer is read.
+"""Open questions: calls that a person has to approve. The run waits in Dify's storage until their next message, which decides.
 
 The storage is the plugin's own in the workspace: any app and user of it shares it, so that what lies there is named by app, conversation and user. `_claims` says how one
 answer takes a question, and no other.
@@ -18,11 +18,10 @@ from dify_plugin.interfaces.agent import AgentStrategy
 from agent_loop import AskApproval, Decision
 from agent_tooling import ApprovalRules, DeclarationError, changed_tool_text
 
-from ._approval_rules import FIELD, refuse
 from ._approval_words import Reply, ask_for_code, build_question, read_reply, tell_changed
-from ._claims import Shelf
+from ._claims import StoredQuestion
 from ._files_at_hand import FilesAtHand
-from ._parameters import Parameters
+from ._parameters import APPROVAL_RULES, Parameters, refuse_rules
 from ._settings import Settings
 from ._tools import Toolbox
 
@@ -37,7 +36,7 @@ class HeldCall:
     Attributes:
         call_id: Its id.
         tool: The name by which the model calls the tool.
-        seal: What tells whether the tool is the same still; see `Approvals`.
+        seal: What tells whether the tool is the same still; see `OpenQuestions`.
     """
 
     call_id: str
@@ -69,7 +68,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class UserAnswer:
     """What a person has answered to a question of an earlier turn.
 
     Attributes:
@@ -88,15 +87,14 @@ class Answer:
 
     @property
     def shown(self) -> str:
-        """What the person reads before anything else: the question again, for a yes without the code that it needs, or what was changed; or nothing."""
+        """The text that the person reads first: the question again if a yes lacked its code, the tools that were changed, or nothing."""
         question = self.question
         if not self.decisions:
             return ask_for_code(question.text, code=question.code, query=question.query)
-        told = tell_changed(self.changed, query=question.query)
-        return f"{told}\n\n" if self.changed else ""
+        return f"{tell_changed(self.changed, query=question.query)}\n\n" if self.changed else ""
 
 
-class Approvals:
+class OpenQuestions:
     """The questions of one node in one conversation with one user, of which one at most is open.
 
     Beside each call lies a seal: an HMAC of what Dify knows the tool by, of what it takes and of what it gets that the model does not write. Where that is another one at the
@@ -130,7 +128,7 @@ class Approvals:
         self._toolbox = toolbox
         self._seconds = settings.approval_seconds
         digest = hashlib.sha256(scope.encode(errors="replace"))
-        self._shelf = Shelf(strategy.session.storage, f"approval-{digest.hexdigest()}")
+        self._stored = StoredQuestion(strategy.session.storage, f"approval-{digest.hexdigest()}")
         # Without a secret this finds damage, and what belongs to another conversation; whoever can write the storage can sign as well.
         secret = settings.snapshot_secret
         self.key = hashlib.sha256(f"{secret}|{scope}".encode(errors="replace")).digest()
@@ -139,7 +137,7 @@ class Approvals:
     def open(
         cls, strategy: AgentStrategy, parameters: Parameters, toolbox: Toolbox, settings: Settings
     ) -> Self | None:
-        """Return what asks for this run; None where the node has no rules.
+        """Return the open questions of this run; None if the node has no rules.
 
         Args:
             strategy: The strategy that is called.
@@ -157,18 +155,18 @@ class Approvals:
         try:
             rules = parameters.approval_rules.for_tools(own_names, schemas)
         except DeclarationError as error:
-            raise refuse(str(error)) from None
+            raise refuse_rules(str(error)) from None
         session, user = strategy.session, strategy.runtime.user_id
         if not (session.conversation_id and user):
             missing = "user" if session.conversation_id else "conversation"
             problem = f"this run belongs to no {missing}, in which somebody could answer"
-            raise refuse(f"{FIELD} cannot be kept: {problem}; use it in a chatflow")
+            raise refuse_rules(f"{APPROVAL_RULES} cannot be kept: {problem}; use it in a chatflow")
         place = [session.app_id, session.conversation_id, user, parameters.model.full_name]
         scope = json.dumps([*place, rules.text, [*own_names]])
         return cls(strategy, rules, scope, settings, toolbox)
 
-    def take(self, parameters: Parameters) -> Answer | None:
-        """Take the question that is open out of the storage, with what the person has said to it; None where none is.
+    def take(self, parameters: Parameters) -> UserAnswer | None:
+        """Take the open question out of the storage, with the person's answer; None if there is no question.
 
         It is deleted before anything follows from it. Where the conversation has gone on without it, it is forgotten; where it has to be asked once more, it stays.
 
@@ -176,39 +174,46 @@ class Approvals:
             ParameterError: If the storage cannot be used.
         """
         try:
-            stored = self._shelf.read()
+            stored = self._stored.read()
             return None if stored is None else self._take(stored, parameters)
         except Exception as error:  # noqa: BLE001 - the SDK raises what it likes
             told = " ".join(str(error).split())[:300]
             needed = "it needs Dify's storage (the plugin's permission `storage`)"
-            raise refuse(f"{FIELD} cannot be kept: {needed}, which has failed: {told}") from None
+            raise refuse_rules(
+                f"{APPROVAL_RULES} cannot be kept: {needed}, which has failed: {told}"
+            ) from None
 
-    def _take(self, stored: bytes, parameters: Parameters) -> Answer | None:
+    def _take(self, stored: bytes, parameters: Parameters) -> UserAnswer | None:
         reply, history = read_reply(parameters.query), parameters.model.history
+        question: Question | None = None
         try:
             question, snapshot = self._unpack(stored)
             _check(question, reply, history)
         except _LostError as error:
-            self._shelf.clear()
+            if question is None:
+                self._stored.clear()
+            else:
+                self._stored.forget(question.code)
             self.lost = (str(error),)
             return None
-        answer = Answer(question=question, snapshot=snapshot, reply=reply, decisions={})
+        answer = UserAnswer(question=question, snapshot=snapshot, reply=reply, decisions={})
         # Without a memory nobody can tell whether the question stands right before a bare yes.
         is_yes = reply.word == "yes"
         is_approved = is_yes and reply.code in ({"", question.code} if history else {question.code})
         if is_yes and not (is_approved or history):
             return answer
-        if not self._shelf.take(question.code):
+        if not self._stored.take(question.code):
             self.lost = ("another message has answered it already",)
             return None
         return self._approve(answer) if is_approved else self._deny(answer)
 
-    def _approve(self, answer: Answer) -> Answer:
-        """Return an answer that approves, but for the calls of tools that are not the same any more."""
+    def _approve(self, answer: UserAnswer) -> UserAnswer:
+        """Return an answer that approves all calls except those of tools that were changed."""
         decisions: dict[str, Decision] = {}
         changed: list[str] = []
         for call in answer.question.calls:
-            is_same = hmac.compare_digest(call.seal, self._seal(answer.question.code, call))
+            seal = self._seal(answer.question.code, call.call_id, call.tool)
+            is_same = hmac.compare_digest(call.seal, seal)
             decisions[call.call_id] = Decision(
                 call_id=call.call_id,
                 is_approved=is_same,
@@ -218,7 +223,7 @@ class Approvals:
             changed += [] if is_same else [self._toolbox.shown_names[call.tool]]
         return replace(answer, decisions=decisions, changed=tuple(dict.fromkeys(changed)))
 
-    def _deny(self, answer: Answer) -> Answer:
+    def _deny(self, answer: UserAnswer) -> UserAnswer:
         reason = None if answer.reply.word == "no" else answer.reply.text
         told = Decision(call_id="", is_approved=False, reason=reason, by=self.user)
         ids = [call.call_id for call in answer.question.calls]
@@ -227,7 +232,7 @@ class Approvals:
     def put(
         self, asked: AskApproval, text: str, query: str, at_hand: FilesAtHand
     ) -> Question | str:
-        """Put a question into the storage, with what the person had written and the files at hand; return it, or why it cannot be asked.
+        """Store a question with the person's message and the files at hand; return it, or the reason why it cannot be asked.
 
         Of the files' bytes as many are kept as there is room for: all, or those that the calls name, or none.
         """
@@ -240,17 +245,20 @@ class Approvals:
         else:
             return f"nobody could be asked: the run has {len(data):,} bytes, and Dify's storage takes {_MAX_BYTES:,}"
         try:
-            self._shelf.put(data)
+            self._stored.put(data)
         except Exception:  # noqa: BLE001 - the SDK raises what it likes
             return "nobody could be asked: Dify's storage has failed"
         return question
 
     def _build(self, asked: AskApproval, text: str, query: str) -> Question:
         code, now = _code(asked), time.time()
-        calls = (HeldCall(call_id=c.call_id, tool=c.name, seal="") for c in asked.calls)
+        calls = tuple(
+            HeldCall(call_id=c.call_id, tool=c.name, seal=self._seal(code, c.call_id, c.name))
+            for c in asked.calls
+        )
         return Question(
             code=code,
-            calls=tuple(replace(call, seal=self._seal(code, call)) for call in calls),
+            calls=calls,
             query=query.strip(),
             text=text,
             files=(),
@@ -258,8 +266,8 @@ class Approvals:
             expires_at=now + self._seconds,
         )
 
-    def _seal(self, code: str, call: HeldCall) -> str:
-        return self._sign([code, call.call_id, call.tool, self._toolbox.fixed[call.tool]])
+    def _seal(self, code: str, call_id: str, tool: str) -> str:
+        return self._sign([code, call_id, tool, self._toolbox.fixed[tool]])
 
     def _pack(self, question: Question, snapshot: str, files: list[dict[str, Any]]) -> bytes:
         for file in files:  # What the model has seen of them is there already.
@@ -299,11 +307,11 @@ class Approvals:
 
 
 class _LostError(Exception):
-    """A question is not taken up; its text says why."""
+    """The reason why a question is not taken up."""
 
 
 def _check(question: Question, reply: Reply, history: Sequence[Any]) -> None:
-    """Refuse a question that what was said is no answer to: it stands not right before it, or is too old.
+    """Raise an error if a message cannot answer a question: other messages came in between, or it expired.
 
     Where the node remembers nothing, the words have to be others than those that led to the question: the same ones may be the same turn, made once
     more or by another node of these settings, and somebody who said yes to one call has not said it to the next.
@@ -323,7 +331,7 @@ def _check(question: Question, reply: Reply, history: Sequence[Any]) -> None:
 
 
 def _code(asked: AskApproval) -> str:
-    """Return what tells a question from others: eight letters and digits of its snapshot's signature."""
+    """Return a question's code: eight hexadecimal digits of a hash of its snapshot."""
     return hashlib.sha256((asked.snapshot or "").encode()).hexdigest()[:8]
 
 
