@@ -39,7 +39,9 @@ class Page:
 
 def read_packages() -> Mapping[Path, str]:
     """Return the import names of the packages by their folders."""
-    names = tomllib.loads((ROOT / "repository/distributions.toml").read_text(encoding="utf-8"))
+    names = tomllib.loads(
+        (ROOT / "tools/repository/distributions.toml").read_text(encoding="utf-8")
+    )
     found: dict[Path, str] = {}
     for path in sorted(ROOT.glob("packages/*/pyproject.toml")):
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
