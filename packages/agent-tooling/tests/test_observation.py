@@ -188,7 +188,7 @@ def variable(name, value, *, stream=False):
 def test_a_strategy_shows_variables_when_there_is_nothing_else():
     pieces = [variable("b", "x", stream=True), variable("a", [1]), variable("b", "y", stream=True)]
 
-    assert strategy(*pieces) == 'tool response: {"b": "xy", "a": [1]}.'
+    assert strategy(message("log"), *pieces) == 'tool response: {"b": "xy", "a": [1]}.'
     assert strategy(*pieces, text("said")) == "said"
 
 
