@@ -26,14 +26,10 @@ SHAPES = [
 REASONS = {
     ("gpt-6.2-sol", None): "not in genai-prices 0.2.3",
     ("gpt-6.2-astra", None): "not in genai-prices 0.2.3",
-    **{
-        (
-            model,
-            tier,
-        ): "no such tier above 272,000 tokens: the server bills and names the default one"
-        for model in ("gpt-5.4", "gpt-5.5")
-        for tier in ("fast", "priority")
-    },
+    **dict.fromkeys(
+        product(("gpt-5.4", "gpt-5.5"), ("fast", "priority")),
+        "no such tier above 272,000 tokens: the server bills and names the default one",
+    ),
     ("gpt-5.4", "flex"): "cached input is published rounded, as 0.13 instead of 0.125",
     ("gpt-5.5-pro", "flex"): "no flex price of a long input is published",
 }

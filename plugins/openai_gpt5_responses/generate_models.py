@@ -140,12 +140,14 @@ def differences(root: Path) -> Iterator[tuple[Path, str | None]]:
             yield path, None
 
 
-def _write(path: Path, content: str | None) -> None:
+def _write(path: Path, content: str | None) -> str:
+    """Write or remove a file; return which of the two was done."""
     if content is None:
         path.unlink()
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8", newline="\n")
+        return "removed"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8", newline="\n")
+    return "written"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -165,15 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _compare_prices()
     found = list(differences(options.root))
     for path, content in found:
-        if not options.check:
-            _write(path, content)
-        state = (
-            "does not match the catalog"
-            if options.check
-            else "removed"
-            if content is None
-            else "written"
-        )
+        state = "does not match the catalog" if options.check else _write(path, content)
         sys.stdout.write(f"{path.relative_to(options.root)}: {state}\n")
     return 1 if options.check and found else 0
 
