@@ -68,24 +68,12 @@ class CallFailure:
     may_pass_elsewhere: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """What a known text means.
-
-    Attributes:
-        pattern: What stands in the text, in small letters.
-        failure: What it says of the call.
-    """
-
-    pattern: re.Pattern[str]
-    failure: CallFailure
-
-
 def _rule(
     pattern: str, message: str, *, is_transient: bool = True, wait_seconds: float = 0.0
-) -> _Rule:
+) -> tuple[re.Pattern[str], CallFailure]:
+    """Return what stands in a text, in small letters, and what it says of the call."""
     failure = CallFailure(message=message, is_transient=is_transient, wait_seconds=wait_seconds)
-    return _Rule(re.compile(pattern), failure)
+    return re.compile(pattern), failure
 
 
 # The first that fits decides.
@@ -211,8 +199,8 @@ def _read(lowered: str, types: frozenset[str], said: str) -> CallFailure:
         return CallFailure(message=said, is_transient=False)
     if _UNREADABLE.search(lowered):
         return _read_break("the answer could not be read", _UNREADABLE.sub("", said))
-    rule = next((rule for rule in _RULES if rule.pattern.search(lowered)), None)
-    return rule.failure if rule else _read_plugin_error(said, lowered, types)
+    failure = next((failure for pattern, failure in _RULES if pattern.search(lowered)), None)
+    return failure or _read_plugin_error(said, lowered, types)
 
 
 def _read_plugin_error(said: str, lowered: str, types: frozenset[str]) -> CallFailure:
