@@ -4,6 +4,7 @@ Source: github.com/shopspring/decimal 1.4.0 (`NewFromString`, `UnmarshalJSON`, `
 """
 
 import re
+from decimal import Decimal
 
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -51,9 +52,5 @@ def _split(text: str) -> tuple[int, int]:
 
 
 def _canonical(number: int, exponent: int) -> str:
-    if exponent >= 0:
-        return str(number * 10**exponent)
-    digits = str(abs(number)).rjust(1 - exponent, "0")
-    fraction = digits[exponent:].rstrip("0")
-    text = f"{digits[:exponent]}.{fraction}" if fraction else digits[:exponent]
-    return f"-{text}" if number < 0 else text
+    text = f"{Decimal(f'{number}e{exponent}'):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
