@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _GRACE_SECONDS = 1
+_IDLE_SECONDS = 75  # longer than clients keep a connection: on one that the server just closes their next request is lost
 
 
 class HttpServer:
@@ -34,6 +35,7 @@ class HttpServer:
             log_config=None,
             log_level="critical",
             timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_keep_alive=_IDLE_SECONDS,
             access_log=False,
             server_header=False,
         )
