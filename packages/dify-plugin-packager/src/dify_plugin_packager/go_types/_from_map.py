@@ -66,15 +66,21 @@ def _read(  # noqa: PLR0913, PLR0917 - a value has these surroundings
             got = _KINDS.get(json_kind(data), json_kind(data))
             found.append(f"'{name}': source data must be an array or slice, got {got}")
         case ListOf():
-            place[key] = [kind.of.zero() for _ in data]
-            for index, item in enumerate(data):
-                _read(kind.of, f"{name}[{index}]", item, place[key], index, found)
+            _read_list(kind.of, name, data, place, key, found)
         case Verbatim():
             place[key] = _read_bytes(name, data, found)
         case Basic() if json_kind(data) != kind.kind:
             found.append(_unconvertible(name, kind.go, data))
         case _:
             place[key] = _convert(kind, data)
+
+
+def _read_list(  # noqa: PLR0913, PLR0917 - as above
+    kind: GoType, name: str, data: Any, place: Any, key: Any, found: list[str]
+) -> None:
+    place[key] = [kind.zero() for _ in data]
+    for index, item in enumerate(data):
+        _read(kind, f"{name}[{index}]", item, place[key], index, found)
 
 
 def _convert(kind: GoType, value: Any) -> Any:
