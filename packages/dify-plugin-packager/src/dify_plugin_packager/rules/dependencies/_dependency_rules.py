@@ -306,7 +306,8 @@ def check_requirements(contents: Contents) -> Iterator[Finding]:
     for path in sorted(files):
         if not _is_there(contents, path):
             yield Finding("broken", f"requirements.txt: {path!r}: expected this file")
-    for option, index in filter(None, map(_index_option, requirements.options)):
+    for found in filter(None, map(_INDEX_OPTION.match, requirements.options)):
+        option, index = found.groups()  # the index is not shown: it may contain a password
         if index.rstrip("/") != PUBLIC_INDEX:
             text = f"{option!r}: expected no index but the one of whoever installs"
             yield Finding("advice", f"requirements.txt: {text}")
@@ -318,12 +319,6 @@ def check_requirements(contents: Contents) -> Iterator[Finding]:
         others = [line for line in requirements.named if line not in files]
         yield from _check_pins(contents, [*others, *_loose_options(requirements)], bundled=wheels)
     yield from _check_sdk(contents, "requirements.txt")
-
-
-def _index_option(line: str) -> tuple[str, str] | None:
-    """Return an option that names an index, and that index, whose URL may contain a password."""
-    found = _INDEX_OPTION.match(line)
-    return (found[1], found[2]) if found else None
 
 
 def _check_listed(wheel: Wheel, requirements: Requirements) -> Iterator[Finding]:
@@ -370,7 +365,8 @@ def _check_pins(
         and ((name := str(entry.get("name"))) in pins or name not in only_for_work)
     }
     asked = {name: version for name, version in pins.items() if name not in bundled}
-    if locked and not loose and (differing := _differing(asked, locked)):
+    differing = sorted({name for name, _ in asked.items() ^ locked.items()})
+    if locked and not loose and differing:
         text = f"expected the versions of uv.lock; {', '.join(differing[:_SHOWN])} differ"
         yield Finding("advice", f"requirements.txt: {text}")
 
@@ -405,9 +401,3 @@ def _reach(names: Iterable[str], wanted: Mapping[str, Iterable[str]]) -> set[str
             reached.add(name)
             waiting.extend(wanted.get(name, ()))
     return reached
-
-
-def _differing(pins: Mapping[str, str], locked: Mapping[str, str]) -> list[str]:
-    return sorted(
-        name for name in pins.keys() | locked.keys() if pins.get(name) != locked.get(name)
-    )
