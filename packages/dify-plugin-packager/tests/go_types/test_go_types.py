@@ -126,6 +126,12 @@ def test_numbers_beyond_all_bounds_are_refused():
         decode_into(ANSWERS["invoke_rerank"], {"docs": [{"score": 10**400}]})
 
 
+def test_a_price_is_written_out_beyond_the_digits_that_python_prints():
+    shape = ANSWERS_BY_NAME["TextEmbeddingResult"]
+    answer = shape.encode(decode_into(shape, {"usage": {"unit_price": "1e5000"}}))
+    assert answer["usage"]["unit_price"] == "1" + "0" * 5000
+
+
 def test_a_query_has_texts_and_numbers():
     assert read_query(PAGE, {"page": "2", "page_size": "+10"}) == {"page": 2, "page_size": 10}
     asked = {"plugin_unique_identifier": f"a/b:0.0.1@{'0' * 64}", "language": "en_US"}
