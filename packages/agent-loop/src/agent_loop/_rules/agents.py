@@ -8,7 +8,7 @@ from agent_loop._values.errors import LocalProtocolError, RefusedAgentError
 from agent_loop._values.events import AgentEvent, Event, Finished, RoundStarted, ShowText
 from agent_loop._values.inputs import ToolResult
 from agent_loop._values.usage import AgentUse
-from stream_text import ThinkFilter
+from stream_text import strip_think
 
 from .ending import find_agent_uses, find_stop
 from .sentences import AGENT_FAILED, build_too_deep
@@ -110,10 +110,10 @@ class AgentAnswer:
         if finished is None:
             raise LocalProtocolError("the agent has not ended", state="model", received="read")
         if finished.error is None:
-            words = _without_thoughts("".join(self._shown)) or finished.answer.strip()
+            words = strip_think("".join(self._shown)).strip() or finished.answer.strip()
             return ToolResult(call_id=self.call_id, content=words)
-        told = _without_thoughts(finished.error)
-        rest = (_without_thoughts(text) for text in self._shown)
+        told = strip_think(finished.error).strip()
+        rest = (strip_think(text).strip() for text in self._shown)
         known = "\n".join(text for text in rest if text not in {"", told})
         if finished.reason == "error":
             told = AGENT_FAILED
@@ -122,8 +122,3 @@ class AgentAnswer:
         return ToolResult(
             call_id=self.call_id, content=content, error=content if is_failure else None
         )
-
-
-def _without_thoughts(text: str) -> str:
-    shown = ThinkFilter(show=False)
-    return (shown.feed(text) + shown.close()).strip()

@@ -1,6 +1,6 @@
 """How the calls of a round go: the model's answer piece by piece, and the ends of model calls and tool calls. What follows from them is decided elsewhere."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
 from agent_loop._values.events import (
@@ -78,12 +78,6 @@ def end_call(run: RunContext, result: ToolResult, *, is_own: bool = False) -> To
     if not is_own:  # What the run says to the model by itself is nothing that a tool has found.
         note_result(run, current.name_of(call), result)
     return ToolCallEnded(call=call, result=result, is_own=is_own)
-
-
-def end_calls(run: RunContext, results: Iterable[ToolResult]) -> tuple[ToolCallEnded, ...]:
-    """Take the results of those calls that are open still."""
-    is_open = run.state.round.open_calls
-    return tuple(end_call(run, result) for result in results if result.call_id in is_open)
 
 
 def end_round(run: RunContext, error: str | None = None) -> RoundEnded:

@@ -104,25 +104,20 @@ def _is_full(run: RunContext) -> bool:
 
 
 def _ask(run: RunContext, wait_seconds: float = 0.0) -> CallModel | None:
-    """Return the request for a summary; None where there is no time or budget for one, or the model could not read it."""
-    if run.state.round.closing in {"time_limit", "budget"} or find_used_up_above(run):
-        return None
-    _open(run).answer = ModelAnswer()
-    return _build_summary_request(run, wait_seconds)
-
-
-def _build_summary_request(run: RunContext, wait_seconds: float) -> CallModel | None:
-    """Return the request for a summary of what will be left out; None where the model could not read that.
+    """Return the request for a summary of what will be left out; None where there is no time or budget for one, or the model could not read it.
 
     It begins with the request before, where that leaves room for the last round too.
     """
-    state, offered, cut = run.state, run.settings.offered, _open(run).cut
+    state, offered, compaction = run.state, run.settings.offered, _open(run)
+    if state.round.closing in {"time_limit", "budget"} or find_used_up_above(run):
+        return None
+    compaction.answer = ModelAnswer()
     asked = Message(role="user", content=SUMMARY_REQUEST)
     messages, tokens = state.messages, _count_tokens(run)
     reserve = estimate_message(asked) + _max_summary_tokens(run)
     if tokens + reserve > _window(run).tokens:
-        tokens -= sum(get_window_use(run).measure(messages)[cut.index :])
-        messages = messages[: cut.index]
+        tokens -= sum(get_window_use(run).measure(messages)[compaction.cut.index :])
+        messages = messages[: compaction.cut.index]
     if tokens + reserve > _window(run).tokens:
         return None
     state.is_rewritten = True  # The request behind this one begins with neither.

@@ -11,7 +11,6 @@ from .calls import (
     break_answer,
     end_answer,
     end_call,
-    end_calls,
     end_round,
     end_summary,
     refuse_call,
@@ -76,7 +75,9 @@ def find_stop(run: RunContext) -> Failure | None:
 
 def fail(run: RunContext, failure: Failure) -> Iterator[Event]:
     """End because of a failure, with what open tool calls have come to nevertheless."""
-    yield from end_calls(run, failure.results)
+    for result in failure.results:
+        if result.call_id in run.state.round.open_calls:
+            yield end_call(run, result)
     is_answered = failure.reason != "error"
     yield from end_failed(run, failure.message, failure.reason, is_answered=is_answered)
 

@@ -42,31 +42,25 @@ def is_passed_on(run: RunContext) -> bool:
 def begin_again(run: RunContext, failure: ModelFailure, error: str) -> Iterator[Event] | None:
     """Return what follows where the open call is made again, by this model or another; None where it is not."""
     fallback = _find_fallback(run, failure)
-    if fallback is not None:
-        return _begin_with(run, fallback, error)
-    if _is_passing(run, failure):
-        return _begin_once_more(run, failure, error)
-    if _can_shorten(run, failure):
+    if fallback is None and not _is_passing(run, failure):
+        if not _can_shorten(run, failure):
+            return None
         shrink_window(run)
-        return _begin_once_more(run, failure, error)
-    return None
+    return _begin_anew(run, failure, error, fallback)
 
 
-def _begin_with(run: RunContext, fallback: FallbackModel, error: str) -> Iterator[Event]:
-    yield from _end_failed_round(run, error)
-    take_over(run, fallback)
-    yield from begin_round(run)
-
-
-def _begin_once_more(run: RunContext, failure: ModelFailure, error: str) -> Iterator[Event]:
-    yield from _end_failed_round(run, error)
-    wait(run, failure.wait_seconds)  # Passed when the call is made.
-    yield from begin_round(run, failure)
-
-
-def _end_failed_round(run: RunContext, error: str) -> Iterator[Event]:
+def _begin_anew(
+    run: RunContext, failure: ModelFailure, error: str, fallback: FallbackModel | None
+) -> Iterator[Event]:
+    """End the round that has failed, and begin one with the model that takes over, or else with the same."""
     yield from break_answer(run, error, shows_rest=False)
     yield end_round(run, error)
+    if fallback is None:
+        wait(run, failure.wait_seconds)  # Passed when the call is made.
+        yield from begin_round(run, failure)
+    else:
+        take_over(run, fallback)
+        yield from begin_round(run)
 
 
 def _is_passing(run: RunContext, failure: ModelFailure) -> bool:

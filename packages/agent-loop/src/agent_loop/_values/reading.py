@@ -5,33 +5,10 @@ from typing import Any, cast
 
 from stream_text import MessageError, read_member, read_written_call
 
-from .inputs import (
-    CompactedWindow,
-    Decision,
-    Failure,
-    Input,
-    ModelDelta,
-    ModelDone,
-    ModelFailure,
-    TimePassed,
-    TimeShort,
-    ToolCallFragment,
-    ToolResult,
-)
+from .inputs import Input, ModelDelta, ToolCallFragment, ToolResult
 from .usage import Usage
 
 
-_INPUTS = (
-    ModelDelta
-    | ModelDone
-    | ModelFailure
-    | ToolResult
-    | Decision
-    | TimeShort
-    | TimePassed
-    | Failure
-    | CompactedWindow
-)
 _TEXT = ("text", "content")
 _ANSWER = (*_TEXT, "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
 
@@ -60,8 +37,8 @@ def read_input(value: object) -> Input:
     Raises:
         MessageError: If it has none of these fields, or one of them is of another type.
     """
-    if isinstance(value, _INPUTS):
-        return value
+    if isinstance(value, Input.__value__):
+        return cast("Input", value)
     if read_member(value, "call_id") is not None:
         return _read_result(value)
     if all(read_member(value, name) is None for name in _ANSWER):
@@ -85,24 +62,18 @@ def _read_result(value: object) -> ToolResult:
 
 
 def _read_delta(value: object) -> ModelDelta:
-    calls: Any = read_member(value, "tool_calls") or ()
-    if not isinstance(calls, list | tuple):
-        raise _wrong_type("tool_calls", "a list", calls)
-    files: Any = read_member(value, "files") or ()
-    if not isinstance(files, list | tuple):
-        raise _wrong_type("files", "a list", files)
+    calls, files = _read_list(value, "tool_calls"), _read_list(value, "files")
     usage = read_member(value, "usage")
     return ModelDelta(
         text=next((text for name in _TEXT if (text := _read_text(value, name))), ""),
         tool_calls=tuple(
-            _read_fragment(call, f"tool_calls[{index}]")
-            for index, call in enumerate(cast("Sequence[object]", calls))
+            _read_fragment(call, f"tool_calls[{index}]") for index, call in enumerate(calls)
         ),
         opaque_body=read_member(value, "opaque_body"),
         usage=None if usage is None else Usage.read(usage),
         finish_reason=_read_text(value, "finish_reason"),
         phase=_read_text(value, "phase"),
-        files=tuple(cast("Sequence[Any]", files)),
+        files=files,
     )
 
 
@@ -111,6 +82,13 @@ def _read_fragment(value: object, field: str) -> ToolCallFragment:
     return ToolCallFragment(
         call_id=call.call_id, name=call.name, arguments=call.arguments, index=call.index
     )
+
+
+def _read_list(value: object, name: str) -> tuple[Any, ...]:
+    items: Any = read_member(value, name) or ()
+    if not isinstance(items, list | tuple):
+        raise _wrong_type(name, "a list", items)
+    return tuple(cast("Sequence[Any]", items))
 
 
 def _read_text(value: object, name: str) -> str | None:

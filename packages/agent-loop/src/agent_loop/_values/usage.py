@@ -68,13 +68,11 @@ class Usage:
         """
         if isinstance(value, cls):
             return value
-        found: dict[str, Any] = {}
-        for known in fields(cls):
-            figure = read_member(value, known.name)
-            if figure is not None:
-                found[known.name] = _read_figure(
-                    figure, _KINDS[known.name], f"{field}.{known.name}"
-                )
+        found: dict[str, Any] = {
+            name: _read_figure(figure, kind, f"{field}.{name}")
+            for name, kind in _KINDS.items()
+            if (figure := read_member(value, name)) is not None
+        }
         usage = cls(**found)
         if "total_tokens" in found:
             return usage
@@ -92,12 +90,9 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the usage of both."""
-        return Usage(
-            **{
-                name: _add(getattr(self, name), getattr(other, name), name)
-                for name in _KINDS  # far faster than `fields`
-            }
-        )
+        # Far faster than with `fields`.
+        figures = {name: _add(getattr(self, name), getattr(other, name), name) for name in _KINDS}
+        return Usage(**figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
