@@ -29,7 +29,6 @@ from ._model_profile import (
     ModelProfile,
     ServiceTier,
     Summary,
-    Verbosity,
 )
 
 
@@ -86,6 +85,29 @@ _GPT56_SOL = replace(_GPT56, service_tiers=SERVICE_TIERS)
 _GPT62 = replace(_GPT56, efforts=_GPT6_EFFORTS, service_tiers=_PRIORITY)
 
 
+# The gpt-5 models that end in one go; ChatGPT snapshots, whose effort and verbosity are fixed; and codex models, of which nearly all ended on one day.
+_GPT5 = replace(_FIRST, efforts=_GPT5_EFFORTS, shutdown_date=_GPT5_END)
+_CHAT = replace(
+    _GPT51,
+    retired=True,
+    replacement="gpt-5.5",
+    efforts=("medium",),
+    verbosities=("medium",),
+    context_size=128_000,
+    max_output_tokens=16_384,
+)
+_CODEX = replace(
+    _GPT51,
+    efforts=_GPT5_CODEX_EFFORTS,
+    verbosities=(),
+    system_role="developer",
+    shutdown_date=_CODEX_END,
+    retired=True,
+    replacement="gpt-5.5",
+)
+_LATER_CODEX = replace(_CODEX, efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",))
+
+
 def _pro(
     base: ModelProfile, family: str, *, service_tiers: tuple[ServiceTier, ...]
 ) -> ModelProfile:
@@ -98,68 +120,19 @@ def _pro(
     )
 
 
-def _chat(family: str, *, shutdown_date: str) -> ModelProfile:
-    """Return the profile of a ChatGPT snapshot, whose effort and verbosity are fixed at medium."""
-    return replace(
-        _GPT51,
-        family=family,
-        shutdown_date=shutdown_date,
-        retired=True,
-        replacement="gpt-5.5",
-        efforts=("medium",),
-        verbosities=("medium",),
-        context_size=128_000,
-        max_output_tokens=16_384,
-    )
-
-
-def _codex(
-    base: ModelProfile,
-    family: str,
-    *,
-    efforts: tuple[Effort, ...],
-    verbosities: tuple[Verbosity, ...] = (),
-    replacement: str = "gpt-5.5",
-) -> ModelProfile:
-    """Return the profile of one of the codex models, of which nearly all ended on one day."""
-    return replace(
-        base,
-        family=family,
-        efforts=efforts,
-        verbosities=verbosities,
-        system_role="developer",
-        shutdown_date=_CODEX_END,
-        retired=True,
-        replacement=replacement,
-    )
-
-
-def _gpt5(
-    family: str,
-    *,
-    replacement: str,
-    efforts: tuple[Effort, ...] = _GPT5_EFFORTS,
-    service_tiers: tuple[ServiceTier, ...] = _FLEX_AND_PRIORITY,
-) -> ModelProfile:
-    return replace(
-        _FIRST,
-        family=family,
-        efforts=efforts,
-        service_tiers=service_tiers,
-        shutdown_date=_GPT5_END,
-        replacement=replacement,
-    )
-
-
 _FAMILIES = {
     profile.family: profile
     for profile in (
-        _gpt5("gpt-5", replacement="gpt-6.1-sol"),
-        _gpt5("gpt-5-mini", replacement="gpt-6.1-terra"),
-        _gpt5("gpt-5-nano", replacement="gpt-6-luna", service_tiers=_FLEX),
+        replace(_GPT5, replacement="gpt-6.1-sol"),
+        replace(_GPT5, family="gpt-5-mini", replacement="gpt-6.1-terra"),
+        replace(_GPT5, family="gpt-5-nano", replacement="gpt-6-luna", service_tiers=_FLEX),
         replace(
-            _gpt5("gpt-5-pro", replacement="gpt-5.6-sol", efforts=("high",), service_tiers=_TIERS),
+            _GPT5,
+            family="gpt-5-pro",
+            efforts=("high",),
             reasoning_modes=("pro",),
+            service_tiers=_TIERS,
+            replacement="gpt-5.6-sol",
         ),
         replace(
             _FIRST,
@@ -176,7 +149,12 @@ _FAMILIES = {
             retired=True,
             replacement="gpt-5.5",
         ),
-        _codex(_FIRST, "gpt-5-codex", efforts=_GPT5_CODEX_EFFORTS),
+        replace(
+            _CODEX,
+            family="gpt-5-codex",
+            summaries=_GPT5_SUMMARIES,
+            hosted_tools=_GPT5_TOOLS,
+        ),
         replace(
             _GPT51,
             family="gpt-5.1",
@@ -184,25 +162,21 @@ _FAMILIES = {
             shutdown_date=_NEXT_END,
             replacement="gpt-6.1-sol",
         ),
-        _chat("gpt-5.1-chat", shutdown_date=_CODEX_END),
-        _codex(_GPT51, "gpt-5.1-codex", efforts=_GPT5_CODEX_EFFORTS),
-        _codex(
-            _GPT51, "gpt-5.1-codex-mini", efforts=_GPT5_CODEX_EFFORTS, replacement="gpt-5.4-mini"
-        ),
-        _codex(_GPT51, "gpt-5.1-codex-max", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
+        replace(_CHAT, family="gpt-5.1-chat", shutdown_date=_CODEX_END),
+        replace(_CODEX, family="gpt-5.1-codex"),
+        replace(_CODEX, family="gpt-5.1-codex-mini", replacement="gpt-5.4-mini"),
+        replace(_LATER_CODEX, family="gpt-5.1-codex-max"),
         replace(_GPT51, family="gpt-5.2", efforts=_GPT52_EFFORTS),
-        _chat("gpt-5.2-chat", shutdown_date=_CHAT_END),
+        replace(_CHAT, family="gpt-5.2-chat", shutdown_date=_CHAT_END),
         _pro(_GPT51, "gpt-5.2-pro", service_tiers=_TIERS),
-        _codex(_GPT51, "gpt-5.2-codex", efforts=_LATER_CODEX_EFFORTS, verbosities=("medium",)),
-        _chat("gpt-5.3-chat", shutdown_date=_CHAT_END),
+        replace(_LATER_CODEX, family="gpt-5.2-codex"),
+        replace(_CHAT, family="gpt-5.3-chat", shutdown_date=_CHAT_END),
         replace(
-            _GPT51,
+            _LATER_CODEX,
             family="gpt-5.3-codex",
-            efforts=_LATER_CODEX_EFFORTS,
-            verbosities=("medium",),
-            system_role="developer",
             service_tiers=_PRIORITY,
             shutdown_date=_NEXT_END,
+            retired=False,
             replacement="gpt-6.1-sol",
         ),
         replace(_LARGE, family="gpt-5.4"),
@@ -233,67 +207,52 @@ _FAMILIES = {
 }
 
 
-def _older(
-    family: str,
-    *,
-    max_output_tokens: int,
-    context_size: int = 128_000,
-    structured_outputs: bool = True,
-    images: bool = True,
-) -> ModelProfile:
-    """Return the profile of a model from before GPT-5 that does not reason."""
-    return ModelProfile(
-        family=family,
-        reasoning=False,
-        efforts=(),
-        summaries=(),
-        verbosities=(),
-        structured_outputs=structured_outputs,
-        reasoning_modes=(),
-        reasoning_contexts=(),
-        cache_ttls=(),
-        images=images,
-        files=images,
-        context_size=context_size,
-        max_output_tokens=max_output_tokens,
-    )
-
-
-def _o_series(family: str, *, images: bool = True) -> ModelProfile:
-    return ModelProfile(
-        family=family,
-        efforts=_GPT5_CODEX_EFFORTS,
-        summaries=_GPT5_SUMMARIES,
-        verbosities=(),
-        takes_sampling=False,
-        reasoning_modes=("standard",),
-        reasoning_contexts=("auto", "current_turn"),
-        cache_ttls=(),
-        images=images,
-        files=images,
-        parallel_tool_calls=False,
-        context_size=200_000,
-        max_output_tokens=100_000,
-    )
-
+# Models from before GPT-5: those that do not reason, and the o series.
+_PLAIN = ModelProfile(
+    family="gpt-4",
+    reasoning=False,
+    efforts=(),
+    summaries=(),
+    verbosities=(),
+    reasoning_modes=(),
+    reasoning_contexts=(),
+    cache_ttls=(),
+    context_size=128_000,
+    max_output_tokens=4_096,
+)
+_PLAINER = replace(_PLAIN, structured_outputs=False, images=False, files=False)
+_O_SERIES = ModelProfile(
+    family="o1",
+    efforts=_GPT5_CODEX_EFFORTS,
+    summaries=_GPT5_SUMMARIES,
+    verbosities=(),
+    takes_sampling=False,
+    reasoning_modes=("standard",),
+    reasoning_contexts=("auto", "current_turn"),
+    cache_ttls=(),
+    parallel_tool_calls=False,
+    context_size=200_000,
+    max_output_tokens=100_000,
+)
 
 # Not what this package is for, but they answer on the same endpoint and customizable models may name them.
 # The first prefix that fits counts.
 _OLDER_PREFIXES = {
-    "gpt-4.1": _older("gpt-4.1", max_output_tokens=32_768, context_size=1_047_576),
-    "gpt-4o": _older("gpt-4o", max_output_tokens=16_384),
-    "chatgpt-4o": _older("chatgpt-4o", max_output_tokens=16_384),
-    "gpt-4-turbo": _older("gpt-4-turbo", max_output_tokens=4_096, structured_outputs=False),
-    "gpt-4": _older("gpt-4", max_output_tokens=4_096, structured_outputs=False, images=False),
-    "gpt-3.5": _older("gpt-3.5", max_output_tokens=4_096, structured_outputs=False, images=False),
-    "gpt-oss": ModelProfile(
-        family="gpt-oss", efforts=_GPT5_CODEX_EFFORTS, images=False, files=False
-    ),
-    "o1-mini": _o_series("o1-mini", images=False),
-    "o1": _o_series("o1"),
-    "o3-mini": _o_series("o3-mini", images=False),
-    "o3": _o_series("o3"),
-    "o4": _o_series("o4"),
+    profile.family: profile
+    for profile in (
+        replace(_PLAIN, family="gpt-4.1", max_output_tokens=32_768, context_size=1_047_576),
+        replace(_PLAIN, family="gpt-4o", max_output_tokens=16_384),
+        replace(_PLAIN, family="chatgpt-4o", max_output_tokens=16_384),
+        replace(_PLAIN, family="gpt-4-turbo", structured_outputs=False),
+        _PLAINER,
+        replace(_PLAINER, family="gpt-3.5"),
+        ModelProfile(family="gpt-oss", efforts=_GPT5_CODEX_EFFORTS, images=False, files=False),
+        replace(_O_SERIES, family="o1-mini", images=False, files=False),
+        _O_SERIES,
+        replace(_O_SERIES, family="o3-mini", images=False, files=False),
+        replace(_O_SERIES, family="o3"),
+        replace(_O_SERIES, family="o4"),
+    )
 }
 
 # Further names of a line, by what its models have in common: `minimal` ended with gpt-5.
