@@ -194,7 +194,7 @@ def test_the_operators_limit_leaves_an_answer_that_says_what_is_missing(limited_
     agent.dify.tools = {"echo": [text_message("391")], "slow": never}
     start = time.monotonic()
     transcript = agent.run(tools=[ECHO, tool("slow")])
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 3
     assert transcript.error is None
     assert "Not finished in time, so missing here: slow.\nSo far: 391." in transcript.text
     assert agent.dify.model_requests[1]["completion_params"] == {"tool_choice": "none"}

@@ -189,13 +189,13 @@ def test_a_silent_server_gives_our_sentence_before_the_daemon_s_limit(
     run_inside: Callable[..., Any], with_head: str
 ) -> None:
     told, seconds, connections = run_inside(
-        CALL, PLUGIN_MAX_EXECUTION_TIMEOUT="3", WITH_HEAD=with_head
+        CALL, PLUGIN_MAX_EXECUTION_TIMEOUT="10", WITH_HEAD=with_head
     )
 
     assert told[0] == "InvokeConnectionError"
     assert "longer than it may in all (PLUGIN_MAX_EXECUTION_TIMEOUT)" in told[1]
-    # A tenth sooner than 3 seconds; how far the measure is from it depends on what else the machine does.
-    assert (seconds < 30, connections) == (True, 1)
+    # It comes a tenth of the limit early: of a shorter one that is less than a busy machine may be late.
+    assert (seconds < 10, connections) == (True, 1)
 
 
 @pytest.mark.parametrize(
