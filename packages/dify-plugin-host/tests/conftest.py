@@ -4,6 +4,7 @@ import functools
 import importlib.metadata
 import json
 import shutil
+import sys
 import textwrap
 import threading
 from pathlib import Path
@@ -92,6 +93,20 @@ def echo(make_plugin):
             wire.end(request)
         """
     )
+
+
+@pytest.fixture
+def dify_host(monkeypatch, capsys, console_scripts):
+    """Run the installed command in this process; return exit code, stdout and stderr."""
+    command = console_scripts["dify-host"]
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            command.load()()
+        return ended.value.code or 0, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import importlib.util
 import re
-import sys
 import zipfile
 from pathlib import Path
 
@@ -20,19 +19,15 @@ PROVIDER = "provider/echo.yaml"
 
 
 @pytest.fixture
-def check(monkeypatch, capsys, tmp_path, console_scripts):
+def check(dify_host, monkeypatch, tmp_path):
     """Run the installed command on a package; return exit code and the table's rows as (mark, check, text)."""
     monkeypatch.setenv("COLUMNS", "400")
     monkeypatch.chdir(tmp_path)
-    command = console_scripts["dify-host"]
 
     def run(path, *options):
-        monkeypatch.setattr(sys, "argv", ["dify-host", "check", str(path), *options])
-        with pytest.raises(SystemExit) as ended:
-            command.load()()
-        out, err = capsys.readouterr()
+        code, out, err = dify_host("check", path, *options)
         assert err == ""
-        return ended.value.code or 0, list(rows(out))
+        return code, list(rows(out))
 
     return run
 
@@ -260,15 +255,12 @@ def test_a_model_that_the_simulator_cannot_stand_for_is_only_started(check_spoil
 
 
 @pytest.fixture
-def unreadable(monkeypatch, capsys, console_scripts):
+def unreadable(dify_host):
     """Check a file that is no package at all; return exit code and complaint."""
-    command = console_scripts["dify-host"]
 
     def run(path):
-        monkeypatch.setattr(sys, "argv", ["dify-host", "check", str(path)])
-        with pytest.raises(SystemExit) as ended:
-            command.load()()
-        return ended.value.code, capsys.readouterr().err
+        code, _, err = dify_host("check", path)
+        return code, err
 
     return run
 

@@ -1,7 +1,6 @@
 """A package that the marketplace takes, and many that break one of its rules, which the right check has to name."""
 
 import json
-import sys
 import zipfile
 
 import pytest
@@ -18,9 +17,8 @@ def good(packages):
 
 
 @pytest.fixture
-def check(good, monkeypatch, capsys, tmp_path, console_scripts):
+def check(dify_host, good, tmp_path):
     """Check a package with these files changed; return the exit code and what the marketplace's checks say, by check."""
-    command = console_scripts["dify-host"]
 
     def run(change=lambda _: None, *options):
         files = dict(good)
@@ -29,17 +27,14 @@ def check(good, monkeypatch, capsys, tmp_path, console_scripts):
         with zipfile.ZipFile(path, "w") as archive:
             for name, content in files.items():
                 archive.writestr(name, content)
-        arguments = ["check", "--marketplace", "--json", *options, str(path)]
-        monkeypatch.setattr(sys, "argv", ["dify-host", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            command.load()()
-        run.results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        code, out, _ = dify_host("check", "--marketplace", "--json", *options, path)
+        run.results = [json.loads(line) for line in out.splitlines()]
         found = {
             result["name"].removeprefix("marketplace: "): result["findings"]
             for result in run.results
             if result["stage"] == "marketplace" and result["findings"]
         }
-        return ended.value.code or 0, found
+        return code, found
 
     return run
 
@@ -73,15 +68,10 @@ def test_what_reviewers_may_ask_for_is_advice(check):
     assert (code, [finding["kind"] for finding in found["contents"]]) == (0, ["advice"])
 
 
-def test_without_the_option_the_marketplace_has_no_say(
-    check, monkeypatch, capsys, tmp_path, console_scripts
-):
+def test_without_the_option_the_marketplace_has_no_say(check, dify_host, tmp_path):
     check(swap(MANIFEST, "author: tests", "author: dify"), "--quick")
-    monkeypatch.setattr(sys, "argv", ["dify-host", "check", "--quick", str(tmp_path / "p.difypkg")])
-    command = console_scripts["dify-host"]
-    with pytest.raises(SystemExit) as ended:
-        command.load()()
-    assert (ended.value.code or 0, "marketplace" in capsys.readouterr().out) == (0, False)
+    code, out, _ = dify_host("check", "--quick", tmp_path / "p.difypkg")
+    assert (code, "marketplace" in out) == (0, False)
 
 
 def test_what_is_no_package_is_not_judged(check):

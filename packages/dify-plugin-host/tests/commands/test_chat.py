@@ -34,19 +34,10 @@ def _simulator(monkeypatch):
 
 
 @pytest.fixture
-def dify_host(monkeypatch, capsys, plugins, console_scripts):
-    """Run the installed command in this process; return exit code, stdout and stderr."""
+def dify_host(dify_host, monkeypatch, plugins):
+    """Run the installed command beside the plugins; return exit code, stdout and stderr."""
     monkeypatch.chdir(plugins.parent)
-    command = console_scripts["dify-host"]
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            command.load()()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
+    return dify_host
 
 
 @pytest.fixture

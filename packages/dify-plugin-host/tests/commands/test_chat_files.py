@@ -1,6 +1,6 @@
 import base64
 import json
-import sys
+from functools import partial
 
 import pytest
 
@@ -9,22 +9,13 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
 
 @pytest.fixture
-def chat(monkeypatch, capsys, plugins, console_scripts):
+def chat(dify_host, monkeypatch, plugins):
     """Run `dify-host chat` in this process; return exit code, stdout and stderr."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.chdir(plugins.parent)
     (plugins.parent / "chart.png").write_bytes(PNG)
     (plugins.parent / "a.pdf").write_bytes(b"%PDF-")
-    command = console_scripts["dify-host"]
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dify-host", "chat", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            command.load()()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
+    return partial(dify_host, "chat")
 
 
 @pytest.fixture

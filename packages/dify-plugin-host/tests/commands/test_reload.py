@@ -135,22 +135,18 @@ def test_a_package_that_is_written_anew_is_installed_anew(serve, packages, tmp_p
 
 
 @pytest.fixture
-def chat(monkeypatch, capsys, plugins, tmp_path, console_scripts):
+def chat(dify_host, monkeypatch, plugins, tmp_path):
     """Run `chat --json` with stdin at hand; return exit code, events and stderr."""
     monkeypatch.chdir(plugins.parent)
     (tmp_path / "edits.py").write_text(EDITS)
-    command = console_scripts["dify-host"]
     kept = os.dup(0)
 
     def run(*arguments, stdin):
         os.dup2(stdin, 0)
         os.close(stdin)
-        options = ["--json", "--tools", str(tmp_path / "edits.py"), *arguments]
-        monkeypatch.setattr(sys, "argv", ["dify-host", "chat", *options])
-        with pytest.raises(SystemExit) as ended:
-            command.load()()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, [json.loads(line) for line in out.splitlines()], err
+        options = ["--json", "--tools", tmp_path / "edits.py", *arguments]
+        code, out, err = dify_host("chat", *options)
+        return code, [json.loads(line) for line in out.splitlines()], err
 
     yield run
     os.dup2(kept, 0)

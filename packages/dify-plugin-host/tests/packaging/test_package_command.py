@@ -1,25 +1,15 @@
 """`dify-host package` and `dify-host check` together; what a package holds is tested in dify-plugin-packager."""
 
 import shutil
-import sys
 
 import pytest
 
 
 @pytest.fixture
-def dify_host(monkeypatch, capsys, workshop, console_scripts):
-    """Run the installed command in this process, in the workshop; return exit code, stdout and stderr."""
+def dify_host(dify_host, monkeypatch, workshop):
+    """Run the installed command in the workshop; return exit code, stdout and stderr."""
     monkeypatch.chdir(workshop)
-    command = console_scripts["dify-host"]
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            command.load()()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
+    return dify_host
 
 
 @pytest.fixture
