@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 # A busy machine must not fail a law that holds.
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-# The same examples every time, or else it is chance which branches are covered; `long` looks for others.
+# Fixed examples, so that coverage does not depend on chance; `long` tries new ones.
 settings.register_profile("short", max_examples=20, derandomize=True, **PATIENT)
 settings.register_profile("long", max_examples=1_000, **PATIENT)
 

@@ -253,9 +253,9 @@ def test_two_hundred_calls_at_once_are_kept_apart(ask, events_of):
     assert len({request.headers["authorization"] for request in recorded}) == 2
 
 
-def test_a_connection_stays_for_longer_than_clients_keep_it(server):
+def test_an_idle_connection_stays_open_longer_than_clients_keep_it(server):
     with socket.create_connection(("127.0.0.1", httpx.URL(server.base_url).port)) as connection:
-        connection.settimeout(5.5)  # httpx keeps one for 5 seconds
+        connection.settimeout(5.5)  # httpx keeps idle connections for 5 seconds
         connection.sendall(b"GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n")
         while connection.recv(1 << 20)[-1:] != b"}":
             pass

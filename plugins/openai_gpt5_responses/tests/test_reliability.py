@@ -194,7 +194,7 @@ def test_a_silent_server_gives_our_sentence_before_the_daemon_s_limit(
 
     assert told[0] == "InvokeConnectionError"
     assert "longer than it may in all (PLUGIN_MAX_EXECUTION_TIMEOUT)" in told[1]
-    # It comes a tenth of the limit early: of a shorter one that is less than a busy machine may be late.
+    # The call ends a tenth before its limit; a shorter limit would leave less room than a busy machine needs.
     assert (seconds < 10, connections) == (True, 1)
 
 

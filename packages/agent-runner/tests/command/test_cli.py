@@ -158,7 +158,7 @@ def test_a_signal_ends_the_script_too(make_agent, preloaded, number):
     code = process.wait()
     process.stdout.close()
     assert code == 130
-    # Killed, it may be a moment until the kernel is done with it.
+    # The kernel may take a moment to remove a killed process.
     assert psutil.wait_procs([script], timeout=30) == ([script], [])
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _GRACE_SECONDS = 1
-_IDLE_SECONDS = 75  # longer than clients keep a connection: on one that the server just closes their next request is lost
+_IDLE_SECONDS = 75  # longer than clients keep idle connections; else a request may arrive on one that is being closed
 
 
 class HttpServer:

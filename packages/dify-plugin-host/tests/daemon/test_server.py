@@ -154,9 +154,9 @@ def test_the_health_of_the_server_is_told_to_anybody(daemon):
     assert health.json()["status"] == "ok"
 
 
-def test_a_connection_stays_for_longer_than_clients_keep_it(daemon):
+def test_an_idle_connection_stays_open_longer_than_clients_keep_it(daemon):
     with socket.create_connection(("127.0.0.1", daemon.client.base_url.port)) as connection:
-        connection.settimeout(5.5)  # httpx keeps one for 5 seconds
+        connection.settimeout(5.5)  # httpx keeps idle connections for 5 seconds
         connection.sendall(b"GET /health/check HTTP/1.1\r\nHost: x\r\n\r\n")
         while connection.recv(1 << 20)[-1:] != b"}":
             pass

@@ -36,7 +36,7 @@ _HOST = "127.0.0.1"
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
 _GRACE_SECONDS = 1.0  # for a model object that blocks; whatever is being sent ends at once
-_IDLE_SECONDS = 75  # longer than clients keep a connection: on one that the server just closes their next request is lost
+_IDLE_SECONDS = 75  # longer than clients keep idle connections; else a request may arrive on one that is being closed
 _TICK_SECONDS = 1.0  # how often uvicorn makes the date header anew
 _POLL_SECONDS = 0.001
 
