@@ -1,5 +1,6 @@
 """The environment variables of a script."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,19 +90,27 @@ class EnvironmentSettings:
     pass_env: Sequence[str] = ()
 
 
-def build_environment(
-    folder: Path,
-    settings: EnvironmentSettings,
-    *,
-    parent: Mapping[str, str],
-    runner_request_id: str,
-    attempt_id: str,
-) -> dict[str, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunIds:
+    """The ids of one attempt at a run; empty where nothing is started.
+
+    Attributes:
+        runner: The runner's id for the run, which all attempts share.
+        attempt: Tells this attempt from the others.
+        client: The caller's id for the run, or None.
+    """
+
+    runner: str = ""
+    attempt: str = ""
+    client: str | None = None
+
+
+def build_environment(folder: Path, settings: EnvironmentSettings, ids: RunIds) -> dict[str, str]:
     """Return a script's whole environment.
 
-    From low to high: defaults, the allowed part of `parent`, the default model, the folder's `.env`, the production
-    variables, what the contract fixes. Of `parent` only what a process needs to run, find its interpreter and reach the network is
-    allowed, and what `pass_env` names: the runner's own secrets stay with it.
+    From low to high: defaults, the allowed part of the runner's own environment, the default model, the folder's `.env`, the production
+    variables, what the contract fixes. Of the runner's own only what a process needs to run, find its interpreter and reach the network is
+    allowed, and what `pass_env` names: the runner's secrets stay with it.
 
     Raises:
         ConfigurationError: If `.env` is not UTF-8, or a variable cannot be handed to a process.
@@ -110,12 +119,12 @@ def build_environment(
     model = settings.default_model
     environment = (
         _DEFAULTS
-        | {name: value for name, value in parent.items() if name in allowed}
+        | {name: value for name, value in os.environ.items() if name in allowed}
         | ({} if model is None else {"OPENAI_DEFAULT_MODEL": model})
         | read_env_file(folder / ENV_FILE)
         | dict(settings.production_env or {})
         | _FIXED
-        | {REQUEST_VARIABLE: runner_request_id, ATTEMPT_VARIABLE: attempt_id}
+        | {REQUEST_VARIABLE: ids.runner, ATTEMPT_VARIABLE: ids.attempt}
     )
     for name, value in environment.items():
         _validate_variable(name, value)

@@ -6,6 +6,7 @@ from typing import Any
 from agent_runner._errors import InputError, InputProblem
 from stream_text import TRUSTED_DEPTH, dump_json, parse_json
 
+from .environment import RunIds
 from .files import check_files, run_folder
 from .folder import INPUT_SCHEMA, AgentFolder
 
@@ -14,14 +15,8 @@ _RESERVED = ("runner_request_id", "client_request_id")
 _FILES = "files"
 
 
-def build_payload(  # noqa: PLR0913 - by their names
-    agent: AgentFolder,
-    input: Mapping[str, Any],  # noqa: A002 - the word of the contract
-    *,
-    runner_request_id: str,
-    attempt_id: str,
-    client_request_id: str | None = None,
-    files: Mapping[str, bytes] | None = None,
+def build_payload(
+    agent: AgentFolder, fields: Mapping[str, Any], ids: RunIds, files: Mapping[str, bytes]
 ) -> bytes:
     """Return the bytes for the script's stdin: one JSON object with the input's fields, the ids of the request and the paths of its files.
 
@@ -31,28 +26,29 @@ def build_payload(  # noqa: PLR0913 - by their names
 
     Source: docs/contracts/agent-runner.md, E4 to E7 and E26.
     """
-    files = files or {}
-    text = _dump(dict(input))
+    text = _dump(dict(fields))
     problems = [
-        *find_doubtful_files(agent, input, files),
-        *_name_problems(input),
-        *(_value_problems(input) if text is None else ()),
+        *find_doubtful_files(agent, fields, files),
+        *_name_problems(fields),
+        *(_value_problems(fields) if text is None else ()),
         *check_files(files),
     ]
     if problems or text is None:
         raise InputError(*problems)
     if agent.input_schema is not None:
+        from .schema import validate_value  # noqa: PLC0415 - slow to load, and most agents have no schema
+
         # As the script will see it: tuples as arrays, for one.
-        fields = parse_json(text, max_depth=TRUSTED_DEPTH, yields=True)
-        _validate(fields, agent.input_schema)
-    added: dict[str, Any] = {"runner_request_id": runner_request_id}
-    if client_request_id is not None:
-        added["client_request_id"] = client_request_id
+        seen = parse_json(text, max_depth=TRUSTED_DEPTH, yields=True)
+        validate_value(seen, agent.input_schema, name=INPUT_SCHEMA)
+    added: dict[str, Any] = {"runner_request_id": ids.runner}
+    if ids.client is not None:
+        added["client_request_id"] = ids.client
     if files:
-        folder = run_folder(attempt_id)
+        folder = run_folder(ids.attempt)
         added[_FILES] = [str(folder / name) for name in files]
     # None of these is a name of the input's.
-    return f"{text[:-1]}{',' if input else ''}{dump_json(added)[1:]}".encode()
+    return f"{text[:-1]}{',' if fields else ''}{dump_json(added)[1:]}".encode()
 
 
 def find_doubtful_files(
@@ -68,12 +64,6 @@ def find_doubtful_files(
         return [InputProblem(field=_FILES, message=message)] if files else []
     message = "expected to be absent: the runner puts the paths of files there"
     return [InputProblem(field=f"input.{_FILES}", message=message)] if _FILES in fields else []
-
-
-def _validate(fields: Any, schema: Mapping[str, Any]) -> None:
-    from .schema import validate_value  # noqa: PLC0415 - slow to load, and most agents have no schema
-
-    validate_value(fields, schema, name=INPUT_SCHEMA)
 
 
 def _name_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:

@@ -13,7 +13,12 @@ from typing import Any
 
 import uv
 
-from agent_runner._agent.environment import ATTEMPT_VARIABLE, EnvironmentSettings, build_environment
+from agent_runner._agent.environment import (
+    ATTEMPT_VARIABLE,
+    EnvironmentSettings,
+    RunIds,
+    build_environment,
+)
 from agent_runner._agent.files import run_folder, written_files
 from agent_runner._agent.folder import SCRIPT, read_folder
 from agent_runner._agent.input import build_payload
@@ -100,30 +105,16 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
             ConfigurationError: If the agent cannot be run as it is set up; at once, or with the first output where only starting shows it.
         """
         agent = read_folder(Path(folder))
-        ids = _Ids(runner=str(runner_request_id or uuid.uuid4()), client=client_request_id)
-        attempt_id = attempt_id or ids.runner
-        payload = build_payload(
-            agent,
-            input,
-            runner_request_id=ids.runner,
-            attempt_id=attempt_id,
-            client_request_id=ids.client,
-            files=files,
-        )
-        environment = build_environment(
-            agent.path,
-            self,
-            parent=os.environ,
-            runner_request_id=ids.runner,
-            attempt_id=attempt_id,
-        )
+        own_id = str(runner_request_id or uuid.uuid4())
+        ids = RunIds(runner=own_id, attempt=attempt_id or own_id, client=client_request_id)
+        payload = build_payload(agent, input, ids, files or {})
         launch = Launch(
             command=self.command or _uv_command(),
             folder=agent.path,
-            environment=environment,
+            environment=build_environment(agent.path, self, ids),
             stdin=payload,
-            marker=f"{ATTEMPT_VARIABLE}={attempt_id}",
-            scratch=run_folder(attempt_id),
+            marker=f"{ATTEMPT_VARIABLE}={ids.attempt}",
+            scratch=run_folder(ids.attempt),
         )
         return self._iterate(launch, ids, dict(files or {}))
 
@@ -134,13 +125,10 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
             ConfigurationError: If the agent cannot be run as it is set up.
         """
         path = read_folder(Path(folder)).path
-        environment = build_environment(
-            path, self, parent=os.environ, runner_request_id="", attempt_id=""
-        )
-        return _known_secrets(environment)
+        return _known_secrets(build_environment(path, self, RunIds()))
 
     async def _iterate(
-        self, launch: Launch, ids: "_Ids", files: Mapping[str, bytes]
+        self, launch: Launch, ids: RunIds, files: Mapping[str, bytes]
     ) -> AsyncGenerator[Output | RunResult]:
         log = ScriptLog(
             launch.folder / LOG_FOLDER,
@@ -157,16 +145,10 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
                         yield output
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ids:
-    runner: str
-    client: str | None
-
-
 class _Run:
     """The state of a run, which makes outputs of its process's events."""
 
-    def __init__(self, ids: _Ids, log: ScriptLog, limits: ProcessLimits) -> None:
+    def __init__(self, ids: RunIds, log: ScriptLog, limits: ProcessLimits) -> None:
         self._ids = ids
         self._log = log
         self._limits = limits

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Literal
 
-from agent_runner._agent.environment import ATTEMPT_VARIABLE
+from agent_runner._agent.environment import ATTEMPT_VARIABLE, RunIds
 from agent_runner._agent.files import remove_folder, run_folder
 from agent_runner._agent.folder import read_folder
 from agent_runner._agent.input import build_payload, find_doubtful_files
@@ -112,9 +112,7 @@ class ScriptExecutor:
                     *(Problem(field=one.field, message=one.message) for one in doubtful),
                     status=HTTPStatus.BAD_REQUEST,
                 )
-            build_payload(
-                folder, asked.input, runner_request_id="", attempt_id="", files=asked.files
-            )
+            build_payload(folder, asked.input, RunIds(), asked.files)
         except InputError as error:
             raise refuse(asked, error.problems) from None
         return request
