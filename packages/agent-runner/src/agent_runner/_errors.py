@@ -7,6 +7,8 @@ RunnerError
 └── InputError           the caller: a field of the input is not what the agent expects (a ValueError too)
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -24,6 +26,23 @@ class ConfigurationError(RunnerError):
     def __init__(self, subject: str, message: str) -> None:
         super().__init__(f"{subject}: {message}")
         self.subject = subject
+
+
+@contextmanager
+def refusing_os_errors(subject: object, message: str) -> Generator[None]:
+    """Raise what the operating system refuses in the block as an error of the setup.
+
+    Args:
+        subject: The file or setting at fault.
+        message: What was expected; the system's own words follow it.
+
+    Raises:
+        ConfigurationError: If it refuses something.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(str(subject), f"{message}: {error.strerror}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

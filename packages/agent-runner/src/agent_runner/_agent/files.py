@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_runner._errors import ConfigurationError, InputProblem
+from agent_runner._errors import InputProblem, refusing_os_errors
 
 
 MOST_FILES = 20
@@ -75,7 +75,7 @@ def remove_folder(folder: Path) -> None:
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     remove_folder(folder)  # of an attempt that died
-    try:
+    with refusing_os_errors(folder, "expected a folder to write a run's files to"):
         folder.mkdir(mode=0o700)
         folder.chmod(0o700)  # whatever the umask takes
         for name, content in files.items():
@@ -83,9 +83,6 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
             path.touch(mode=0o600, exist_ok=False)
             path.chmod(0o600)
             path.write_bytes(content)
-    except OSError as error:
-        problem = f"expected a folder to write a run's files to: {error.strerror}"
-        raise ConfigurationError(str(folder), problem) from error
 
 
 def _name_problem(name: str) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_runner._errors import ConfigurationError
+from agent_runner._errors import ConfigurationError, refusing_os_errors
 from stream_text import parse_json
 
 
@@ -42,11 +42,8 @@ def _read_schema_file(path: Path) -> Mapping[str, Any] | None:
     if not path.exists():
         return None
     try:
-        schema = parse_json(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise ConfigurationError(
-            path.name, f"expected a file that can be read: {error.strerror}"
-        ) from error
+        with refusing_os_errors(path.name, "expected a file that can be read"):
+            schema = parse_json(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ConfigurationError(path.name, f"expected JSON: {error}") from error
     from .schema import read_schema  # noqa: PLC0415 - slow to load, and most agents have no schema

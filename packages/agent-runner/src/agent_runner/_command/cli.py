@@ -12,7 +12,13 @@ import typer
 
 from agent_runner._agent.environment import read_production_env
 from agent_runner._agent.files import MOST_BYTES
-from agent_runner._errors import ConfigurationError, InputError, InputProblem, RunnerError
+from agent_runner._errors import (
+    ConfigurationError,
+    InputError,
+    InputProblem,
+    RunnerError,
+    refusing_os_errors,
+)
 from agent_runner._output.outputs import Output
 from agent_runner._run.result import RunResult
 from agent_runner._run.runner import AgentRunner
@@ -137,26 +143,16 @@ def _create_agent(folder: Path) -> list[Path]:
     Raises:
         ConfigurationError: If the folder holds anything, or cannot be written.
     """
-    try:
+    created: list[Path] = []
+    with refusing_os_errors(folder, "expected a folder to write to"):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise ConfigurationError(str(folder), "expected a folder that is new or empty")
-        return [
-            _write_file(
-                folder / entry.name.removesuffix(_TEMPLATE_SUFFIX),
-                entry.read_text(encoding="utf-8"),
-            )
-            for entry in sorted(files(__package__).joinpath("template").iterdir(), key=str)
-        ]
-    except OSError as error:
-        raise ConfigurationError(
-            str(folder), f"expected a folder to write to: {error.strerror}"
-        ) from error
-
-
-def _write_file(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
+        for entry in sorted(files(__package__).joinpath("template").iterdir(), key=str):
+            path = folder / entry.name.removesuffix(_TEMPLATE_SUFFIX)
+            path.write_bytes(entry.read_bytes())
+            created.append(path)
+    return created
 
 
 async def _show_all(outputs: AsyncGenerator[Output | RunResult], show: Show) -> RunResult | None:
@@ -194,20 +190,17 @@ def _read_input(text: str | None) -> Mapping[str, Any]:
 def _read_files(paths: Sequence[Path]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for path in paths:
+        field = f"--file {path}"
         if path.name in files:
-            raise _bad_file(path, "expected another name than that of a file before it")
+            raise _bad_input("expected another name than that of a file before it", field)
         try:
             too_large = path.stat().st_size > MOST_BYTES
             files[path.name] = b"" if too_large else path.read_bytes()
         except OSError as error:
-            raise _bad_file(path, f"expected a file that can be read: {error.strerror}") from None
+            raise _bad_input(f"expected a file that can be read: {error.strerror}", field) from None
         if too_large:
-            raise _bad_file(path, f"expected at most {MOST_BYTES} bytes")
+            raise _bad_input(f"expected at most {MOST_BYTES} bytes", field)
     return files
-
-
-def _bad_file(path: Path, message: str) -> InputError:
-    return InputError(InputProblem(field=f"--file {path}", message=message))
 
 
 def _read_stdin() -> str:
@@ -223,8 +216,8 @@ def _read_stdin() -> str:
     return text
 
 
-def _bad_input(message: str) -> InputError:
-    return InputError(InputProblem(field="input", message=message))
+def _bad_input(message: str, field: str = "input") -> InputError:
+    return InputError(InputProblem(field=field, message=message))
 
 
 def _exit_code(result: RunResult | None) -> int:

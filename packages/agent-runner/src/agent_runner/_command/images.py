@@ -6,7 +6,7 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
-from agent_runner._errors import ConfigurationError
+from agent_runner._errors import refusing_os_errors
 from agent_runner._output.outputs import ImageOutput
 
 
@@ -35,16 +35,12 @@ def save_image(output: ImageOutput, data: bytes, folder: Path) -> Path:
         ConfigurationError: If the folder cannot be written.
     """
     suffix = _SUFFIXES.get(output.mime_type or "", ".bin")
-    try:
+    with refusing_os_errors(folder, "expected a folder to write images to"):
         folder.mkdir(parents=True, exist_ok=True)
         number = len(list(folder.iterdir())) + 1
         while (path := folder / f"image-{number}{suffix}").exists():
             number += 1
         path.write_bytes(data)
-    except OSError as error:
-        raise ConfigurationError(
-            str(folder), f"expected a folder to write images to: {error.strerror}"
-        ) from error
     return path
 
 

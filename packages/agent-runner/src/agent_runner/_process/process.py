@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agent_runner._errors import ConfigurationError
+from agent_runner._errors import refusing_os_errors
 from stream_text import LineSplitter
 
 from .guard import Guard
@@ -121,7 +121,7 @@ async def _start(launch: Launch, pipes: Sequence["_Pipe"]) -> asyncio.subprocess
     with tempfile.TemporaryFile() as stdin:
         stdin.write(launch.stdin)
         stdin.seek(0)
-        try:
+        with refusing_os_errors("command", f"{launch.command[0]!r} cannot be started"):
             return await asyncio.create_subprocess_exec(
                 *launch.command,
                 cwd=launch.folder,
@@ -131,10 +131,6 @@ async def _start(launch: Launch, pipes: Sequence["_Pipe"]) -> asyncio.subprocess
                 stderr=pipes[1].write_end,
                 start_new_session=True,
             )
-        except OSError as error:
-            raise ConfigurationError(
-                "command", f"{launch.command[0]!r} cannot be started: {error.strerror}"
-            ) from error
 
 
 class _Pipe:

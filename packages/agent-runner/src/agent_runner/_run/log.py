@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from agent_runner._errors import ConfigurationError
+from agent_runner._errors import refusing_os_errors
 
 
 LOG_FOLDER = "logs"
@@ -32,14 +32,10 @@ class ScriptLog:
         self._redact = redact
         self._last_event = ""
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}_{runner_request_id}.jsonl"
-        try:
+        with refusing_os_errors(folder, "expected a folder for logs"):
             self._file = _open_private(folder / name if keep else Path(os.devnull))
             if keep:
                 _rotate(folder, keep)
-        except OSError as error:
-            raise ConfigurationError(
-                str(folder), f"expected a folder for logs: {error.strerror}"
-            ) from error
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ import typer
 
 from agent_runner._agent.environment import read_production_env
 from agent_runner._agent.folder import SCRIPT, read_folder
-from agent_runner._errors import ConfigurationError, RunnerError
+from agent_runner._errors import ConfigurationError, RunnerError, refusing_os_errors
 from agent_runner._run.runner import AgentRunner
 from agent_server.command import refuse, serve, takes_settings
 
@@ -99,12 +99,8 @@ def _find_agents(folders: Iterable[Path], collections: Iterable[Path] = ()) -> M
 
 
 def _iter_agents(collection: Path) -> Iterator[Path]:
-    try:
+    with refusing_os_errors(collection, "expected a folder that holds agents"):
         found = sorted(path for path in collection.iterdir() if (path / SCRIPT).is_file())
-    except OSError as error:
-        raise ConfigurationError(
-            str(collection), f"expected a folder that holds agents: {error.strerror}"
-        ) from error
     if not found:
         raise ConfigurationError(
             str(collection), f"expected a folder that holds folders with a {SCRIPT} each"
