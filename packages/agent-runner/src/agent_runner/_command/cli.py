@@ -25,8 +25,7 @@ from agent_runner._run.runner import AgentRunner
 from stream_text import InvalidJsonError, parse_json
 from stream_text.signals import cancelled_by_signals
 
-from .progress import Progress
-from .view import Show, TextView, print_text, show_json
+from .view import Progress, Show, TextView, print_text, show_json
 
 
 _FAILED = 1

@@ -1,12 +1,19 @@
-"""Output of a run, for machines and for people."""
+"""Output of a run, for machines and for people: texts, images and a progress line."""
 
+import asyncio
+import base64
 import json
+import os
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from io import BytesIO
 from pathlib import Path
 
 import typer
 
+from agent_runner._errors import refusing_os_errors
 from agent_runner._output.outputs import (
     AudioOutput,
     ErrorOutput,
@@ -18,10 +25,17 @@ from agent_runner._output.outputs import (
 )
 from agent_runner._run.result import RunResult
 
-from .images import decode_image, draw_image, save_image
-
 
 type Show = Callable[[Output | RunResult], None]
+
+_TICK_SECONDS = 1.0
+_ERASE = "\r\x1b[2K"
+_SUFFIXES = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+}
 
 
 def show_json(output: Output | RunResult) -> None:
@@ -60,18 +74,65 @@ class TextView:
 
     def _show_image(self, output: ImageOutput) -> None:
         about = f"image {output.mime_type or 'of unknown type'}, {_size(output.data)}"
-        data = decode_image(output)
+        data = _decode_image(output)
         if data is None:
             print_text(f"[{about}, broken: its data is not base64]")
             return
         if self._save_images is not None:
-            about += f", saved as {save_image(output, data, self._save_images)}"
+            about += f", saved as {_save_image(output, data, self._save_images)}"
         try:
-            drawn = draw_image(data)
+            drawn = _draw_image(data)
         except ValueError:
             about, drawn = f"{about}, broken: it cannot be decoded", False
         if self._save_images is not None or not drawn:
             print_text(f"[{about}]")
+
+
+class Progress:
+    """A progress line with the run's time and its number of outputs.
+
+    Only where stderr is a terminal; in a pipe or a file there is no trace of it.
+    """
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._started = time.monotonic()
+        self._outputs = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Keep the line up to date within the context, and erase it in the end."""
+        ticking = asyncio.create_task(self._tick())
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            await asyncio.wait({ticking})
+            self.erase()
+
+    def count(self, output: Output | RunResult) -> None:
+        """Count an output that was printed in place of the line, and draw the line below it."""
+        if not isinstance(output, RunResult):
+            self._outputs += 1
+            self._draw()
+
+    def erase(self) -> None:
+        """Erase the line, to make room for an output."""
+        self._write(_ERASE)
+
+    async def _tick(self) -> None:
+        while True:
+            self._draw()
+            await asyncio.sleep(_TICK_SECONDS)
+
+    def _draw(self) -> None:
+        seconds = time.monotonic() - self._started
+        self._write(f"{_ERASE}running for {seconds:.0f} s, {self._outputs} outputs")
+
+    def _write(self, text: str) -> None:
+        if self._is_shown:
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
 
 def _show_result(result: RunResult) -> None:
@@ -97,3 +158,52 @@ def _printable(character: str) -> str:
     if character.isprintable() or character in "\n\t":
         return character
     return ascii(character)[1:-1]
+
+
+def _decode_image(output: ImageOutput) -> bytes | None:
+    """Return the image's bytes, or None if they are missing or no base64."""
+    try:
+        return base64.b64decode(output.data or "", validate=True) or None
+    except ValueError:
+        return None
+
+
+def _save_image(output: ImageOutput, data: bytes, folder: Path) -> Path:
+    """Write an image to a new file, and return its path.
+
+    Its name is ours: nothing of what the script said goes into it but one of four endings.
+
+    Raises:
+        ConfigurationError: If the folder cannot be written.
+    """
+    suffix = _SUFFIXES.get(output.mime_type or "", ".bin")
+    with refusing_os_errors(folder, "expected a folder to write images to"):
+        folder.mkdir(parents=True, exist_ok=True)
+        number = len(list(folder.iterdir())) + 1
+        while (path := folder / f"image-{number}{suffix}").exists():
+            number += 1
+        path.write_bytes(data)
+    return path
+
+
+def _draw_image(data: bytes) -> bool:
+    """Draw an image on the terminal, and return whether that worked.
+
+    It does not where stdin or stdout is no terminal, for a terminal must be asked what it can do; nor without the extra `images`.
+
+    Raises:
+        ValueError: If it is no image.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    try:
+        # Asks the terminal, and takes a while to load.
+        from rich.console import Console  # noqa: PLC0415
+        from textual_image.renderable import Image  # noqa: PLC0415
+    except Exception:  # noqa: BLE001 - not installed, or not made for this terminal's answer
+        return False
+    try:
+        Console(file=sys.stdout).print(Image(BytesIO(data)))
+    except Exception as error:  # whatever a decoder says to bytes that anybody may have made
+        raise ValueError("no image") from error
+    return True
