@@ -28,15 +28,17 @@ def classify_line(line: bytes | str) -> _StdoutOutput:
         value = parse_json(text)
     except InvalidJsonError:
         return TextOutput(text=text, invalid_utf8=invalid)
-    match value:
-        case {"type": "image_output"}:
-            return ImageOutput(value=value, invalid_utf8=invalid)
-        case {"type": "audio_output"}:
-            return AudioOutput(value=value, invalid_utf8=invalid)
-        case {"type": "resource_output"}:
-            return ResourceOutput(value=value, invalid_utf8=invalid)
-        case _:
-            return _json_output(value, invalid_utf8=invalid)
+    if not isinstance(value, dict):
+        return JsonOutput(value=value, invalid_utf8=invalid)
+    fields = cast("dict[str, Any]", value)
+    for kind in (ImageOutput, AudioOutput, ResourceOutput):
+        if fields.get("type") == kind.type:
+            return kind(value=fields, invalid_utf8=invalid)
+    return JsonOutput(
+        value={name: inner for name, inner in fields.items() if name not in METADATA_FIELDS},
+        metadata={name: fields[name] for name in METADATA_FIELDS if name in fields},
+        invalid_utf8=invalid,
+    )
 
 
 def classify_error(line: bytes) -> ErrorOutput:
@@ -59,14 +61,3 @@ def _decode(line: bytes) -> tuple[str, bool]:
         return line.decode(), False
     except UnicodeDecodeError:
         return line.decode(errors="replace"), True
-
-
-def _json_output(value: Any, *, invalid_utf8: bool) -> JsonOutput:
-    if not isinstance(value, dict):
-        return JsonOutput(value=value, invalid_utf8=invalid_utf8)
-    fields = cast("dict[str, Any]", value)
-    return JsonOutput(
-        value={name: inner for name, inner in fields.items() if name not in METADATA_FIELDS},
-        metadata={name: fields[name] for name in METADATA_FIELDS if name in fields},
-        invalid_utf8=invalid_utf8,
-    )

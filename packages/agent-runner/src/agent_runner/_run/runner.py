@@ -174,17 +174,14 @@ class _Run:
 
     def outputs(self, event: Lines | Ended) -> Iterator[Output | RunResult]:
         """Yield the outputs that an event of the process means."""
-        match event:
-            case Lines(source="stdout", lines=lines):
-                yield from self._stdout(lines)
-            case Lines(lines=lines):
-                yield from self._stderr(lines)
-            case _:
-                yield from self._end(event)
-
-    def _stdout(self, lines: Sequence[bytes]) -> Iterator[Output]:
-        outputs = [classify_line(line) for line in lines]
-        self._log.write_lines("stdout", lines, types=[output.type for output in outputs])
+        if isinstance(event, Ended):
+            yield from self._end(event)
+            return
+        classify = classify_line if event.source == "stdout" else classify_error
+        outputs: list[Output] = [classify(line) for line in event.lines]
+        types = [output.type for output in outputs]
+        self._log.write_lines(event.source, event.lines, types=types)
+        self._wrote_errors = self._wrote_errors or event.source == "stderr"
         for output in outputs:
             if isinstance(output, JsonOutput) and output.metadata:
                 yield from self._without_metadata(output)
@@ -197,11 +194,6 @@ class _Run:
             self._metadata.setdefault(name, []).append(value)
         if output.value:
             yield JsonOutput(value=output.value, invalid_utf8=output.invalid_utf8)
-
-    def _stderr(self, lines: Sequence[bytes]) -> Iterator[Output]:
-        self._wrote_errors = True
-        self._log.write_lines("stderr", lines, types=[ErrorOutput.type] * len(lines))
-        yield from map(classify_error, lines)
 
     def _end(self, end: Ended) -> Iterator[Output | RunResult]:
         message = self._end_message(end)
