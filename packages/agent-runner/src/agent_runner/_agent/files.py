@@ -25,17 +25,14 @@ def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
         for name in files
         if (message := _name_problem(name))
     ]
-    folded = [name.casefold() for name in files]
-    if len(set(folded)) < len(folded):
-        message = "expected names that differ by more than upper and lower case"
-        problems.append(InputProblem(field="files", message=message))
+    together: list[str] = []
+    if len({name.casefold() for name in files}) < len(files):
+        together.append("expected names that differ by more than upper and lower case")
     if len(files) > MOST_FILES:
-        message = f"expected at most {MOST_FILES} files, got {len(files)}"
-        problems.append(InputProblem(field="files", message=message))
+        together.append(f"expected at most {MOST_FILES} files, got {len(files)}")
     if (size := sum(map(len, files.values()))) > MOST_BYTES:
-        message = f"expected at most {MOST_BYTES} bytes in all, got {size}"
-        problems.append(InputProblem(field="files", message=message))
-    return problems
+        together.append(f"expected at most {MOST_BYTES} bytes in all, got {size}")
+    return problems + [InputProblem(field="files", message=message) for message in together]
 
 
 def run_folder(attempt_id: str) -> Path:

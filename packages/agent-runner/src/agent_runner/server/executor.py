@@ -129,8 +129,9 @@ class ScriptExecutor:
             return str(run.attempt).encode()
 
         async def end() -> bytes:
-            result = await (_interrupt(run) if is_lost else self._run_script(run))
-            return result.to_json()
+            if is_lost:
+                return (await _fail(run, "interrupted", _INTERRUPTED)).to_json()
+            return (await self._run_script(run)).to_json()
 
         begun = int(await run.step("begin", begin))
         if begun < run.attempt:
@@ -205,10 +206,6 @@ def _sweep(attempt_ids: Sequence[str]) -> None:
     kill_marked(*(f"{ATTEMPT_VARIABLE}={one}" for one in attempt_ids))
     for one in attempt_ids:
         remove_folder(run_folder(one))
-
-
-async def _interrupt(run: Execution) -> RunResult:
-    return await _fail(run, "interrupted", _INTERRUPTED)
 
 
 async def _fail(run: Execution, stop_reason: str, message: str) -> RunResult:
