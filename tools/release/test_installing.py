@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@cache  # Documents name the same packages again, for pip and for uv.
 def resolve(clone: Path, *requirements: str) -> dict[str, str]:
     """Return what an installer would take for these, each name with where it comes from."""
     options = ("--no-header", "--no-annotate", "--emit-index-annotation", "--find-links", "dist")
