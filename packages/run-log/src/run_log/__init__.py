@@ -1,13 +1,12 @@
 """The JSON lines of an agent run: schema, writer and reader."""
 
 from ._differences import Difference, LoggedRequest, find_difference
-from ._json_lines import VERSION, Record
+from ._json_lines import VERSION, Record, read_schema
 from ._log import RunFeed, RunLog
 from ._plain import from_plain, to_plain
 from ._problems import Problem, RunLogError
 from ._reader import PlacedRecord, RunFile
 from ._runs import RunSummary, find_run, list_runs, read_summary
-from ._schema import read_schema
 from ._settings import LogSettings
 from ._writer import Observer, Outcome, RunWriter
 

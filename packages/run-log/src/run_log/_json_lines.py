@@ -1,8 +1,11 @@
-"""Records as lines: one JSON object each, and digests of them."""
+"""Records as lines: one JSON object each, their schema, and digests of them."""
 
 import hashlib
 import json
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, cast
+
+from stream_text import InvalidJsonError, parse_json
 
 
 VERSION: Final = 1
@@ -10,6 +13,20 @@ VERSION: Final = 1
 
 type Record = dict[str, Any]
 """A line of a log: `v`, `type`, `t` (seconds since the run began), and what its type has."""
+
+
+def read_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of a record, as this version writes it."""
+    return json.loads(Path(__file__).with_name("run-log-1.schema.json").read_text("utf-8"))
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that a text is; an empty one where it is none."""
+    try:
+        value = parse_json(text)
+    except InvalidJsonError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def to_text(value: Any) -> str:

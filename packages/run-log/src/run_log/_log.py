@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self, cast, override
+from typing import Self, override
 
-from stream_text import InvalidJsonError, KnownSecrets, parse_json
+from stream_text import KnownSecrets
 
 from ._file import LineFile, NoFile, log, tidy
+from ._json_lines import read_object
 from ._settings import LogSettings
 from ._writer import Observer, RunWriter
 
@@ -68,6 +69,7 @@ class RunLog(RunFeed):
     """A folder of runs, each in a file of its own. Several processes may write into one folder.
 
     What is made is for its owner alone: files have the mode 0600, a folder that was not there 0700. Nothing in the folder is touched but the files of runs.
+    Where one begins, what is too old or too much is deleted. Where its file cannot be made, a warning goes to the log `run_log`, and its writer writes nothing: no run ends because of its log.
 
     Args:
         folder: Where runs are written; made with the first.
@@ -129,23 +131,9 @@ class RunLog(RunFeed):
             max_total_bytes=1_000_000
             * _read_number(found.get(f"{variable}_MEGABYTES"), bounds.max_total_bytes // 1_000_000),
         )
-        more = _read_object(found.get(f"{variable}_ABOUT"))
+        more = read_object(found.get(f"{variable}_ABOUT", ""))
         about = {**(about or {}), **more}
         return cls(folder, known=known, about=about, settings=settings, observers=observers)
-
-    @override
-    def begin(
-        self, about: Mapping[str, object] | None = None, *, resumes: str | None = None
-    ) -> RunWriter:
-        """Begin the log of a run, and delete what is too old or too much.
-
-        Where that fails, a warning goes to the log `run_log`, and the writer writes nothing: no run ends because of its log.
-
-        Args:
-            about: What the first record says of this run, besides what it says of each.
-            resumes: The name of the run that has stopped and goes on in this one.
-        """
-        return super().begin(about, resumes=resumes)
 
     @override
     def _open(self, name: str) -> tuple[LineFile | NoFile | None, Path]:
@@ -157,14 +145,6 @@ class RunLog(RunFeed):
             return (NoFile() if self._observers else None), path
         tidy(path, self._settings, now=time.time())
         return file, path
-
-
-def _read_object(text: str | None) -> dict[str, object]:
-    try:
-        value = parse_json(text or "{}")
-    except InvalidJsonError:
-        return {}
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _read_number(text: str | None, default: float) -> int:

@@ -1,6 +1,9 @@
 """What is wrong with a log that is read: told in sentences, few of them however much it is."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Literal
 
 
@@ -26,6 +29,15 @@ _TEXTS: Final[dict[str, str]] = {
 
 class RunLogError(Exception):
     """A log that cannot be read at all; the message names its path and why."""
+
+
+@contextmanager
+def reading(path: str | Path) -> Generator[None]:
+    """Raise an error of the system within the context as the `RunLogError` of what is read there."""
+    try:
+        yield
+    except OSError as error:
+        raise RunLogError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

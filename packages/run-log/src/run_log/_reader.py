@@ -12,7 +12,7 @@ from stream_text import InvalidJsonError, parse_json
 from ._differences import LoggedRequest, build_request
 from ._json_lines import VERSION, Record, digest, to_text
 from ._plain import LONG_TEXT, from_plain
-from ._problems import Problem, ProblemKind, Problems, RunLogError
+from ._problems import Problem, ProblemKind, Problems, RunLogError, reading
 
 
 MAX_LINE_BYTES: Final = 150_000_000
@@ -140,19 +140,16 @@ class RunFile:
         Raises:
             RunLogError: If the file cannot be read.
         """
-        try:
-            with self.path.open("rb") as file:
-                lines, start = self._followed
-                file.seek(start)
-                for number, offset, line in _iter_lines(file, self._max_line_bytes):
-                    if line is not None and not line.endswith(b"\n"):
-                        break
-                    self._followed = lines + number, file.tell()
-                    placed = self._place(line, lines + number, start + offset)
-                    if placed is not None:
-                        yield placed
-        except OSError as error:
-            raise _unreadable(self.path, error) from None
+        with reading(self.path), self.path.open("rb") as file:
+            lines, start = self._followed
+            file.seek(start)
+            for number, offset, line in _iter_lines(file, self._max_line_bytes):
+                if line is not None and not line.endswith(b"\n"):
+                    break
+                self._followed = lines + number, file.tell()
+                placed = self._place(line, lines + number, start + offset)
+                if placed is not None:
+                    yield placed
 
     def read_at(self, offset: int) -> Record:
         """Return the record of the line that begins at an offset, as it stands there.
@@ -160,12 +157,7 @@ class RunFile:
         Raises:
             RunLogError: If there is none any more.
         """
-        try:
-            with self.path.open("rb") as file:
-                file.seek(offset)
-                record = _read_record(file.readline(self._max_line_bytes), any_type=True)
-        except OSError as error:
-            raise _unreadable(self.path, error) from None
+        record = self._read_line(offset)
         if isinstance(record, str):
             raise RunLogError(f"{self.path}: no record at byte {offset:,} any more")
         return record
@@ -176,13 +168,10 @@ class RunFile:
         Raises:
             RunLogError: If the file cannot be read.
         """
-        try:
-            with self.path.open("rb") as file:
-                size = file.seek(0, SEEK_END)
-                file.seek(max(size - _END_BYTES, 0))
-                lines = file.read(_END_BYTES).splitlines()
-        except OSError as error:
-            raise _unreadable(self.path, error) from None
+        with reading(self.path), self.path.open("rb") as file:
+            size = file.seek(0, SEEK_END)
+            file.seek(max(size - _END_BYTES, 0))
+            lines = file.read(_END_BYTES).splitlines()
         record = _read_record(lines[-1] if lines else b"")
         is_record = not isinstance(record, str)
         return size, record if is_record and record["type"] == "end" else None
@@ -210,14 +199,15 @@ class RunFile:
         offset = self._texts.get(digest)
         if offset is None:
             return None
-        try:
-            with self.path.open("rb") as file:
-                file.seek(offset)
-                record = _read_record(file.readline(self._max_line_bytes))
-        except OSError as error:
-            raise _unreadable(self.path, error) from None
+        record = self._read_line(offset)
         text = record.get("text") if isinstance(record, dict) else None
         return text if isinstance(text, str) else None
+
+    def _read_line(self, offset: int) -> Record | ProblemKind:
+        """Return the record of the line that begins at an offset, of any type, or what is wrong with it."""
+        with reading(self.path), self.path.open("rb") as file:
+            file.seek(offset)
+            return _read_record(file.readline(self._max_line_bytes), any_type=True)
 
     def _find_text(self, name: str) -> Any:
         text = self.find_text(name)
@@ -248,20 +238,17 @@ class RunFile:
         """Yield the records with the numbers of their lines, and take note of everything else."""
         self._problems, self._texts = problems, texts = Problems(), {}
         kinds: set[str] = set()
-        try:
-            with self.path.open("rb") as file:
-                for number, offset, line in _iter_lines(file, self._max_line_bytes):
-                    record = "long" if line is None else _read_record(line)
-                    if isinstance(record, str):
-                        is_cut = record == "broken" and not cast("bytes", line).endswith(b"\n")
-                        problems.add("cut" if is_cut else record, number)
-                        continue
-                    kinds.add(record["type"])
-                    if record["type"] == "long_text" and "text" in record:
-                        texts[record["digest"]] = offset
-                    yield number, record
-        except OSError as error:
-            raise _unreadable(self.path, error) from None
+        with reading(self.path), self.path.open("rb") as file:
+            for number, offset, line in _iter_lines(file, self._max_line_bytes):
+                record = "long" if line is None else _read_record(line)
+                if isinstance(record, str):
+                    is_cut = record == "broken" and not cast("bytes", line).endswith(b"\n")
+                    problems.add("cut" if is_cut else record, number)
+                    continue
+                kinds.add(record["type"])
+                if record["type"] == "long_text" and "text" in record:
+                    texts[record["digest"]] = offset
+                yield number, record
         if not kinds:
             problems.add("empty")
         elif "end" not in kinds:
@@ -312,7 +299,3 @@ def _is_kind(name: str, value: object, kind: type) -> bool:
     is_reference = isinstance(value, dict) and value.keys() == {LONG_TEXT}
     digest = cast("Record", value)[LONG_TEXT] if is_reference else None
     return isinstance(digest, str) and name in _TEXTS and kind is str
-
-
-def _unreadable(path: Path, error: OSError) -> RunLogError:
-    return RunLogError(f"{path}: cannot be read: {error.strerror or error}")

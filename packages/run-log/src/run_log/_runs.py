@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ._file import is_run_name, iter_paths
 from ._json_lines import Record
-from ._problems import Problem, RunLogError
+from ._problems import Problem, RunLogError, reading
 from ._reader import RunFile
 
 
@@ -47,11 +47,9 @@ def list_runs(folder: str | Path) -> list[RunSummary]:
     Raises:
         RunLogError: If the folder cannot be read.
     """
-    try:
+    with reading(folder):
         paths = sorted(iter_paths(Path(folder)), reverse=True)
-    except OSError as error:
-        raise RunLogError(f"{folder}: cannot be read: {error.strerror or error}") from None
-    return [_try_summary(path) for path in paths if path.exists()]
+    return [try_summary(path) for path in paths if path.exists()]
 
 
 def find_run(folder: str | Path, name: str) -> Path | None:
@@ -89,7 +87,8 @@ def read_summary(path: str | Path) -> RunSummary:
     )
 
 
-def _try_summary(path: Path) -> RunSummary:
+def try_summary(path: Path) -> RunSummary:
+    """Return what a run's file says of it, or why it cannot be read."""
     try:
         return read_summary(path)
     except RunLogError as error:

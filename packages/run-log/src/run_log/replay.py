@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
 
-from ._plain import to_plain
+from ._plain import LONG_TEXT, from_plain, to_plain
 
 
 __all__ = ["ReplayedRun", "read_run", "to_numbers"]
@@ -23,13 +23,7 @@ def read_run(texts: str, data: str) -> dict[str, Any]:
         data: The run as JSON.
     """
     known: dict[str, str] = json.loads(texts)
-
-    def expand(value: dict[str, Any]) -> Any:
-        if value.keys() == {"$long_text"}:
-            return known.get(value["$long_text"], value)
-        return value["$literal"] if value.keys() == {"$literal"} else value
-
-    return json.loads(data, object_hook=expand)
+    return from_plain(json.loads(data), lambda name: known.get(name, {LONG_TEXT: name}))
 
 
 def to_numbers(values: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -7,10 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, cast
 
-from run_log import LoggedRequest, Record, RunFile, RunLogError
-from stream_text import InvalidJsonError, parse_json
-
-from ._index import find_digests
+from run_log import LoggedRequest, Record, RunFile, RunLogError, from_plain
+from run_log._json_lines import read_object
 
 
 MAX_BYTES: Final = 50_000_000
@@ -114,7 +112,9 @@ def _write_source(path: Path, file: RunFile, requests: list[LoggedRequest]) -> s
         "results": record.results,
         "refused": record.refused,
     }
-    texts = {name: file.find_text(name) for name in dict.fromkeys(find_digests(data))}
+    names: list[str] = []
+    from_plain(data, names.append)
+    texts = {name: file.find_text(name) for name in dict.fromkeys(names)}
     return _SOURCE.format(
         run=path.stem,
         texts=_write_json({name: text for name, text in texts.items() if text is not None}),
@@ -184,7 +184,9 @@ def _read_record(file: RunFile, requests: list[LoggedRequest]) -> _Record:
         if kind in {"delta", "answer"}:
             _take_answer(cast("dict[str, Any]", rounds[index]["answer"]), record)
         elif "call_id" in record:
-            _take_call(found, calls.setdefault(record["call_id"], {}), _expand_call(file, record))
+            # A call's name and arguments are what its result is found by.
+            whole = file.expand(record) if kind == "call" else record
+            _take_call(found, calls.setdefault(record["call_id"], {}), whole)
         elif kind == "start":
             found.about = record["about"]
         elif kind == "budgets":
@@ -208,11 +210,6 @@ def _take_answer(answer: dict[str, Any], record: Record) -> None:
         answer |= {**fields, "calls": fields["calls"] or []}
 
 
-def _expand_call(file: RunFile, record: Record) -> Record:
-    """Return a call with its name and arguments whole: they are what its result is found by."""
-    return file.expand(record) if record["type"] == "call" else record
-
-
 def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:
     match record["type"]:
         case "call":
@@ -223,24 +220,13 @@ def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:
             told = {"content": record.get("content"), "error": record.get("error")}
             if record["outcome"] in {"done", "failed"}:
                 # What the run answers by itself, such as `read_result`, is bound by nobody; what calls another tool, as itself.
-                arguments = (
-                    call["arguments"]
-                    if "arguments" in call
-                    else _read_arguments(call.get("text", ""))
-                )
+                bound = call.get("arguments")
+                arguments = read_object(call.get("text", "")) if bound is None else bound
                 found.results.append({"name": call.get("name"), "arguments": arguments, **told})
             elif record["outcome"] == "refused":
                 found.refused.setdefault(call["name"], {})[call["text"]] = told["error"]
         case _:
             pass
-
-
-def _read_arguments(text: str) -> dict[str, Any]:
-    try:
-        found = parse_json(text)
-    except InvalidJsonError:
-        found = None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _forget_bound(found: _Record, calls: dict[str, dict[str, Any]]) -> None:

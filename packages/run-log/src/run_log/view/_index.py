@@ -1,12 +1,13 @@
 """A run's file as a page shows it: read once, then only what has come, and kept as numbers and offsets."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, cast
 
-from run_log import Record, RunFile, RunLogError, find_difference
+from run_log import Record, RunFile, find_difference, from_plain
+from run_log._problems import reading
 
 from ._media import find_media_type
 from ._rounds import RoundRow, begin_round, find_effort
@@ -19,6 +20,7 @@ _TOTALS: Final = (
     "reasoning_tokens",
     "total_tokens",
     "cache_write_tokens",
+    "total_price",
 )
 _CACHED_FROM: Final = 1_024  # tokens: shorter prompts are never cached
 _HEAD_CHARACTERS: Final = 2_000
@@ -59,10 +61,8 @@ class RunIndex:
             RunLogError: If the file cannot be read.
         """
         with self.lock:
-            try:
+            with reading(self.path):
                 status = self.path.stat()
-            except OSError as error:
-                raise RunLogError(f"{self.path}: cannot be read: {error.strerror}") from None
             if (status.st_ino, status.st_size) == (self._inode, self._size):
                 return
             if status.st_size < self._size or self._inode not in {-1, status.st_ino}:
@@ -137,7 +137,9 @@ class RunIndex:
     def _find_missed(self) -> list[int]:
         """Return the rounds whose request began with the one before, and of which the server still found less than half in its cache."""
         pairs = pairwise(self.rounds)
-        if not any(_count_cached(row) for row in self.rounds):  # The route does not say.
+        if not any(
+            _number(row.usage, "cached_tokens") for row in self.rounds
+        ):  # The route does not say.
             return []
         return [
             row.index
@@ -145,8 +147,8 @@ class RunIndex:
             if row.usage
             and not row.dropped
             and before.model == row.model
-            and _count_input(before) >= _CACHED_FROM
-            and _count_cached(row) < _count_input(before) / 2
+            and _number(before.usage, "input_tokens") >= _CACHED_FROM
+            and _number(row.usage, "cached_tokens") < _number(before.usage, "input_tokens") / 2
         ]
 
     def _sum(self) -> dict[str, Any]:
@@ -155,9 +157,8 @@ class RunIndex:
             return dict(self.end["usage"])
         usages = [row.usage for row in self.rounds]
         totals: dict[str, Any] = {
-            name: sum(_number(usage.get(name)) for usage in usages) for name in _TOTALS
+            name: sum(_number(usage, name) for usage in usages) for name in _TOTALS
         }
-        totals["total_price"] = sum(_number(usage.get("total_price")) for usage in usages)
         currencies = [usage["currency"] for usage in usages if usage.get("currency")]
         return {**totals, "currency": currencies[0] if currencies else ""}
 
@@ -212,7 +213,8 @@ class RunIndex:
     def expand(self, value: Any) -> Any:
         """Return a value with its long texts in their places, unless they are too long to be compared: two that differ have other digests."""
         with self.lock:
-            sizes = [self._sizes.get(name, 0) for name in find_digests(value)]
+            sizes: list[int] = []
+            from_plain(value, lambda name: sizes.append(self._sizes.get(name, 0)))
             return self._file.expand(value) if sum(sizes) <= _MAX_DIFFERENCE_BYTES else value
 
     def show(self, value: Any) -> Any:
@@ -262,29 +264,8 @@ def describe_difference(before: Any, now: Any, path: str) -> dict[str, Any]:
     return {"path": found.path, **texts, "position": found.position, "start": start}
 
 
-def find_digests(value: Any) -> Iterator[str]:
-    """Yield the digests of the long texts that a value refers to."""
-    if isinstance(value, list):
-        for item in cast("list[Any]", value):
-            yield from find_digests(item)
-    elif isinstance(value, dict):
-        members = cast("dict[str, Any]", value)
-        if members.keys() == {"$long_text"}:
-            yield str(members["$long_text"])
-            return
-        for member in members.values():
-            yield from find_digests(member)
-
-
-def _count_input(row: RoundRow) -> float:
-    return _number(row.usage.get("input_tokens"))
-
-
-def _count_cached(row: RoundRow) -> float:
-    return _number(row.usage.get("cached_tokens"))
-
-
-def _number(value: object) -> float:
+def _number(usage: Mapping[str, Any], name: str) -> float:
+    value = usage.get(name)
     if isinstance(value, int | float):
         return value
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from run_log import RunLogError, list_runs
+from run_log._problems import reading
 
 
 _PIECE_BYTES: Final = 65_536
@@ -49,19 +50,16 @@ def search_run(path: Path, text: str) -> Iterator[Hit]:
     """
     index = -1
     waiting: list[Hit] = []  # Long texts belong to the record that comes after them.
-    try:
-        with path.open("rb") as file:
-            for kind, hit in _search_records(file, [needle.lower() for needle in _spell(text)]):
-                index += kind == "request"
-                if kind == "long_text":
-                    waiting += [hit] if hit else []
-                    continue
-                yield from (replace(one, round=index) for one in waiting)
-                waiting.clear()
-                if hit:
-                    yield replace(hit, round=index)
-    except OSError as error:
-        raise RunLogError(f"{path}: cannot be read: {error.strerror or error}") from None
+    with reading(path), path.open("rb") as file:
+        for kind, hit in _search_records(file, [needle.lower() for needle in _spell(text)]):
+            index += kind == "request"
+            if kind == "long_text":
+                waiting += [hit] if hit else []
+                continue
+            yield from (replace(one, round=index) for one in waiting)
+            waiting.clear()
+            if hit:
+                yield replace(hit, round=index)
     yield from (replace(one, round=index) for one in waiting)
 
 

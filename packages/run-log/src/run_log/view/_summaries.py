@@ -1,9 +1,12 @@
 """The runs of a folder in a few words each, read again only where a file has changed."""
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 
-from run_log import RunLogError, RunSummary, find_run, read_summary
+from run_log import RunSummary
+from run_log._file import iter_paths
+from run_log._runs import try_summary
 
 
 class Summaries:
@@ -22,11 +25,8 @@ class Summaries:
         """Return the runs, the newest first; of thousands those only are read that are new or have grown."""
         with self._lock:
             known, self._known = self._known, {}
-            for name in sorted(
-                (path.stem for path in self._folder.glob("run-*.jsonl")), reverse=True
-            ):
-                path = find_run(self._folder, name)
-                if path is not None:
+            with suppress(OSError):
+                for path in sorted(iter_paths(self._folder), reverse=True):
                     self._look(path, known)
             return [summary for _, summary in self._known.values()]
 
@@ -40,8 +40,4 @@ class Summaries:
         if before is not None and before[0] == state:
             self._known[path] = before
             return
-        try:
-            summary = read_summary(path)
-        except RunLogError as error:
-            summary = RunSummary(path=path, run=path.stem, error=str(error))
-        self._known[path] = state, summary
+        self._known[path] = state, try_summary(path)
