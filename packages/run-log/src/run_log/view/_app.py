@@ -3,9 +3,9 @@
 import asyncio
 import json
 import secrets
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
@@ -17,12 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from run_log import RunLogError, RunSummary, find_run
 
 from ._compare import compare_runs
 from ._fixture import write_fixture
-from ._guard import App, Guard, with_headers
+from ._guard import Guard, with_headers
 from ._index import RunIndex
 from ._media import find_media_type, read_media
 from ._search import search_run, search_runs
@@ -81,7 +82,7 @@ def create_app(
     port: int | None = None,
     again: Again | None = None,
     models: tuple[str, ...] = (),
-) -> App:
+) -> ASGIApp:
     """Return an ASGI application that shows the runs of a folder at `/KEY/`, and nothing else of the machine.
 
     For a page within an application that looks itself who may read, there is `create_pages`.
@@ -96,7 +97,7 @@ def create_app(
     return Guard(_build(_Pages(Path(folder), again, models)), key=key, port=port)
 
 
-def create_pages(folder: str | Path, *, name: str) -> App:
+def create_pages(folder: str | Path, *, name: str) -> ASGIApp:
     """Return an ASGI application that shows the runs of a folder to whoever asks it, and changes nothing.
 
     It is mounted within another application, at a path that ends with a slash, behind that one's own guard.
@@ -108,7 +109,7 @@ def create_pages(folder: str | Path, *, name: str) -> App:
     return with_headers(_build(_Pages(Path(folder), None, (), name=name)))
 
 
-def _build(pages: "_Pages") -> App:
+def _build(pages: "_Pages") -> ASGIApp:
     routes = [
         Route("/", pages.index),
         Route("/static/{name}", pages.static),
@@ -126,7 +127,7 @@ def _build(pages: "_Pages") -> App:
         Route("/api/runs/{run}/again", pages.start_again, methods=["POST"]),
         Route("/api/again/{token}", pages.again_state),
     ]
-    handlers: Any = {HTTPException: _tell_refusal, RunLogError: _tell_error}
+    handlers: Any = dict.fromkeys((HTTPException, RunLogError), _tell_problem)
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -139,7 +140,7 @@ class _Pages:
         self._summaries = Summaries(folder)
         self._again = again
         self._models = models
-        self._indexes: OrderedDict[str, RunIndex] = OrderedDict()
+        self._find_index = lru_cache(_OPEN_RUNS)(RunIndex)
         self._jobs: dict[str, dict[str, Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -153,7 +154,7 @@ class _Pages:
         """Answer with the newest runs, or with those of the agents that a run has called."""
         found = self._summaries.list()
         if caller := request.query_params.get("called_by"):
-            found = [one for one in found if _read_caller(one) == caller]
+            found = [one for one in found if _find_about(one, "called_by", "run") == caller]
         shown = found[: _number(request, "count", _MAX_RUNS)]
         runs = [_describe(one) for one in shown]
         return _answer({"folder": self._name, "total": len(found), "runs": runs})
@@ -240,7 +241,7 @@ class _Pages:
             raise HTTPException(404, "Nothing was run again by that name.")
         job = dict(self._jobs[token])
         newest = self._summaries.list()[:20]
-        tokens = {_read_id(one): one.path.stem for one in newest}
+        tokens = {_find_about(one, "again", "id"): one.path.stem for one in newest}
         return _answer({**job, "run": tokens.get(token)})
 
     def _path(self, request: Request, name: str = "run") -> Path:
@@ -250,11 +251,7 @@ class _Pages:
         return path
 
     def _open(self, request: Request, name: str = "run") -> RunIndex:
-        path = self._path(request, name)
-        index = self._indexes.pop(path.stem, None) or RunIndex(path)
-        self._indexes[path.stem] = index
-        while len(self._indexes) > _OPEN_RUNS:
-            self._indexes.popitem(last=False)
+        index = self._find_index(self._path(request, name))
         index.update()
         return index
 
@@ -323,14 +320,10 @@ def _describe(summary: RunSummary) -> dict[str, Any]:
     }
 
 
-def _read_caller(summary: RunSummary) -> str:
-    caller: Any = summary.about.get("called_by")
-    return str(cast("dict[str, Any]", caller).get("run")) if isinstance(caller, dict) else ""
-
-
-def _read_id(summary: RunSummary) -> str:
-    again: Any = summary.about.get("again")
-    return str(cast("dict[str, Any]", again).get("id")) if isinstance(again, dict) else ""
+def _find_about(summary: RunSummary, name: str, member: str) -> str:
+    """Return a member of an object of that name in what a run's first record says of it; empty where it has none."""
+    found: Any = summary.about.get(name)
+    return str(cast("dict[str, Any]", found).get(member)) if isinstance(found, dict) else ""
 
 
 def _answer(value: Any) -> Response:
@@ -347,18 +340,13 @@ def _query(request: Request) -> str:
     return request.query_params.get("q", "").strip()[:500]
 
 
-def _tell_refusal(_request: Request, error: HTTPException) -> Response:
-    return _tell_problem(error.status_code, error.detail, error.headers)
-
-
-def _tell_error(_request: Request, error: RunLogError) -> Response:
-    return _tell_problem(422, str(error))
-
-
-def _tell_problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+def _tell_problem(_request: Request, error: HTTPException | RunLogError) -> Response:
     """Return a problem document.
 
     Source: https://www.rfc-editor.org/rfc/rfc9457.
     """
-    problem = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    return JSONResponse(problem, status, headers, media_type="application/problem+json")
+    if isinstance(error, RunLogError):
+        error = HTTPException(422, str(error))
+    status = error.status_code
+    problem = {"title": HTTPStatus(status).phrase, "status": status, "detail": error.detail}
+    return JSONResponse(problem, status, error.headers, media_type="application/problem+json")

@@ -1,15 +1,11 @@
 """Who gets an answer: whoever knows the key and speaks to this server by its own name. Everybody else is told nothing."""
 
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+from typing import Final
 
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-type Scope = MutableMapping[str, Any]
-type Message = MutableMapping[str, Any]
-type Receive = Callable[[], Awaitable[Message]]
-type Send = Callable[[Message], Awaitable[None]]
-type App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _NAMES: Final = ("127.0.0.1", "localhost")
 _HEADERS: Final = (
@@ -36,7 +32,7 @@ class Guard:
         port: The server's port; None where the tests of a caller's have none.
     """
 
-    def __init__(self, app: App, *, key: str, port: int | None) -> None:
+    def __init__(self, app: ASGIApp, *, key: str, port: int | None) -> None:
         self._app = app
         self._key = key.encode()
         ends = [""] if port is None else [f":{port}"]
@@ -50,17 +46,17 @@ class Guard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         given, _, rest = scope["path"].removeprefix("/").partition("/")
         is_known = hmac.compare_digest(given.encode(), self._key)
+        answer: ASGIApp = self._app
         if headers.get(b"host", b"").lower() not in self._hosts:
-            await _refuse(send, 421, b"This server answers to 127.0.0.1 only.")
+            answer = PlainTextResponse("This server answers to 127.0.0.1 only.", 421)
         elif not is_known:
-            await _refuse(send, 404, b"Open the address that the command has printed.")
+            answer = PlainTextResponse("Open the address that the command has printed.", 404)
         elif scope["method"] == "POST" and not self._is_own(headers):
-            await _refuse(send, 403, b"This is for the page itself.")
+            answer = PlainTextResponse("This is for the page itself.", 403)
         elif scope["path"] == f"/{given}":  # What the page asks for is relative to its folder.
-            await _refuse(send, 307, b"", (b"location", b"/" + self._key + b"/"))
-        else:
-            inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "root_path": ""}
-            await with_headers(self._app)(inner, receive, send)
+            answer = RedirectResponse(f"/{given}/")
+        inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "root_path": ""}
+        await with_headers(answer)(inner, receive, send)
 
     def _is_own(self, headers: dict[bytes, bytes]) -> bool:
         """Whether what acts comes from the page: the origin is this server's, as JSON, which no form can send."""
@@ -69,13 +65,7 @@ class Guard:
         return origin.removeprefix(b"http://") in self._hosts and kind == b"application/json"
 
 
-async def _refuse(send: Send, status: int, text: bytes, *more: tuple[bytes, bytes]) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), *more, *_HEADERS]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text})
-
-
-def with_headers(app: App) -> App:
+def with_headers(app: ASGIApp) -> ASGIApp:
     """Return an application whose answers may load, and be loaded by, nothing but the page itself."""
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
