@@ -26,10 +26,9 @@ def output_messages(
 def definitions(tools: object, *, whole: bool) -> list[dict[str, Any]]:
     """Return the tools that a model is offered; by their names alone unless they are wanted whole."""
     fields = ("name", "description", "parameters") if whole else ("name",)
-    found = [cast("Mapping[str, Any]", tool) for tool in _to_list(tools) if isinstance(tool, dict)]
     return [
         {"type": "function", **{name: tool[name] for name in fields if name in tool}}
-        for tool in found
+        for tool in _find_objects(tools)
     ]
 
 
@@ -58,7 +57,6 @@ def _to_parts(content: object) -> list[dict[str, Any]]:
 
 
 def _to_calls(calls: object) -> list[dict[str, Any]]:
-    found = [cast("Mapping[str, Any]", call) for call in _to_list(calls) if isinstance(call, dict)]
     return [
         {
             "type": "tool_call",
@@ -66,9 +64,10 @@ def _to_calls(calls: object) -> list[dict[str, Any]]:
             "name": call.get("name"),
             "arguments": call.get("arguments"),
         }
-        for call in found
+        for call in _find_objects(calls)
     ]
 
 
-def _to_list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
+def _find_objects(value: object) -> list[Mapping[str, Any]]:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)]

@@ -82,7 +82,7 @@ class RoundRow:
         self.last = max(self.last, _seconds(record))
         if take := _TAKES.get(kind):
             take(self, record)
-        else:
+        elif kind not in _ONLY_DETAILS:
             self.others[kind] = self.others.get(kind, 0) + 1
 
     def leave(self, outcome: str) -> None:
@@ -101,9 +101,7 @@ def begin_round(index: int, placed: PlacedRecord, before: RoundRow | None) -> Ro
     record = placed.record
     changed: dict[str, Any] = record.get("set") or {}
     gone: list[str] = record.get("unset") or []
-    settings = dict(before.settings) if before else {}
-    for name in gone:
-        settings.pop(name, None)
+    settings: Mapping[str, int] = before.settings if before else {}
     row = RoundRow(
         index=index,
         number=record["round"],
@@ -115,15 +113,14 @@ def begin_round(index: int, placed: PlacedRecord, before: RoundRow | None) -> Ro
         kept=record["kept"],
         added=len(record["added"]),
         changed=tuple(sorted({*changed, *gone})),
-        settings={**settings, **dict.fromkeys(changed, placed.offset)},
+        settings={name: place for name, place in settings.items() if name not in gone}
+        | dict.fromkeys(changed, placed.offset),
         last=_seconds(record),
         offsets=[placed.offset],
     )
-    kept = {} if before is None else {name: getattr(before, name) for name in _SHOWN}
-    shown = {name: _find_setting(changed, names) for name, names in _SHOWN.items()}
     for name, names in _SHOWN.items():
-        is_gone = not set(names).isdisjoint(gone)
-        setattr(row, name, shown[name] or ("" if is_gone else kept.get(name, "")))
+        kept = getattr(before, name, "") if set(names).isdisjoint(gone) else ""
+        setattr(row, name, _find_setting(changed, names) or kept)
     return row
 
 
@@ -197,10 +194,6 @@ def _take_error(row: RoundRow, record: Record) -> None:
     row.error = _to_text(record["message"])
 
 
-def _take_nothing(_row: RoundRow, _record: Record) -> None:
-    """Leave to the details what no row shows."""
-
-
 def _to_text(value: object) -> str:
     if isinstance(value, str):
         return value
@@ -216,7 +209,7 @@ _TAKES: Final = {
     "result": _take_result,
     "budgets": _take_budgets,
     "error": _take_error,
-    "question": _take_nothing,
-    "end": _take_nothing,
-    "start": _take_nothing,
 }
+
+# What no row shows, but the details of a round.
+_ONLY_DETAILS: Final = frozenset({"question", "end", "start"})
