@@ -1,4 +1,4 @@
-"""Decoded JSON: its type, two narrowing tests, one way to write it."""
+"""Decoded JSON: its type, two narrowing tests, one way to write it, as text or as bytes."""
 
 import json
 from collections.abc import Mapping
@@ -32,3 +32,8 @@ def object_at(value: Mapping[str, Any], key: str) -> Json:
 def dump(value: object) -> str:
     """Write a value as the compact JSON that goes over the wire."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def encode(value: Json) -> bytes:
+    """Write a JSON object as bytes; what UTF-8 cannot hold, a lone surrogate, stays a JSON escape."""
+    return dump(value).encode(errors="backslashreplace")

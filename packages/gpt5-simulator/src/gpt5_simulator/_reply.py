@@ -3,7 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Self
 
+from gpt5_simulator._json import Json, encode
+
+
+JSON = "application/json"
 
 type ChunkSizes = int | Sequence[int] | Callable[[int], int]
 
@@ -35,17 +40,28 @@ class Reply:
         status: The HTTP status.
         content_type: The media type.
         headers: Further headers.
-        steps: The body; one element of bytes is one event of a stream, or a whole body.
+        steps: The body; one element of bytes is one event of a stream, or a whole body. A stream may still be being made.
         is_stream: Whether the body is a stream of events.
-        live: A body that is still being made; it takes the place of `steps`.
     """
 
     status: int = 200
     content_type: str
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    steps: tuple[Step, ...] = ()
+    steps: Iterable[Step]
     is_stream: bool = False
-    live: Iterator[Step] | None = None
+
+    @classmethod
+    def of_json(
+        cls, value: Json, *, status: int = 200, headers: dict[str, str] | None = None
+    ) -> Self:
+        """Return the reply that sends a JSON object."""
+        steps = (encode(value),)
+        return cls(status=status, content_type=JSON, headers=headers or {}, steps=steps)
+
+    @classmethod
+    def of_events(cls, steps: Iterable[Step]) -> Self:
+        """Return the reply that streams events."""
+        return cls(content_type="text/event-stream; charset=utf-8", steps=steps, is_stream=True)
 
 
 def rechunk(steps: Iterable[Step], sizes: ChunkSizes | None) -> Iterator[Step]:

@@ -15,9 +15,9 @@ from gpt5_simulator._faults.faults import (
     Silence,
     UnknownEvent,
 )
-from gpt5_simulator._json import Json, is_object, object_at
+from gpt5_simulator._json import Json, encode, is_object, object_at
 from gpt5_simulator._reply import Drop, Pause, Reply, Step
-from gpt5_simulator._responses.events import encode, encode_event
+from gpt5_simulator._responses.events import encode_event
 
 
 _PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><h1>Please sign in</h1></body></html>\n"
@@ -30,7 +30,7 @@ def damage(reply: Reply, fault: Fault) -> Reply:
         page = "text/html; charset=utf-8"
         return Reply(status=fault.status, content_type=page, steps=(_PAGE,))
     damaged = _damaged_stream if reply.is_stream else _damaged_body
-    return replace(reply, steps=tuple(damaged(reply.steps, fault)))
+    return replace(reply, steps=tuple(damaged(tuple(reply.steps), fault)))
 
 
 def _damaged_stream(steps: tuple[Step, ...], fault: Fault) -> Iterator[Step]:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,13 +26,15 @@ from gpt5_simulator._http.recorded import RecordedRequest, RequestLog, fingerpri
 from gpt5_simulator._http.replay import Recording, ReplayQueue
 from gpt5_simulator._json import Json, is_object, object_at
 from gpt5_simulator._profiles import iter_profiles
-from gpt5_simulator._reply import ChunkSizes, Reply
-from gpt5_simulator._responses.events import begun, encode, encode_event, iter_events
-from gpt5_simulator._stored.stored_calls import EVENTS, JSON, Query, StoredCalls
+from gpt5_simulator._reply import JSON, ChunkSizes, Reply
+from gpt5_simulator._responses.events import begun, encode_event, iter_events
+from gpt5_simulator._stored.stored_calls import StoredCalls
 
 
 FAULT_HEADER = "x-simulator-fault"
 REPLAY_HEADER = "x-simulator-replay"
+
+type FaultsOf = Callable[[Request], tuple[Fault, ...]]
 
 _WORKERS = 256
 _MODEL_CREATED = 1754425777
@@ -40,22 +42,41 @@ _NO_KEY = "You didn't provide an API key. Put it in an Authorization header usin
 _WRONG_KEY = "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behaviour:
-    """What the caller decided about the server; see `ResponsesSimulator`."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was let in.
 
-    api_keys: Collection[str] | None
-    models: tuple[str, ...] | None
-    models_status: int
-    chunk_bytes: ChunkSizes | None
-    delay_seconds: float
+    Attributes:
+        request: The request.
+        raw: Its body.
+        source: Text that no other request has.
+        owner: The fingerprint of its key.
+        faults: What goes wrong with it.
+    """
+
+    request: Request
+    raw: bytes
+    source: str
+    owner: str
+    faults: tuple[Fault, ...]
+
+    def body(self) -> Json:
+        """Return its body, decoded.
+
+        Raises:
+            ApiError: If it is no JSON object, or does not say that it is one.
+        """
+        return _parse_body(self.request, self.raw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """The handlers of the routes, and what they share."""
+    """The handlers of the routes, and what they share; see `ResponsesSimulator` for what the caller decides."""
 
-    behaviour: Behaviour
+    api_keys: Collection[str] | None
+    models_status: int
+    chunk_bytes: ChunkSizes | None
+    delay_seconds: float
     responder: Responder
     replay: ReplayQueue
     faults: FaultQueue
@@ -64,192 +85,138 @@ class Api:
     workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
 
     def build_app(self) -> Starlette:
-        """Build the ASGI application."""
+        """Build the ASGI application. Each route has its answer, and the faults that hit it."""
+        due, asked = self._due_faults, self._asked_faults
+        calls: list[tuple[str, str, Callable[[Call], Awaitable[Reply]], FaultsOf]] = [
+            ("GET", "/models", self.list_models, _no_faults),
+            ("GET", "/models/{model}", self.show_model, _no_faults),
+            ("POST", "/responses", self.create_response, due),
+            ("POST", "/responses/input_tokens", self.count_input, asked),
+            ("POST", "/responses/compact", self.compact, asked),
+            ("GET", "/responses/{response_id}", self.show_response, asked),
+            ("DELETE", "/responses/{response_id}", self.delete_response, asked),
+            ("POST", "/responses/{response_id}/cancel", self.cancel_response, asked),
+            ("GET", "/responses/{response_id}/input_items", self.list_input, asked),
+        ]
         routes = [
-            Route("/v1/models", self.list_models, methods=["GET"]),
-            Route("/v1/models/{model}", self.show_model, methods=["GET"]),
-            Route("/v1/responses", self.create_response, methods=["POST"]),
-            Route("/v1/responses/input_tokens", self.count_input, methods=["POST"]),
-            Route("/v1/responses/compact", self.compact, methods=["POST"]),
-            Route("/v1/responses/{response_id}", self.show_response, methods=["GET"]),
-            Route("/v1/responses/{response_id}", self.delete_response, methods=["DELETE"]),
-            Route("/v1/responses/{response_id}/cancel", self.cancel_response, methods=["POST"]),
-            Route("/v1/responses/{response_id}/input_items", self.list_input, methods=["GET"]),
+            Route(f"/v1{path}", partial(self._answer, answer, faults), methods=[method])
+            for method, path, answer, faults in calls
         ]
         handlers = {HTTPException: self.refuse_route, Exception: self.report_failure}
         return Starlette(routes=routes, exception_handlers=handlers)
 
-    async def create_response(self, request: Request) -> Delivery:
+    async def create_response(self, call: Call) -> Reply:
         """Answer `POST /v1/responses`."""
-        body = await request.body()
-        recorded = self._record(request, body)
-        try:
-            owner = self._owner(request)
-            faults = self._due_faults(request)
-        except ApiError as error:
-            return self._deliver(_error_reply(error), recorded)
-        for fault in faults:
-            if isinstance(fault, HttpError):
-                reply = _error_reply(build_error(fault), retry_headers(fault))
-                return self._deliver(reply, recorded)
-        try:
-            reply = await self._reply(request, recorded, owner=owner, faults=faults)
-        except ApiError as error:
-            reply = _error_reply(error)
-        else:
-            for fault in faults:
-                reply = damage(reply, fault)
-        return self._deliver(reply, recorded)
+        body = call.body()
+        for fault in call.faults:
+            validate_against(fault, body)
+        if self.replay:
+            return self._replayed(call, body)
+        answer = partial(self.responder.answer, body, owner=call.owner, id_source=call.source)
+        found = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
+        return self._response_reply(found, body, is_damaged=bool(call.faults))
 
-    async def count_input(self, request: Request) -> Delivery:
+    async def count_input(self, call: Call) -> Reply:
         """Answer `POST /v1/responses/input_tokens`."""
-        raw = await request.body()
+        tokens = self.responder.count(call.body(), owner=call.owner)
+        return Reply.of_json({"object": "response.input_tokens", "input_tokens": tokens})
 
-        def count(owner: str, _: RecordedRequest) -> Reply:
-            tokens = self.responder.count(_parse_body(request, raw), owner=owner)
-            return _json_body({"object": "response.input_tokens", "input_tokens": tokens})
-
-        return self._answer(request, count, raw)
-
-    async def compact(self, request: Request) -> Delivery:
+    async def compact(self, call: Call) -> Reply:
         """Answer `POST /v1/responses/compact`."""
-        raw = await request.body()
+        compacted = self.responder.compact(call.body(), owner=call.owner, id_source=call.source)
+        return Reply.of_json(compacted)
 
-        def compact(owner: str, recorded: RecordedRequest) -> Reply:
-            body, source = _parse_body(request, raw), _id_source(recorded, raw)
-            return _json_body(self.responder.compact(body, owner=owner, id_source=source))
-
-        return self._answer(request, compact, raw)
-
-    async def show_response(self, request: Request) -> Delivery:
+    async def show_response(self, call: Call) -> Reply:
         """Answer `GET /v1/responses/{id}`."""
-        query = Query(request.url.query)
-        return self._answer_stored(request, lambda calls: calls.show(query))
+        return self._stored(call).show(call.request.query_params)
 
-    async def cancel_response(self, request: Request) -> Delivery:
+    async def cancel_response(self, call: Call) -> Reply:
         """Answer `POST /v1/responses/{id}/cancel`."""
-        return self._answer_stored(request, StoredCalls.cancel)
+        return self._stored(call).cancel()
 
-    async def list_input(self, request: Request) -> Delivery:
+    async def list_input(self, call: Call) -> Reply:
         """Answer `GET /v1/responses/{id}/input_items`."""
-        query = Query(request.url.query)
-        return self._answer_stored(request, lambda calls: calls.list_input(query))
+        return self._stored(call).list_input(call.request.query_params)
 
-    async def delete_response(self, request: Request) -> Delivery:
+    async def delete_response(self, call: Call) -> Reply:
         """Answer `DELETE /v1/responses/{id}`."""
-        response_id: str = request.path_params["response_id"]
+        response_id: str = call.request.path_params["response_id"]
+        self.responder.store.delete(response_id, owner=call.owner)
+        return Reply.of_json({"id": response_id, "object": "response.deleted", "deleted": True})
 
-        def delete(owner: str, _: RecordedRequest) -> Reply:
-            self.responder.store.delete(response_id, owner=owner)
-            return _json_body({"id": response_id, "object": "response.deleted", "deleted": True})
-
-        return self._answer(request, delete)
-
-    async def list_models(self, request: Request) -> Delivery:
+    async def list_models(self, call: Call) -> Reply:
         """Answer `GET /v1/models`."""
+        models = [self._model(name) for name in self._model_names(call.request)]
+        return Reply.of_json({"object": "list", "data": models})
 
-        def models() -> Json:
-            self._validate_models_route(request)
-            return {"object": "list", "data": [self._model(name) for name in self._model_names()]}
-
-        return self._deliver(_json_reply(models), self._record(request))
-
-    async def show_model(self, request: Request) -> Delivery:
+    async def show_model(self, call: Call) -> Reply:
         """Answer `GET /v1/models/{id}`."""
-        name: str = request.path_params["model"]
-
-        def model() -> Json:
-            self._validate_models_route(request)
-            if name not in self._model_names():
-                text = f"The model '{name}' does not exist"
-                raise ApiError(
-                    text, status=HTTPStatus.NOT_FOUND, param="model", code="model_not_found"
-                )
-            return self._model(name)
-
-        return self._deliver(_json_reply(model), self._record(request))
+        name: str = call.request.path_params["model"]
+        if name not in self._model_names(call.request):
+            text = f"The model '{name}' does not exist"
+            raise ApiError(text, status=HTTPStatus.NOT_FOUND, param="model", code="model_not_found")
+        return Reply.of_json(self._model(name))
 
     async def refuse_route(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which there is no route."""
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
-        refusal = _no_route(request, status)
-        return self._deliver(_error_reply(refusal), self._record(request))
+        recorded = self._record(request)
+        return self._deliver(_error_reply(_no_route(request, status)), recorded.number)
 
     async def report_failure(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which a model object, or the simulator itself, raised something unexpected."""
         text = f"The simulator failed: {type(error).__name__}: {error}"
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         refusal = ApiError(text, status=status, error_type="server_error")
-        headers = {"x-request-id": "req_failed"}
         del request
-        return self._send(_error_reply(refusal), headers)
+        return self._deliver(_error_reply(refusal))
 
-    def _answer_stored(self, request: Request, call: Callable[[StoredCalls], Reply]) -> Delivery:
-        response_id: str = request.path_params["response_id"]
-
-        def answer(owner: str, _: RecordedRequest) -> Reply:
-            stored = self.responder.store.find(response_id, owner=owner)
-            is_paced = FAULT_HEADER not in request.headers  # a fault is done to a whole stream
-            return call(StoredCalls(stored, self.responder.clock, is_paced))
-
-        return self._answer(request, answer)
-
-    def _answer(
-        self,
-        request: Request,
-        build: Callable[[str, RecordedRequest], Reply],
-        body: bytes = b"",
+    async def _answer(
+        self, answer: Callable[[Call], Awaitable[Reply]], faults_of: FaultsOf, request: Request
     ) -> Delivery:
-        """Answer a call that no fault of the queue hits, only one that the request itself asks for."""
-        recorded = self._record(request, body)
+        """Answer a request as its route does, unless it is refused, and with what goes wrong with it."""
+        raw = await request.body()
+        number = self._record(request, raw).number
         try:
             owner = self._owner(request)
-            asked = self._asked_faults(request) or ()
-            for fault in asked:
-                if isinstance(fault, HttpError):
-                    reply = _error_reply(build_error(fault), retry_headers(fault))
-                    return self._deliver(reply, recorded)
-            reply = build(owner, recorded)
+            faults = faults_of(request)
+            refusal = next((fault for fault in faults if isinstance(fault, HttpError)), None)
+            if refusal is not None:
+                reply = _error_reply(build_error(refusal), retry_headers(refusal))
+                return self._deliver(reply, number)
+            source = f"{number}:{hashlib.sha256(raw).hexdigest()}"
+            reply = await answer(Call(request, raw, source, owner, faults))
         except ApiError as error:
-            return self._deliver(_error_reply(error), recorded)
-        for fault in asked:
-            reply = damage(reply, fault)
-        return self._deliver(reply, recorded)
-
-    async def _reply(
-        self,
-        request: Request,
-        recorded: RecordedRequest,
-        *,
-        owner: str,
-        faults: tuple[Fault, ...],
-    ) -> Reply:
-        raw = await request.body()
-        body = _parse_body(request, raw)
+            return self._deliver(_error_reply(error), number)
         for fault in faults:
-            validate_against(fault, body)
-        if self.replay:
-            return self._replayed(request, body, owner=owner)
-        source = _id_source(recorded, raw)
-        answer = partial(self.responder.answer, body, owner=owner, id_source=source)
-        found = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
-        return self._response_reply(found, body, is_damaged=bool(faults))
+            reply = damage(reply, fault)
+        return self._deliver(reply, number)
+
+    def _stored(self, call: Call) -> StoredCalls:
+        """Return what can be asked about a response; its stream is paced unless a fault is done to all of it.
+
+        Raises:
+            ApiError: If there is no such response (status 404).
+        """
+        response_id: str = call.request.path_params["response_id"]
+        stored = self.responder.store.find(response_id, owner=call.owner)
+        is_paced = FAULT_HEADER not in call.request.headers
+        return StoredCalls(stored, self.responder.clock, is_paced)
 
     def _response_reply(self, answer: Answer, body: Json, *, is_damaged: bool) -> Reply:
         response, run = answer.response, answer.run
         if not body.get("stream"):
-            begins = response if run is None else begun(response, status="queued")
-            return _json_body(begins)
+            return Reply.of_json(response if run is None else begun(response, status="queued"))
         obfuscate = object_at(body, "stream_options").get("include_obfuscation") is not False
         if run is None or is_damaged:
-            events = tuple(map(encode_event, iter_events(response, obfuscate=obfuscate)))
-            return Reply(content_type=EVENTS, steps=events, is_stream=True)
-        live = run.iter_steps(response, after=-1, clock=self.responder.clock, obfuscate=obfuscate)
-        return Reply(content_type=EVENTS, live=live, is_stream=True)
+            events = iter_events(response, obfuscate=obfuscate)
+            return Reply.of_events(tuple(map(encode_event, events)))
+        clock = self.responder.clock
+        return Reply.of_events(run.iter_steps(response, after=-1, clock=clock, obfuscate=obfuscate))
 
-    def _replayed(self, request: Request, body: Json, *, owner: str) -> Reply:
-        chosen = self._find_recording(request, body)
-        self.responder.read(body, owner=owner, knows_model=chosen is not None)
+    def _replayed(self, call: Call, body: Json) -> Reply:
+        chosen = self._find_recording(call.request, body)
+        self.responder.read(body, owner=call.owner, knows_model=chosen is not None)
         due = chosen or self.replay.take(is_stream=bool(body.get("stream")))
         return due.to_reply()
 
@@ -280,7 +247,7 @@ class Api:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             raise ApiError(_NO_KEY, status=HTTPStatus.UNAUTHORIZED)
-        accepted = self.behaviour.api_keys
+        accepted = self.api_keys
         if accepted is not None and key.strip() not in accepted:
             raise ApiError(_WRONG_KEY, status=HTTPStatus.UNAUTHORIZED, code="invalid_api_key")
         return fingerprint(key.strip())
@@ -291,35 +258,34 @@ class Api:
         Raises:
             ApiError: If the header names no fault.
         """
-        asked = self._asked_faults(request)
-        return self.faults.take() if asked is None else asked
+        if FAULT_HEADER in request.headers:
+            return self._asked_faults(request)
+        return self.faults.take()
 
-    def _asked_faults(self, request: Request) -> tuple[Fault, ...] | None:
-        """Return the fault that the request asks for itself; None where it does not say.
+    def _asked_faults(self, request: Request) -> tuple[Fault, ...]:
+        """Return the fault that the request asks for itself.
 
         Raises:
             ApiError: If the header names no fault.
         """
-        text = request.headers.get(FAULT_HEADER)
-        if text is None:
-            return None
         try:
-            asked = parse_fault(text)
+            asked = parse_fault(request.headers.get(FAULT_HEADER, "none"))
         except FaultError as error:
             raise ApiError(str(error), param=FAULT_HEADER) from error
         return () if asked is None else (asked,)
 
-    def _validate_models_route(self, request: Request) -> None:
-        self._owner(request)
-        status = self.behaviour.models_status
-        if status != HTTPStatus.OK:
-            raise _no_route(request, status)
+    def _model_names(self, request: Request) -> list[str]:
+        """Return the models that are served.
 
-    def _model_names(self) -> tuple[str, ...]:
-        names = self.behaviour.models
+        Raises:
+            ApiError: If the server is to have no such route.
+        """
+        if self.models_status != HTTPStatus.OK:
+            raise _no_route(request, self.models_status)
+        names = self.responder.models
         if names is None:
             names = tuple(profile.name for profile in iter_profiles() if profile.successor is None)
-        return tuple(name for name in names if not self.responder.lifetimes.is_over(name))
+        return [name for name in names if not self.responder.lifetimes.is_over(name)]
 
     def _model(self, name: str) -> Json:
         return {
@@ -330,18 +296,21 @@ class Api:
             "shutdown_date": self.responder.lifetimes.find_date(name),
         }
 
-    def _deliver(self, reply: Reply, recorded: RecordedRequest) -> Delivery:
-        request_id = hashlib.sha256(str(recorded.number).encode()).hexdigest()[:32]
-        return self._send(reply, {"x-request-id": f"req_{request_id}"})
-
-    def _send(self, reply: Reply, headers: dict[str, str]) -> Delivery:
+    def _deliver(self, reply: Reply, number: int | None = None) -> Delivery:
+        """Send a reply to the request of this number; None for one that the simulator has failed at."""
+        request_id = hashlib.sha256(str(number).encode()).hexdigest()[:32]
+        named = "req_failed" if number is None else f"req_{request_id}"
         return Delivery(
             reply,
-            headers={"openai-version": "2020-10-01"} | headers,
-            chunk_bytes=self.behaviour.chunk_bytes,
-            delay_seconds=self.behaviour.delay_seconds,
+            headers={"openai-version": "2020-10-01", "x-request-id": named},
+            chunk_bytes=self.chunk_bytes,
+            delay_seconds=self.delay_seconds,
             stopping=self.stopping,
         )
+
+
+def _no_faults(_: Request) -> tuple[Fault, ...]:
+    return ()
 
 
 def _parse_body(request: Request, body: bytes) -> Json:
@@ -365,24 +334,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _id_source(recorded: RecordedRequest, raw: bytes) -> str:
-    return f"{recorded.number}:{hashlib.sha256(raw).hexdigest()}"
-
-
-def _json_body(value: Json) -> Reply:
-    return Reply(content_type=JSON, steps=(encode(value),))
-
-
-def _json_reply(build: Callable[[], Json]) -> Reply:
-    try:
-        return _json_body(build())
-    except ApiError as error:
-        return _error_reply(error)
-
-
 def _error_reply(error: ApiError, headers: dict[str, str] | None = None) -> Reply:
-    steps = (encode(error.envelope()),)
-    return Reply(status=error.status, content_type=JSON, headers=headers or {}, steps=steps)
+    return Reply.of_json(error.envelope(), status=error.status, headers=headers)
 
 
 def _no_route(request: Request, status: int) -> ApiError:

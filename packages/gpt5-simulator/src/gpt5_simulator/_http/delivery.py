@@ -1,12 +1,12 @@
 """Sending a reply, at its pace, until it ends, the client leaves, or the simulator stops."""
 
 import asyncio
-from collections.abc import Iterator
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from gpt5_simulator._reply import ChunkSizes, Drop, Pause, Reply, Step, rechunk
+from gpt5_simulator._reply import ChunkSizes, Drop, Pause, Reply, rechunk
 
 
 class Delivery(Response):
@@ -41,10 +41,10 @@ class Delivery(Response):
         """Send the reply. Returning without a last body message makes the server drop the connection."""
         del scope
         body = asyncio.create_task(self._send(send))
-        ends = {
+        ends: set[asyncio.Task[Any]] = {
             body,
             asyncio.create_task(_gone(receive)),
-            asyncio.create_task(_wait_until_set(self._stopping)),
+            asyncio.create_task(self._stopping.wait()),
         }
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -58,7 +58,7 @@ class Delivery(Response):
     async def _send(self, send: Send) -> None:
         start = {"status": self.status_code, "headers": self.raw_headers}
         await send({"type": "http.response.start"} | start)
-        for number, step in enumerate(self._steps()):
+        for number, step in enumerate(rechunk(self._reply.steps, self._chunk_bytes)):
             if isinstance(step, Drop):
                 return
             if isinstance(step, Pause):
@@ -68,16 +68,13 @@ class Delivery(Response):
             await send({"type": "http.response.body", "body": step, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _steps(self) -> Iterator[Step]:
-        steps = self._reply.steps if self._reply.live is None else self._reply.live
-        return rechunk(steps, self._chunk_bytes)
-
 
 def _headers(reply: Reply) -> dict[str, str]:
     """Return a reply's headers. Only a body that is surely sent whole has its length announced."""
     headers = {"content-type": reply.content_type} | reply.headers
-    bodies = [step for step in reply.steps if isinstance(step, bytes)]
-    if reply.is_stream or len(bodies) != len(reply.steps):
+    steps = () if reply.is_stream else tuple(reply.steps)
+    bodies = [step for step in steps if isinstance(step, bytes)]
+    if not bodies or len(bodies) != len(steps):
         return headers
     return headers | {"content-length": str(sum(map(len, bodies)))}
 
@@ -92,7 +89,3 @@ async def _sleep(seconds: float | None) -> None:
 async def _gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _wait_until_set(event: asyncio.Event) -> None:
-    await event.wait()

@@ -9,7 +9,7 @@ from pathlib import Path
 from gpt5_simulator._arguments import entries_of, validate_kind
 from gpt5_simulator._errors import RecordingError
 from gpt5_simulator._json import is_object
-from gpt5_simulator._reply import Reply
+from gpt5_simulator._reply import JSON, Reply
 
 
 _STREAM = ".sse"
@@ -36,10 +36,8 @@ class Recording:
     def to_reply(self) -> Reply:
         """Return the reply that sends the recorded bytes."""
         if self.is_stream:
-            events = tuple(_EVENT.findall(self.body))
-            kind = "text/event-stream; charset=utf-8"
-            return Reply(content_type=kind, steps=events, is_stream=True)
-        return Reply(status=self.status, content_type="application/json", steps=(self.body,))
+            return Reply.of_events(_EVENT.findall(self.body))
+        return Reply(status=self.status, content_type=JSON, steps=(self.body,))
 
 
 def read_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recording, ...]:

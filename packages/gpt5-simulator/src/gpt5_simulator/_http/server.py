@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
@@ -18,7 +19,7 @@ from gpt5_simulator._arguments import entries_of, validate_kind, validate_number
 from gpt5_simulator._errors import StartError
 from gpt5_simulator._faults.fault_queue import FaultQueue
 from gpt5_simulator._faults.faults import Fault
-from gpt5_simulator._http.app import Api, Behaviour
+from gpt5_simulator._http.app import Api
 from gpt5_simulator._http.recorded import RecordedRequest, RequestLog
 from gpt5_simulator._http.replay import Recording, ReplayQueue, read_recordings
 from gpt5_simulator._lifetimes import Lifetimes
@@ -110,13 +111,6 @@ class ResponsesSimulator:
         self._port = port
         self._log = RequestLog()
         self._faults = FaultQueue(faults)
-        self._behaviour = Behaviour(
-            api_keys=_read_texts("api_keys", api_keys),
-            models=served,
-            models_status=models_status,
-            chunk_bytes=_read_chunks(chunk_bytes),
-            delay_seconds=delay_seconds,
-        )
         self._responder = Responder(
             model=_chosen_model(model, hosted_results),
             models=served,
@@ -129,8 +123,18 @@ class ResponsesSimulator:
             clock=clock,
             background_seconds=background_seconds,
         )
-        self._replay = ReplayQueue(read_recordings(replay))
-        self._running: _Running | None = None
+        self._new_api = partial(
+            Api,
+            api_keys=_read_texts("api_keys", api_keys),
+            models_status=models_status,
+            chunk_bytes=_read_chunks(chunk_bytes),
+            delay_seconds=delay_seconds,
+            responder=self._responder,
+            replay=ReplayQueue(read_recordings(replay)),
+            faults=self._faults,
+            log=self._log,
+        )
+        self._running: _Server | None = None
 
     @property
     def base_url(self) -> str:
@@ -163,14 +167,7 @@ class ResponsesSimulator:
         Raises:
             StartError: If the port is taken or the server does not start.
         """
-        api = Api(
-            behaviour=self._behaviour,
-            responder=self._responder,
-            replay=self._replay,
-            faults=self._faults,
-            log=self._log,
-        )
-        self._running = _Running(api, port=self._port)
+        self._running = _Server(self._new_api(), port=self._port)
         return self
 
     def __exit__(
@@ -218,11 +215,14 @@ def _read_chunks(sizes: ChunkSizes | None) -> ChunkSizes | None:
     return found
 
 
-class _Running:
-    """A server that listens."""
+class _Server(uvicorn.Server):
+    """A server that says when it is ready, and that another thread stops within milliseconds.
+
+    uvicorn looks ten times a second whether to stop, and then waits a tenth of a second more. Both are left out here, because they
+    add up where each test has a simulator of its own.
+    """
 
     def __init__(self, api: Api, *, port: int) -> None:
-        self._api = api
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
@@ -237,49 +237,42 @@ class _Running:
             server_header=False,
             timeout_keep_alive=_IDLE_SECONDS,
         )
-        self._server = _Server(config, stopping=api.stopping)
-        self._thread = Thread(target=self._run, name=f"gpt5-simulator:{self.port}", daemon=True)
+        super().__init__(config)
+        self._api = api
+        self._ready = Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = Thread(
+            target=self._run_here, name=f"gpt5-simulator:{self.port}", daemon=True
+        )
         self._thread.start()
-        if not self._server.ready.wait(_START_SECONDS) or not self._server.started:
+        if not self._ready.wait(_START_SECONDS) or not self.started:
             self.stop()
             raise StartError("the simulator did not start", port=port)
 
     def stop(self) -> None:
         """End what is being sent, close every socket, and wait for the thread."""
-        self._server.stop()
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._api.stopping.set)
         self._thread.join(_STOP_SECONDS)
         self._api.workers.shutdown(wait=False, cancel_futures=True)
         self._socket.close()
 
-    def _run(self) -> None:
+    def _run_here(self) -> None:
         try:
-            self._server.run(sockets=[self._socket])
+            self.run(sockets=[self._socket])
         finally:
-            self._server.ready.set()
-
-
-class _Server(uvicorn.Server):
-    """A server that says when it is ready, and that another thread stops within milliseconds.
-
-    uvicorn looks ten times a second whether to stop, and then waits a tenth of a second more. Both are left out here, because they
-    add up where each test has a simulator of its own.
-    """
-
-    def __init__(self, config: uvicorn.Config, *, stopping: asyncio.Event) -> None:
-        super().__init__(config)
-        self.ready = Event()
-        self._stopping = stopping
-        self._loop: asyncio.AbstractEventLoop | None = None
+            self._ready.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
-        self.ready.set()
+        self._ready.set()
 
     async def main_loop(self) -> None:
         while not await self.on_tick(0):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), _TICK_SECONDS)
+                await asyncio.wait_for(self._api.stopping.wait(), _TICK_SECONDS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         del sockets  # those of `servers`
@@ -292,11 +285,6 @@ class _Server(uvicorn.Server):
                 await self._wait_for_silence()
         for task in self.server_state.tasks:
             task.cancel()
-
-    def stop(self) -> None:
-        self.should_exit = True
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def _wait_for_silence(self) -> None:
         while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110  uvicorn has no event for it

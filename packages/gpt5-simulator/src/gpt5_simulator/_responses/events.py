@@ -6,7 +6,7 @@ Source: the order and the fields of recorded GPT-5 streams.
 import hashlib
 from collections.abc import Iterator
 
-from gpt5_simulator._json import Json, dump, objects_in
+from gpt5_simulator._json import Json, encode, objects_in
 from gpt5_simulator._responses.deltas import iter_text_events
 from gpt5_simulator._responses.encrypted import begin_token
 from gpt5_simulator._responses.hosted_events import iter_item_events, opened_item
@@ -33,11 +33,6 @@ def iter_events(response: Json, *, obfuscate: bool = True) -> Iterator[Json]:
         if obfuscate and isinstance(event.get("delta"), str):
             numbered["obfuscation"] = _padding(number, event["delta"])
         yield numbered
-
-
-def encode(value: Json) -> bytes:
-    """Write a JSON object as bytes; what UTF-8 cannot hold, a lone surrogate, stays a JSON escape."""
-    return dump(value).encode(errors="backslashreplace")
 
 
 def encode_event(event: Json) -> bytes:

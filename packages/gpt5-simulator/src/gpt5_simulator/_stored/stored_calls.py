@@ -6,84 +6,22 @@ Source: recorded answers of these calls; https://platform.openai.com/docs/api-re
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
+
+from starlette.datastructures import QueryParams
 
 from gpt5_simulator._checks.schema import SCHEMAS, bad_value, validate
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._json import Json, objects_in
 from gpt5_simulator._reply import Reply
-from gpt5_simulator._responses.events import encode
 from gpt5_simulator._responses.item_kinds import without_unasked
 from gpt5_simulator._responses.output import IdSource
 from gpt5_simulator._stored.store import StoredResponse
 
 
-JSON = "application/json"
-EVENTS = "text/event-stream; charset=utf-8"
-
 _STREAM_SECONDS = 300.0
 _KEPT_SECONDS = 600.0
 _DEFAULT_LIMIT = 20
 _MAX_LIMIT = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """The query of a URL, as text.
-
-    Attributes:
-        text: What follows the question mark.
-    """
-
-    text: str
-
-    def find(self, name: str) -> str | None:
-        """Return the last value of a name, or None."""
-        return dict(parse_qsl(self.text, keep_blank_values=True)).get(name)
-
-    def is_true(self, name: str, *, default: bool = False) -> bool:
-        """Return a boolean.
-
-        Raises:
-            ApiError: If it is neither true nor false.
-        """
-        value = self.find(name)
-        if value is None:
-            return default
-        if value.lower() not in {"true", "false"}:
-            raise bad_value(name, value, accepted=("true", "false"))
-        return value.lower() == "true"
-
-    def number(self, name: str, *, default: int, least: int, most: int | None = None) -> int:
-        """Return a whole number.
-
-        Raises:
-            ApiError: If it is none, or out of range.
-        """
-        value = self.find(name)
-        if value is None:
-            return default
-        try:
-            number = int(value)
-        except ValueError:
-            text = f"Invalid type for '{name}': expected an integer, but got {value!r} instead."
-            raise ApiError(text, param=name, code="invalid_type") from None
-        validate(number, {"minimum": least, "maximum": number if most is None else most}, name)
-        return number
-
-    def include(self) -> frozenset[str]:
-        """Return what is to be included.
-
-        Raises:
-            ApiError: If a value is not known, or is encrypted reasoning, which no stored response has.
-        """
-        pairs = parse_qsl(self.text)
-        wanted = [value for name, value in pairs if name.partition("[")[0] == "include"]
-        validate(wanted, SCHEMAS["parameters"]["include"], "include")
-        if "reasoning.encrypted_content" in wanted:
-            text = "Encrypted content cannot be requested for persisted responses."
-            raise ApiError(text, param="include")
-        return frozenset(wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +38,16 @@ class StoredCalls:
     clock: Callable[[], float]
     is_paced: bool = True
 
-    def show(self, query: Query) -> Reply:
+    def show(self, query: QueryParams) -> Reply:
         """Return the reply to `GET /v1/responses/{id}`.
 
         Raises:
             ApiError: If it cannot be streamed, or something cannot be included.
         """
-        response = self._shown(query.include())
-        if query.is_true("stream"):
+        response = self._shown(_included(query))
+        if _is_true(query, "stream"):
             return self._stream(response, query)
-        return Reply(content_type=JSON, steps=(encode(self._now(response)),))
+        return Reply.of_json(self._now(response))
 
     def cancel(self) -> Reply:
         """Return the reply to `POST /v1/responses/{id}/cancel`.
@@ -120,22 +58,22 @@ class StoredCalls:
         if self.stored.run is None:
             raise ApiError("Cannot cancel a synchronous response.")
         self.stored.run.cancel(self.clock())
-        return Reply(content_type=JSON, steps=(encode(self._now(self._shown(frozenset()))),))
+        return Reply.of_json(self._now(self._shown(frozenset())))
 
-    def list_input(self, query: Query) -> Reply:
+    def list_input(self, query: QueryParams) -> Reply:
         """Return the reply to `GET /v1/responses/{id}/input_items`, newest first unless asked otherwise.
 
         Raises:
             ApiError: If the query cannot be read, or there is no item to start after.
         """
-        query.include()
-        limit = query.number("limit", default=_DEFAULT_LIMIT, least=1, most=_MAX_LIMIT)
-        order = query.find("order") or "desc"
+        _included(query)
+        limit = _number(query, "limit", default=_DEFAULT_LIMIT, least=1, most=_MAX_LIMIT)
+        order = query.get("order") or "desc"
         if order not in ("asc", "desc"):
             raise bad_value("order", order, accepted=("asc", "desc"))
         items = listed_items(self.stored.items, material=str(self.stored.response["id"]))
         items = items if order == "asc" else items[::-1]
-        after = query.find("after")
+        after = query.get("after")
         if after is not None:
             ids = [item["id"] for item in items]
             if after not in ids:
@@ -148,7 +86,7 @@ class StoredCalls:
             "last_id": page[-1]["id"] if page else None,
             "has_more": len(items) > limit,
         }
-        return Reply(content_type=JSON, steps=(encode({"object": "list", "data": page} | ends),))
+        return Reply.of_json({"object": "list", "data": page} | ends)
 
     def _shown(self, include: frozenset[str]) -> Json:
         """Return the final response with what is asked for; encrypted reasoning is shown only where it is made."""
@@ -172,7 +110,7 @@ class StoredCalls:
             raise ApiError(f"Response with id '{response['id']}' not found.", status=404)
         return run.at(now, response)
 
-    def _stream(self, response: Json, query: Query) -> Reply:
+    def _stream(self, response: Json, query: QueryParams) -> Reply:
         run = self.stored.run
         if run is None or not self.stored.is_streamed:
             text = "This response can not be streamed because it was not created with 'background' and 'stream'."
@@ -182,13 +120,11 @@ class StoredCalls:
             raise ApiError(text, param="stream")
         steps = run.iter_steps(
             response,
-            after=query.number("starting_after", default=-1, least=0),
+            after=_number(query, "starting_after", default=-1, least=0),
             clock=self.clock if self.is_paced else lambda: math.inf,
-            obfuscate=query.is_true("include_obfuscation", default=True),
+            obfuscate=_is_true(query, "include_obfuscation", default=True),
         )
-        if self.is_paced:
-            return Reply(content_type=EVENTS, live=steps, is_stream=True)
-        return Reply(content_type=EVENTS, steps=tuple(steps), is_stream=True)
+        return Reply.of_events(steps)
 
 
 def listed_items(items: Sequence[Json], *, material: str) -> list[Json]:
@@ -213,3 +149,38 @@ def _listed(item: Json, ids: IdSource) -> Json:
         kind = "output_text" if item.get("role") == "assistant" else "input_text"
         content = [{"type": kind, "text": content}]
     return listed | {"type": "message", "status": "completed", "content": content}
+
+
+def _is_true(query: QueryParams, name: str, *, default: bool = False) -> bool:
+    value = query.get(name)
+    if value is None:
+        return default
+    if value.lower() not in {"true", "false"}:
+        raise bad_value(name, value, accepted=("true", "false"))
+    return value.lower() == "true"
+
+
+def _number(
+    query: QueryParams, name: str, *, default: int, least: int, most: float = math.inf
+) -> int:
+    value = query.get(name)
+    if value is None:
+        return default
+    try:
+        number = int(value)
+    except ValueError:
+        text = f"Invalid type for '{name}': expected an integer, but got {value!r} instead."
+        raise ApiError(text, param=name, code="invalid_type") from None
+    validate(number, {"minimum": least, "maximum": most}, name)
+    return number
+
+
+def _included(query: QueryParams) -> frozenset[str]:
+    """Return what is to be included; no stored response has encrypted reasoning."""
+    pairs = query.multi_items()
+    wanted = [value for name, value in pairs if value and name.partition("[")[0] == "include"]
+    validate(wanted, SCHEMAS["parameters"]["include"], "include")
+    if "reasoning.encrypted_content" in wanted:
+        text = "Encrypted content cannot be requested for persisted responses."
+        raise ApiError(text, param="include")
+    return frozenset(wanted)
