@@ -39,8 +39,8 @@ class RawServer:
         self.requests: list[bytes] = []
         self._answer = answer
         self._listener = socket.create_server((_HOST, port))
-        self._threads: list[threading.Thread] = []
-        self._peers: list[socket.socket] = []
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._peers: dict[socket.socket, threading.Thread] = {}
 
     @property
     def base_url(self) -> str:
@@ -49,7 +49,7 @@ class RawServer:
 
     def __enter__(self) -> Self:
         """Start to take connections."""
-        self._start(self._accept)
+        self._accepting.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -57,30 +57,27 @@ class RawServer:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._accepting.join(_JOIN_SECONDS)  # which may add a peer to its end
         for peer in self._peers:
             with contextlib.suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)  # a client may keep its connection for later
-        for thread in self._threads:
-            thread.join(_JOIN_SECONDS)
+        for serving in self._peers.values():
+            serving.join(_JOIN_SECONDS)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
                 peer, _ = self._listener.accept()
                 self.connections += 1
-                self._peers.append(peer)
-                self._start(lambda peer=peer: self._serve(peer))
+                serving = threading.Thread(target=self._serve, args=[peer], daemon=True)
+                self._peers[peer] = serving
+                serving.start()
 
     def _serve(self, peer: socket.socket) -> None:
         with peer, contextlib.suppress(OSError):
             for request in _iter_requests(peer):
                 self.requests.append(request)
                 self._answer(peer)
-
-    def _start(self, target: Callable[[], None]) -> None:
-        thread = threading.Thread(target=target, daemon=True)
-        self._threads.append(thread)
-        thread.start()
 
 
 def _iter_requests(peer: socket.socket) -> Iterator[bytes]:
