@@ -1,19 +1,22 @@
 """A response object as the events that would have led to it.
 
-Source: the order and the fields of recorded GPT-5 streams.
+Source: the order and the fields of recorded GPT-5 streams; of items of other types those that `item_kinds.py` holds.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 
-from gpt5_simulator._json import Json, encode, objects_in
-from gpt5_simulator._responses.deltas import iter_text_events
+from gpt5_simulator._json import Json, encode, object_at, objects_in
 from gpt5_simulator._responses.encrypted import begin_token
-from gpt5_simulator._responses.hosted_events import iter_item_events, opened_item
+from gpt5_simulator._responses.item_kinds import kind_of, text_of, with_text
 from gpt5_simulator._responses.usage import build_tool_usage
 
 
 _PAD_TO = 16
+_PIECE = re.compile(r"\s*\S{1,8}|\s+")
+_TOKENS = ("encrypted_content", "fingerprint")
+_PICTURE = ("background", "output_format", "quality", "size")
 _TERMINAL = {
     "completed": "response.completed",
     "incomplete": "response.incomplete",
@@ -72,7 +75,7 @@ def _item_events(item: Json, index: int, tools: list[Json]) -> Iterator[Json]:
         case "message":
             yield from _message_events(item, where)
         case _:
-            yield from iter_item_events(item, where, tools=tools)
+            yield from _hosted_events(item, where, tools)
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
@@ -86,7 +89,7 @@ def _opened(item: Json) -> Json:
         case "message":
             return item | {"status": "in_progress", "content": []}
         case _:
-            return opened_item(item)
+            return _opened_hosted(item)
 
 
 def _summary_events(item: Json, where: Json) -> Iterator[Json]:
@@ -94,7 +97,7 @@ def _summary_events(item: Json, where: Json) -> Iterator[Json]:
         path = where | {"summary_index": index}
         empty = part | {"text": ""}
         yield {"type": "response.reasoning_summary_part.added", **path, "part": empty}
-        yield from iter_text_events("reasoning_summary_text", part["text"], path, key="text")
+        yield from _text_events("reasoning_summary_text", part["text"], path, key="text")
         yield {"type": "response.reasoning_summary_part.done", **path, "part": part}
 
 
@@ -105,7 +108,7 @@ def _message_events(item: Json, where: Json) -> Iterator[Json]:
         empty: Json = {"refusal": ""} if is_refusal else {"text": "", "annotations": []}
         yield {"type": "response.content_part.added", **path, "part": part | empty}
         if is_refusal:
-            yield from iter_text_events("refusal", part["refusal"], path, key="refusal")
+            yield from _text_events("refusal", part["refusal"], path, key="refusal")
         else:
             yield from _annotated_events(part, path)
         yield {"type": "response.content_part.done", **path, "part": part}
@@ -115,7 +118,7 @@ def _annotated_events(part: Json, where: Json) -> Iterator[Json]:
     """Yield the events of a text, each annotation right after the delta that brings the end of what it is about."""
     waiting = list(enumerate(objects_in(part["annotations"])))
     spoken = 0
-    texts = iter_text_events("output_text", part["text"], where | {"logprobs": []}, key="text")
+    texts = _text_events("output_text", part["text"], where | {"logprobs": []}, key="text")
     for event in texts:
         is_last = "delta" not in event
         if not is_last:
@@ -128,6 +131,83 @@ def _annotated_events(part: Json, where: Json) -> Iterator[Json]:
             yield {"type": kind, **path, "annotation": annotation}
         if is_last:
             yield event
+
+
+def _opened_hosted(item: Json) -> Json:
+    kind = kind_of(item)
+    shown = {key: item[key] for key in ("id", "type")} if kind.is_bare else with_text(item, "")
+    shown = shown | kind.opened
+    tokens = {name: begin_token(item[name]) for name in _TOKENS if isinstance(item.get(name), str)}
+    return shown | tokens | ({} if kind.status[0] is None else {"status": kind.status[0]})
+
+
+def _hosted_events(item: Json, where: Json, tools: list[Json]) -> Iterator[Json]:
+    """Yield the events of an item that is neither a message nor reasoning, with as many pictures on the way as its tool asks for."""
+    kind = kind_of(item)
+    for step in kind.steps:
+        match step:
+            case "text":
+                text = text_of(item)
+                if kind.text is not None and text is not None:
+                    name, (*_, key) = kind.text
+                    yield from _text_events(name, text, where, key=key)
+            case "commands":
+                yield from _command_events(item, where)
+            case "outputs":
+                yield from _output_events(item, where)
+            case "pictures":
+                yield from _picture_events(item, where, tools)
+            case _:
+                name = _ending(item) if step == "completed" else step
+                if name is not None:
+                    yield {"type": f"response.{item['type']}.{name}", **where}
+
+
+def _ending(item: Json) -> str | None:
+    if item.get("error") is not None and item["type"] in {"mcp_call", "mcp_list_tools"}:
+        return "failed"
+    return "completed" if item.get("status", "completed") == "completed" else None
+
+
+def _command_events(item: Json, where: Json) -> Iterator[Json]:
+    for index, command in enumerate(object_at(item, "action").get("commands") or ()):
+        path = {"output_index": where["output_index"], "command_index": index}
+        yield {"type": "response.shell_call_command.added", **path, "command": ""}
+        yield from _text_events("shell_call_command", str(command), path, key="command")
+
+
+def _output_events(item: Json, where: Json) -> Iterator[Json]:
+    for index, output in enumerate(objects_in(item["output"])):
+        path = where | {"command_index": index}
+        said = {name: output[name] for name in ("stdout", "stderr") if output.get(name)}
+        if said:
+            yield {"type": "response.shell_call_output_content.delta", **path, "delta": said}
+        yield {"type": "response.shell_call_output_content.done", **path, "output": [output]}
+
+
+def _picture_events(item: Json, where: Json, tools: list[Json]) -> Iterator[Json]:
+    if not item.get("result"):
+        return
+    shown = {name: item[name] for name in _PICTURE if name in item}
+    asked = (tool.get("partial_images") for tool in tools if tool["type"] == "image_generation")
+    for index in range(next(asked, None) or 0):
+        picture = {"partial_image_index": index, "partial_image_b64": item["result"]}
+        kind = "response.image_generation_call.partial_image"
+        yield {"type": kind, **where, **picture, **shown}
+
+
+def _text_events(name: str, text: str, where: Json, *, key: str) -> Iterator[Json]:
+    """Yield the deltas of a text and the event that ends it.
+
+    Args:
+        name: What the events are called, such as `output_text`.
+        text: The whole text.
+        where: The fields that say where it belongs.
+        key: The field of the last event that holds the text.
+    """
+    for piece in _PIECE.findall(text):
+        yield {"type": f"response.{name}.delta", **where, "delta": piece}
+    yield {"type": f"response.{name}.done", **where, key: text}
 
 
 def annotation_end(annotation: Json) -> int:

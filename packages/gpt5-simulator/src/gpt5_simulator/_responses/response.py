@@ -1,10 +1,13 @@
-"""The response object, built in one way for streams and for whole bodies."""
+"""The response object, built in one way for streams and for whole bodies.
+
+Source: the keys of recorded GPT-5 responses, and the tools in them.
+"""
 
 from typing import Any
+from urllib.parse import urlsplit
 
-from gpt5_simulator._json import Json, object_at, objects_in
-from gpt5_simulator._request import ModelRequest
-from gpt5_simulator._responses.echoed_tools import echoed_tool
+from gpt5_simulator._json import Json, is_object, object_at, objects_in
+from gpt5_simulator._request import ModelRequest, plain_type
 from gpt5_simulator._responses.output import Output
 from gpt5_simulator._responses.usage import build_tool_usage
 
@@ -27,15 +30,38 @@ _ECHOED: dict[str, Any] = {
     "truncation": "disabled",
     "user": None,
 }
+_TOOL_DEFAULTS: dict[str, Json] = {
+    "web_search": {
+        "return_token_budget": "default",
+        "search_content_types": ["text"],
+        "search_context_size": "medium",
+    },
+    "web_search_preview": {"search_content_types": ["text"], "search_context_size": "medium"},
+    "file_search": {
+        "filters": None,
+        "max_num_results": 20,
+        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
+    },
+    "image_generation": {
+        "background": "auto",
+        "moderation": "auto",
+        "n": 1,
+        "output_compression": 100,
+        "output_format": "png",
+        "quality": "auto",
+        "size": "auto",
+    },
+    "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always"},
+    "tool_search": {"description": None, "parameters": None},
+}
+_PLACE = {"city": None, "country": None, "region": None, "timezone": None}
+_HIDDEN = "<redacted>"
 
 
 def build_response(
     *, request: ModelRequest, output: Output, response_id: str, created_at: int, usage: Json
 ) -> Json:
-    """Build the final response object.
-
-    Source: the keys of recorded GPT-5 responses.
-    """
+    """Build the final response object."""
     status = "incomplete" if output.is_cut else "completed"
     echoed: Json = {key: _echo(request.body, key) for key in _ECHOED}
     head: Json = {
@@ -56,7 +82,7 @@ def build_response(
         "service_tier": _tier(request),
         "text": {"format": request.text_format, "verbosity": _verbosity(request)},
         "tool_usage": build_tool_usage(output.items),
-        "tools": [echoed_tool(tool) for tool in objects_in(request.body.get("tools"))],
+        "tools": [_echoed_tool(tool) for tool in objects_in(request.body.get("tools"))],
         "usage": usage,
     }
     if request.body.get("prompt_cache_options") is not None:
@@ -114,3 +140,35 @@ def _effective_summary(asked: str | None) -> str | None:
 
 def _verbosity(request: ModelRequest) -> str:
     return str(object_at(request.body, "text").get("verbosity") or "medium")
+
+
+def _echoed_tool(tool: Json) -> Json:
+    """Return a tool as OpenAI echoes it: with its defaults, without its secrets."""
+    kind = plain_type(tool)
+    if kind == "function":
+        return _echoed_function(tool)
+    if kind == "namespace":
+        return tool | {"tools": [_echoed_tool(inner) for inner in objects_in(tool.get("tools"))]}
+    shown = _TOOL_DEFAULTS.get(kind, {}) | tool
+    if kind.startswith("web_search"):
+        asked = tool.get("user_location")
+        default: Json = {"type": "approximate", "country": "US"}
+        shown["user_location"] = _PLACE | (asked if is_object(asked) else default)
+    if kind == "mcp":
+        shown.pop("authorization", None)
+        headers = object_at(tool, "headers")
+        shown["headers"] = dict.fromkeys(headers, _HIDDEN) or None
+        if "server_url" in tool:
+            place = urlsplit(str(tool["server_url"]))
+            shown["server_url"] = f"{place.scheme}://{place.hostname}/{_HIDDEN}"
+    return shown
+
+
+def _echoed_function(tool: Json) -> Json:
+    """Return a function as it is echoed: strict unless told otherwise, and then with a closed schema."""
+    strict = tool.get("strict") is not False
+    parameters: object = tool.get("parameters")
+    if strict and is_object(parameters):
+        parameters = parameters | {"additionalProperties": False}
+    shown = {"description": tool.get("description"), "parameters": parameters, "strict": strict}
+    return tool | shown
