@@ -16,9 +16,9 @@ from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._model.turn import Model
 from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_unknown
 from gpt5_simulator._request import ModelRequest, input_items, item_type, read_request
-from gpt5_simulator._responses.encrypted import build_token, is_genuine_token
+from gpt5_simulator._responses.encrypted import is_genuine_token
 from gpt5_simulator._responses.item_kinds import without_unasked
-from gpt5_simulator._responses.output import IdSource, Output, build_output
+from gpt5_simulator._responses.output import IdSource, Output, build_compaction, build_output
 from gpt5_simulator._responses.response import build_response
 from gpt5_simulator._responses.usage import (
     CacheUse,
@@ -85,13 +85,13 @@ class Responder:
             ApiError: If the checks or the model refuse the request.
         """
         request = self.read(body, owner=owner)
-        ids = IdSource(f"{self.seed}:{id_source}")
+        ids = self._ids(id_source, owner)
         response_id = ids.make("resp")
         now = self.clock()
         run = None
         if body.get("background"):
             run = BackgroundRun(started=now, seconds=self.background_seconds)
-        output, error = self._output(request, ids, owner, is_background=run is not None)
+        output, error = self._output(request, ids, is_background=run is not None)
         usage = build_usage(
             prompt=(prompt := prompt_text(request)),
             cache=self._cache_use(prompt, request, owner),
@@ -137,10 +137,10 @@ class Responder:
             ApiError: If a real server would refuse the request.
         """
         request = self.read(body, owner=owner, call="compact")
-        ids = IdSource(f"{self.seed}:{id_source}")
+        ids = self._ids(id_source, owner)
         response_id = ids.make("resp")
         said = [item for item in request.items if item.get("role") == "user"]
-        compaction = self._compaction(ids, owner)
+        compaction = build_compaction(ids)
         with self._lock:
             self.store.keep_window(str(compaction["id"]), said)
         rest = [item for item in request.items if item.get("role") != "user"]
@@ -190,8 +190,11 @@ class Responder:
                 self.store.validate_windows(input_items(body))
         return read_request(body, profile=profile, items=items)
 
+    def _ids(self, id_source: str, owner: str) -> IdSource:
+        return IdSource(f"{self.seed}:{id_source}", key=_key(owner))
+
     def _output(
-        self, request: ModelRequest, ids: IdSource, owner: str, *, is_background: bool
+        self, request: ModelRequest, ids: IdSource, *, is_background: bool
     ) -> tuple[Output, ApiError | None]:
         """Return what the model says; of a background response also why there is nothing."""
         try:
@@ -200,12 +203,9 @@ class Responder:
             if not is_background:
                 raise
             return Output(items=(), tokens=0, reasoning=0, is_cut=False), error
-        key = _key(owner)
-        output = build_output(
-            turn, request=request, ids=ids, encrypt=lambda item_id: build_token(item_id, key=key)
-        )
+        output = build_output(turn, request=request, ids=ids)
         if self._is_long(request, output):
-            output = replace(output, items=(*output.items, self._compaction(ids, owner)))
+            output = replace(output, items=(*output.items, build_compaction(ids)))
         return output, None
 
     def _is_long(self, request: ModelRequest, output: Output) -> bool:
@@ -216,11 +216,6 @@ class Responder:
         return asked or any(
             tokens > (bound.get("compact_threshold") or math.inf) for bound in bounds
         )
-
-    def _compaction(self, ids: IdSource, owner: str) -> Json:
-        item_id = ids.make("cmp")
-        token = build_token(item_id, key=_key(owner))
-        return {"id": item_id, "type": "compaction", "encrypted_content": token}
 
     def _input(self, body: Json, owner: str) -> list[Json]:
         """Return the input, with what its references stand for."""

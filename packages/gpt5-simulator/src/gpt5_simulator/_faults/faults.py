@@ -1,6 +1,6 @@
 """What can go wrong between a client and a model server, as values.
 
-A fault says what happens; `_refusals.py` and `_damage.py` make it happen, `_fault_text.py` reads one from a header or a command line.
+A fault says what happens; `refusals.py` and `effects.py` make it happen, `fault_text.py` reads one from a header or a command line.
 """
 
 from dataclasses import dataclass

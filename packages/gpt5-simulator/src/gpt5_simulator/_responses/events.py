@@ -1,6 +1,6 @@
 """A response object as the events that would have led to it.
 
-Source: the order and the fields of recorded GPT-5 streams; of items of other types those that `item_kinds.py` holds.
+Source: the order and the fields of recorded GPT-5 streams, of which `item_kinds.py` holds what each type of item has of its own.
 """
 
 import hashlib
@@ -69,27 +69,38 @@ def _events(response: Json) -> Iterator[Json]:
 def _item_events(item: Json, index: int, tools: list[Json]) -> Iterator[Json]:
     yield {"type": "response.output_item.added", "output_index": index, "item": _opened(item)}
     where = {"item_id": item["id"], "output_index": index}
-    match item["type"]:
-        case "reasoning":
-            yield from _summary_events(item, where)
-        case "message":
-            yield from _message_events(item, where)
-        case _:
-            yield from _hosted_events(item, where, tools)
+    kind = kind_of(item)
+    for step in kind.steps:
+        match step:
+            case "summary":
+                yield from _summary_events(item, where)
+            case "content":
+                yield from _message_events(item, where)
+            case "text":
+                text = text_of(item)
+                if kind.text is not None and text is not None:
+                    name, (*_, key) = kind.text
+                    yield from _text_events(name, text, where, key=key)
+            case "commands":
+                yield from _command_events(item, where)
+            case "outputs":
+                yield from _output_events(item, where)
+            case "pictures":
+                yield from _picture_events(item, where, tools)
+            case _:
+                name = _ending(item) if step == "completed" else step
+                if name is not None:
+                    yield {"type": f"response.{item['type']}.{name}", **where}
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
 def _opened(item: Json) -> Json:
     """Return an item as `output_item.added` shows it."""
-    match item["type"]:
-        case "reasoning":
-            token: str | None = item.get("encrypted_content")
-            early: Json = {} if token is None else {"encrypted_content": begin_token(token)}
-            return item | early | {"summary": []}
-        case "message":
-            return item | {"status": "in_progress", "content": []}
-        case _:
-            return _opened_hosted(item)
+    kind = kind_of(item)
+    shown = {key: item[key] for key in ("id", "type")} if kind.is_bare else with_text(item, "")
+    shown = shown | kind.opened
+    tokens = {name: begin_token(item[name]) for name in _TOKENS if isinstance(item.get(name), str)}
+    return shown | tokens | ({} if kind.status[0] is None else {"status": kind.status[0]})
 
 
 def _summary_events(item: Json, where: Json) -> Iterator[Json]:
@@ -133,36 +144,6 @@ def _annotated_events(part: Json, where: Json) -> Iterator[Json]:
             yield event
 
 
-def _opened_hosted(item: Json) -> Json:
-    kind = kind_of(item)
-    shown = {key: item[key] for key in ("id", "type")} if kind.is_bare else with_text(item, "")
-    shown = shown | kind.opened
-    tokens = {name: begin_token(item[name]) for name in _TOKENS if isinstance(item.get(name), str)}
-    return shown | tokens | ({} if kind.status[0] is None else {"status": kind.status[0]})
-
-
-def _hosted_events(item: Json, where: Json, tools: list[Json]) -> Iterator[Json]:
-    """Yield the events of an item that is neither a message nor reasoning, with as many pictures on the way as its tool asks for."""
-    kind = kind_of(item)
-    for step in kind.steps:
-        match step:
-            case "text":
-                text = text_of(item)
-                if kind.text is not None and text is not None:
-                    name, (*_, key) = kind.text
-                    yield from _text_events(name, text, where, key=key)
-            case "commands":
-                yield from _command_events(item, where)
-            case "outputs":
-                yield from _output_events(item, where)
-            case "pictures":
-                yield from _picture_events(item, where, tools)
-            case _:
-                name = _ending(item) if step == "completed" else step
-                if name is not None:
-                    yield {"type": f"response.{item['type']}.{name}", **where}
-
-
 def _ending(item: Json) -> str | None:
     if item.get("error") is not None and item["type"] in {"mcp_call", "mcp_list_tools"}:
         return "failed"
@@ -186,6 +167,7 @@ def _output_events(item: Json, where: Json) -> Iterator[Json]:
 
 
 def _picture_events(item: Json, where: Json, tools: list[Json]) -> Iterator[Json]:
+    """Yield as many pictures on the way to the last one as the tool asks for."""
     if not item.get("result"):
         return
     shown = {name: item[name] for name in _PICTURE if name in item}

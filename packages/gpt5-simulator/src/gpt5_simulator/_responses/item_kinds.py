@@ -1,4 +1,4 @@
-"""What is peculiar to each type of output item, messages and reasoning aside: its id, its status, its events.
+"""What is peculiar to each type of output item: its id, its status, its events.
 
 Source: recorded streams of OpenAI and Azure; the types of openai 3.54.0.
 """
@@ -19,7 +19,7 @@ class ItemKind:
         defaults: Fields that every such item has, with their usual values.
         opened: Fields as they are when it is added.
         is_bare: Whether it is added with its id, type and status only.
-        steps: Its events between `added` and `done`: `text`, `commands`, `outputs` and `pictures` stand for several.
+        steps: Its events between `added` and `done`: `summary`, `content`, `text`, `commands`, `outputs` and `pictures` stand for several.
         text: What the events of its text are called, and the path of that text in the item.
         included: Fields that are only shown to a request that includes them, by their path.
         is_billed: Whether it counts as a call of a built-in tool, as `max_tool_calls` means it.
@@ -41,6 +41,10 @@ class ItemKind:
 _SEARCHED = ("in_progress", "searching", "completed")
 _NO_STATUS = (None, None)
 _KINDS = {
+    "message": ItemKind(prefix="msg", opened={"content": []}, steps=("content",)),
+    "reasoning": ItemKind(
+        prefix="rs", status=_NO_STATUS, opened={"summary": []}, steps=("summary",)
+    ),
     "function_call": ItemKind(
         prefix="fc",
         opened={"arguments": ""},

@@ -1,7 +1,7 @@
 """A turn as output items, cut where the token budget ends."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import assert_never
@@ -18,22 +18,33 @@ from gpt5_simulator._model.turn import (
     TurnItem,
 )
 from gpt5_simulator._request import ModelRequest
+from gpt5_simulator._responses.encrypted import build_token
 from gpt5_simulator._responses.events import annotation_end
 from gpt5_simulator._responses.item_kinds import kind_of, text_of, with_text
 from gpt5_simulator._responses.usage import CHARS_PER_TOKEN, count_tokens, reasoning_tokens
 
 
 class IdSource:
-    """A source of ids in OpenAI's shape, the same ones for the same material."""
+    """A source of ids in OpenAI's shape, the same ones for the same material, and of the tokens of items with such ids.
 
-    def __init__(self, material: str) -> None:
+    Args:
+        material: What ids are made from.
+        key: What tokens are signed with.
+    """
+
+    def __init__(self, material: str, *, key: bytes = b"") -> None:
         self._material = material
+        self._key = key
         self._numbers = count()
 
     def make(self, prefix: str, length: int = 48) -> str:
         """Return the next id, such as `rs_` and 48 hexadecimal digits."""
         seed = f"{self._material}:{next(self._numbers)}"
         return f"{prefix}_{hashlib.sha256(seed.encode()).hexdigest()[:length]}"
+
+    def encrypt(self, item_id: str) -> str:
+        """Return the `encrypted_content` of an item."""
+        return build_token(item_id, key=self._key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,22 +64,19 @@ class Output:
     is_cut: bool
 
 
-def build_output(
-    turn: Turn, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
-) -> Output:
+def build_output(turn: Turn, *, request: ModelRequest, ids: IdSource) -> Output:
     """Build the output items of a turn.
 
     Args:
         turn: What the model says.
         request: The request that it answers, with its token budget.
         ids: Where ids come from.
-        encrypt: Makes the `encrypted_content` of a reasoning item from its id.
     """
     items: list[Json] = []
     left = request.max_output_tokens
     spent = reasoned = 0
     for position, entry in _allowed(turn, request.max_tool_calls):
-        item = _item(entry, request=request, ids=ids, encrypt=encrypt)
+        item = _item(entry, request, ids)
         if "phase" in item:
             item["phase"] = item["phase"] or _phase(turn[position + 1 :])
         cost = _cost(entry, item, effort=request.effort)
@@ -95,12 +103,16 @@ def _allowed(turn: Turn, limit: int | None) -> Iterator[tuple[int, TurnItem]]:
         yield position, entry
 
 
-def _item(
-    entry: TurnItem, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
-) -> Json:
+def build_compaction(ids: IdSource) -> Json:
+    """Build the item that stands for a conversation."""
+    item_id = ids.make("cmp")
+    return {"id": item_id, "type": "compaction", "encrypted_content": ids.encrypt(item_id)}
+
+
+def _item(entry: TurnItem, request: ModelRequest, ids: IdSource) -> Json:
     match entry:
         case Reasoning():
-            return _reasoning(entry, request=request, ids=ids, encrypt=encrypt)
+            return _reasoning(entry, request, ids)
         case Text(text=text, phase=phase):
             annotations = [dict(annotation) for annotation in entry.annotations]
             part: Json = {"type": "output_text", "annotations": annotations, "logprobs": []}
@@ -116,29 +128,27 @@ def _item(
         case CustomToolCall():
             return _call(entry, "custom_tool_call", "ctc", ids) | {"input": entry.input}
         case OutputItem():
-            return _hosted(entry, ids=ids, encrypt=encrypt)
+            return _hosted(entry, ids)
         case _:
             assert_never(entry)
 
 
-def _reasoning(
-    entry: Reasoning, *, request: ModelRequest, ids: IdSource, encrypt: Callable[[str], str]
-) -> Json:
+def _reasoning(entry: Reasoning, request: ModelRequest, ids: IdSource) -> Json:
     item_id = ids.make("rs")
     shown = entry.summary if request.summary else ()
     item: Json = {"id": item_id, "type": "reasoning"}
     item["summary"] = [{"type": "summary_text", "text": text} for text in shown]
-    return item | ({"encrypted_content": encrypt(item_id)} if request.encrypted else {})
+    return item | ({"encrypted_content": ids.encrypt(item_id)} if request.encrypted else {})
 
 
-def _hosted(entry: OutputItem, *, ids: IdSource, encrypt: Callable[[str], str]) -> Json:
+def _hosted(entry: OutputItem, ids: IdSource) -> Json:
     kind = kind_of(entry.item)
     head: Json = {"id": ids.make(kind.prefix), "type": "", "status": kind.status[1]}
     item = {name: value for name, value in head.items() if value is not None} | kind.defaults
     if kind.is_answered and "call_id" not in entry.item:
         item["call_id"] = ids.make("call", 24)
     if entry.item.get("type") == "compaction":
-        item["encrypted_content"] = encrypt(item["id"])
+        item["encrypted_content"] = ids.encrypt(item["id"])
     return item | dict(entry.item)
 
 
