@@ -14,6 +14,8 @@ from .exceptions import DifyAgentError
 PROTOCOL_ERROR_TYPE: Final = "PluginDaemonProtocolError"
 """The error type of a reply that breaks the daemon's own rules."""
 
+INVALID_ITEM: Final = "Plugin daemon returned an invalid stream item."
+
 _MAX_ERROR_CHARACTERS: Final = 10_000
 _MAX_ERROR_TYPE_CHARACTERS: Final = 200
 _MAX_NESTING: Final = 16  # The daemon nests twice; what nests deeper was made to be unwrapped.

@@ -1,21 +1,26 @@
 """The wire to Dify's plugin daemon, shared by the LLM and the tools clients: payloads, streamed frames, errors.
 
-Source: docs/contracts/dify-agent.md, C26 to C29; langgenius/dify-plugin-daemon at bdb5642a, `internal/server/http_server.go` and
-`pkg/exception`.
+The daemon answers with server-sent events, whose data is one JSON envelope a line:
+`data: {"code": 0, "message": "success", "data": ...}`.
+
+Source: docs/contracts/dify-agent.md, C26 to C29; langgenius/dify-plugin-daemon at bdb5642a, `internal/server/http_server.go`,
+`internal/service/base_sse.go` and `pkg/exception`.
 """
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Final, cast
 from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel
 
-from stream_text import KnownSecrets, LineSplitter
+from stream_text import KnownSecrets, LineSplitter, parse_json
 
 from ._daemon_errors import (
+    INVALID_ITEM,
     PROTOCOL_ERROR_TYPE,
     PluginDaemonError,
     PluginDaemonErrorPayload,
@@ -24,7 +29,6 @@ from ._daemon_errors import (
     decode_plugin_daemon_error_payload,
     unwrap_plugin_daemon_error,
 )
-from ._envelope import parse_envelope
 from ._headers import is_header_text, iter_credential_headers
 from ._silence import SILENCE_ERROR_TYPE, Silence, SilenceLimits
 
@@ -43,11 +47,11 @@ __all__ = [
     "unwrap_plugin_daemon_error",
 ]
 
-_INVALID_ITEM: Final = "Plugin daemon returned an invalid stream item."
 _TOO_LARGE: Final = "Plugin daemon reply is too large."
 _MAX_REPLY_BYTES: Final = 128 * 1024 * 1024  # Three files of the largest size, in base64.
 _MAX_LINE_BYTES: Final = 48 * 1024 * 1024  # One of them, and its envelope.
 _MAX_ERROR_BODY_BYTES: Final = 64 * 1024
+_NO_FRAMES: Final = (b":", b"event:", b"id:", b"retry:")
 
 
 def to_plugin_daemon_jsonable(value: object) -> object:
@@ -120,7 +124,7 @@ async def stream_plugin_daemon(  # noqa: PLR0913 - what a call consists of
             if not response.is_success:
                 raise await _http_error(response, secrets, silence)
             if _is_packed(response):
-                raise build_protocol_error(_INVALID_ITEM)
+                raise build_protocol_error(INVALID_ITEM)
             async for line in _iter_lines(response, silence):
                 for data in _iter_data(line, secrets):
                     yield data
@@ -200,12 +204,42 @@ async def _iter_lines(response: httpx.Response, silence: Silence) -> AsyncIterat
         yield line
 
 
+@dataclass(frozen=True, slots=True)
+class _Envelope:
+    code: int  # 0 for data, anything else for an error
+    message: str  # for an error often JSON again
+    data: object
+
+
+def _parse_envelope(line: bytes) -> _Envelope | None:
+    """Read the frame on a line; None for a blank line, a comment and the other fields of an event.
+
+    A line may also be the bare envelope, without `data:`.
+
+    Raises:
+        ValueError: If the line is not UTF-8, not JSON, or not an envelope.
+    """
+    text = line.strip()
+    if text.startswith(_NO_FRAMES):
+        return None
+    text = text.removeprefix(b"data:").strip()
+    if not text:
+        return None
+    match parse_json(text.decode()):
+        case {"code": int(code), **rest} if not isinstance(code, bool):
+            fields = cast("Mapping[str, object]", rest)
+            message = fields.get("message")
+            return _Envelope(code, message if isinstance(message, str) else "", fields.get("data"))
+        case _:
+            raise ValueError("an envelope must be an object with an integer code")
+
+
 def _iter_data(line: bytes, secrets: KnownSecrets) -> Iterator[object]:
     """Yield the data of the frame on a line, nothing when there is no frame."""
     try:
-        frame = parse_envelope(line)
+        frame = _parse_envelope(line)
     except ValueError:
-        raise build_protocol_error(_INVALID_ITEM) from None
+        raise build_protocol_error(INVALID_ITEM) from None
     if frame is None:
         return
     if frame.code != 0:
@@ -241,7 +275,7 @@ def _error_message(body: bytes) -> str:
     """Return the message of an envelope, which the daemon sends with error statuses too, or the body itself."""
     text = body.decode(errors="replace")
     try:
-        frame = parse_envelope(body)
+        frame = _parse_envelope(body)
     except ValueError:
         return text
     return text if frame is None else frame.message or text

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from agent_tooling import BlobError, BlobMessage, merge_blob_chunks
 from dify_agent._daemon_client import PluginDaemonClient
-from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError, Silence
+from dify_agent._daemon_errors import INVALID_ITEM, build_protocol_error
+from dify_agent.plugin_daemon_transport import PluginDaemonError, Silence
 
 from ._tool_messages import DifyPluginToolInvokeMessage
 from .configs import DifyPluginToolCredentialType
@@ -123,9 +124,7 @@ def _read_message(item: object) -> DifyPluginToolInvokeMessage:
         return DifyPluginToolInvokeMessage.model_validate(item)
     except ValidationError:
         # Its text would quote the item. It is a ValueError too, which would blame the model's arguments.
-        raise PluginDaemonError(
-            "Plugin daemon returned an invalid stream item.", error_type=PROTOCOL_ERROR_TYPE
-        ) from None
+        raise build_protocol_error(INVALID_ITEM) from None
 
 
 def _merge(messages: Iterable[DifyPluginToolInvokeMessage]) -> list[DifyPluginToolInvokeMessage]:
@@ -133,7 +132,7 @@ def _merge(messages: Iterable[DifyPluginToolInvokeMessage]) -> list[DifyPluginTo
     try:
         merged = merge_blob_chunks(messages)
     except BlobError as error:
-        raise PluginDaemonError(str(error), error_type=PROTOCOL_ERROR_TYPE) from error
+        raise build_protocol_error(str(error)) from error
     return [_to_message(message) for message in merged]
 
 
