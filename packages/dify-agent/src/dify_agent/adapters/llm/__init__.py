@@ -10,10 +10,9 @@ These names of Pydantic AI are not public, and are used because a model cannot b
 `tests/llm/test_contract.py` holds Pydantic AI to what is expected of them.
 """
 
-from ._client import DifyPluginDaemonLLMClient
+from ._client import EMPTY_REPLY, DifyPluginDaemonLLMClient
 from ._model import DifyLLMAdapterModel
 from ._provider import DifyPluginDaemonProvider
-from ._reader import EMPTY_REPLY
 from ._stream import PRICE_KEY, DifyStreamedResponse
 
 

@@ -18,7 +18,7 @@ from pydantic import (
     ValidationError,
 )
 
-from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE, PluginDaemonError
+from dify_agent._daemon_errors import build_protocol_error
 
 from ._content import FileKind
 
@@ -163,9 +163,8 @@ def read_chunk(data: object) -> Chunk:
         return Chunk.model_validate(data)
     except ValidationError as error:
         problems = "; ".join(_problems(error))
-        raise PluginDaemonError(
-            f"Plugin daemon returned an invalid LLM chunk: {problems}",
-            error_type=PROTOCOL_ERROR_TYPE,
+        raise build_protocol_error(
+            f"Plugin daemon returned an invalid LLM chunk: {problems}"
         ) from None
 
 

@@ -9,10 +9,14 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from dify_agent._daemon_client import PluginDaemonClient
+from dify_agent._daemon_errors import build_protocol_error
 from dify_agent.plugin_daemon_transport import PluginDaemonError, Silence
 
 from ._chunks import Chunk, read_chunk
 
+
+EMPTY_REPLY: Final = "Plugin daemon ended its reply without an LLM chunk."
+"""What is said of a reply without any chunk, such as that of a daemon that is stopped."""
 
 _PAUSE: Final = 1 / 6  # of the time that a model with keep-alives may be silent
 
@@ -88,8 +92,8 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
         The daemon answers in chunks in either case; `stream` says in how many the plugin should cut the answer.
 
         Raises:
-            PluginDaemonError: If the daemon or the plugin reported an error, what came is no chunk, or nothing came for too
-                long.
+            PluginDaemonError: If the daemon or the plugin reported an error, something came that is not a chunk, no chunk came at
+                all, or nothing came for too long.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         data: dict[str, object] = {
@@ -117,3 +121,5 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
                     silence.expect_keep_alives(self.silence.keep_alive_seconds)
                 is_first = False
                 yield chunk
+        if is_first:
+            raise build_protocol_error(EMPTY_REPLY)

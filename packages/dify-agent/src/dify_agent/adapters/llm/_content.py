@@ -4,9 +4,8 @@ Source: dify-plugin 0.10.2, `entities/model/message.py`; langgenius/dify-plugin-
 `pkg/entities/model_entities/llm.go`.
 """
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, Final, Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
@@ -24,15 +23,6 @@ from pydantic_ai.messages import (
 type FileKind = Literal["image", "audio", "video", "document"]
 type FileLink = ImageUrl | AudioUrl | VideoUrl | DocumentUrl
 type ContentPart = dict[str, object]
-
-_URL_KINDS: Final[Mapping[str, FileKind]] = MappingProxyType(
-    {
-        "image-url": "image",
-        "audio-url": "audio",
-        "video-url": "video",
-        "document-url": "document",
-    }
-)
 
 
 def text_part(text: str) -> ContentPart:
@@ -83,15 +73,11 @@ def _url_part(item: FileLink) -> ContentPart:
             f"content: {type(item).__name__} with force_download={item.force_download!r} is not downloaded here, "
             "expected BinaryContent with the file"
         )
-    return _file_part(_URL_KINDS[item.kind], item, url=item.url)
+    return _file_part(item.kind.removesuffix("-url"), item, url=item.url)
 
 
 def _file_part(
-    kind: FileKind,
-    item: FileLink | BinaryContent,
-    *,
-    url: str = "",
-    base64_data: str = "",
+    kind: str, item: FileLink | BinaryContent, *, url: str = "", base64_data: str = ""
 ) -> ContentPart:
     try:
         file_format, media_type = item.format, item.media_type
@@ -110,12 +96,9 @@ def _file_part(
     return {**part, "detail": _detail(item.vendor_metadata)} if kind == "image" else part
 
 
-def _binary_kind(content: BinaryContent) -> FileKind:
-    if content.is_image:
-        return "image"
-    if content.is_audio:
-        return "audio"
-    return "video" if content.is_video else "document"
+def _binary_kind(content: BinaryContent) -> str:
+    kind = content.media_type.partition("/")[0]
+    return kind if kind in {"image", "audio", "video"} else "document"
 
 
 def _filename(item: FileLink | BinaryContent, file_format: str) -> str:

@@ -5,7 +5,6 @@ agent maps them to.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 import httpx
@@ -23,48 +22,40 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
-from dify_agent.plugin_daemon_transport import (
-    PROTOCOL_ERROR_TYPE,
-    SILENCE_ERROR_TYPE,
-    PluginDaemonError,
-)
+from dify_agent.plugin_daemon_transport import SILENCE_ERROR_TYPE, PluginDaemonError
 
 
 type HTTPCategory = type[
     ModelRateLimitError | ModelRequestRejectedError | ModelServerError | ModelUnavailableError
 ]
 
-_STATUSES: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "PluginDaemonBadRequestError": 400,
-        "InvokeBadRequestError": 400,
-        "CredentialsValidateFailedError": 400,
-        "PluginUniqueIdentifierError": 400,
-        "PluginDaemonUnauthorizedError": 401,
-        "InvokeAuthorizationError": 401,
-        "PluginPermissionDeniedError": 403,
-        "PluginDaemonNotFoundError": 404,
-        "PluginNotFoundError": 404,
-        "InvokeRateLimitError": 429,
-        "PluginDaemonInternalServerError": 500,
-        "PluginDaemonInnerError": 500,
-        "InnerError": 500,
-        "InvokeConnectionError": 503,
-        "InvokeServerUnavailableError": 503,
-    }
-)
+_STATUSES: Final[Mapping[str, int]] = {
+    "PluginDaemonBadRequestError": 400,
+    "InvokeBadRequestError": 400,
+    "CredentialsValidateFailedError": 400,
+    "PluginUniqueIdentifierError": 400,
+    "PluginDaemonUnauthorizedError": 401,
+    "InvokeAuthorizationError": 401,
+    "PluginPermissionDeniedError": 403,
+    "PluginDaemonNotFoundError": 404,
+    "PluginNotFoundError": 404,
+    "InvokeRateLimitError": 429,
+    "PluginDaemonInternalServerError": 500,
+    "PluginDaemonInnerError": 500,
+    "InnerError": 500,
+    "InvokeConnectionError": 503,
+    "InvokeServerUnavailableError": 503,
+}
 
-_CATEGORIES: Final[Mapping[int, HTTPCategory]] = MappingProxyType(
-    {
-        400: ModelRequestRejectedError,
-        401: ModelAuthenticationError,
-        403: ModelAuthenticationError,
-        404: ModelNotFoundError,
-        422: ModelRequestRejectedError,
-        429: ModelRateLimitError,
-        503: ModelUnavailableError,
-    }
-)
+_CATEGORIES: Final[Mapping[int, HTTPCategory]] = {
+    400: ModelRequestRejectedError,
+    401: ModelAuthenticationError,
+    403: ModelAuthenticationError,
+    404: ModelNotFoundError,
+    422: ModelRequestRejectedError,
+    429: ModelRateLimitError,
+    503: ModelUnavailableError,
+}
 
 _USAGE_MISTAKES: Final = frozenset(
     {"EndpointSetupFailedError", "TriggerProviderCredentialValidationError"}
@@ -104,12 +95,6 @@ def to_model_error(
         provider_error_type=error.error_type,
         in_stream=in_stream,
     )
-
-
-def protocol_error(message: str, *, model_name: str, in_stream: bool) -> ModelAPIError | UserError:
-    """Return the error for an answer that breaks the daemon's or the plugin's own rules."""
-    error = PluginDaemonError(message, error_type=PROTOCOL_ERROR_TYPE)
-    return to_model_error(error, model_name=model_name, in_stream=in_stream)
 
 
 def to_connection_error(error: httpx.TransportError, *, model_name: str) -> ModelConnectionError:

@@ -1,7 +1,7 @@
 """Reading an answer chunk by chunk, in a way that can be stopped from outside."""
 
 from collections.abc import AsyncGenerator
-from typing import Final, Self
+from typing import Self
 
 import anyio
 import httpx
@@ -9,11 +9,7 @@ import httpx
 from dify_agent.plugin_daemon_transport import PluginDaemonError
 
 from ._chunks import Chunk
-from ._error_mapping import protocol_error, to_connection_error, to_model_error
-
-
-EMPTY_REPLY: Final = "Plugin daemon ended its reply without an LLM chunk."
-"""What is said of a reply without any chunk, such as that of a daemon that is stopped."""
+from ._error_mapping import to_connection_error, to_model_error
 
 
 class ChunkReader:
@@ -42,14 +38,7 @@ class ChunkReader:
             ModelAPIError: If the call failed, or the answer is empty.
             UserError: If the plugin is not set up.
         """
-        try:
-            self._first = await self._receive()
-        except StopAsyncIteration:
-            raise protocol_error(
-                EMPTY_REPLY,
-                model_name=self._model_name,
-                in_stream=False,
-            ) from None
+        self._first = await self._receive()
 
     async def aclose(self) -> None:
         """Close the response, and end the iteration."""

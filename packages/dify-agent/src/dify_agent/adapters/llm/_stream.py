@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final, override
 
 from pydantic_ai.messages import BinaryContent, FilePart, FinishReason, ModelResponseStreamEvent
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
+from dify_agent._daemon_errors import build_protocol_error
 from stream_text import ThinkPiece, ThinkReader, ToolCallMerger
 
 from ._carried import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY, build_text_details
@@ -23,27 +23,25 @@ from ._chunks import (
     TokenUsage,
     ToolCallPiece,
 )
-from ._error_mapping import protocol_error
+from ._error_mapping import to_model_error
 from ._reader import ChunkReader
 
 
-_FINISH_REASONS: Final[Mapping[str, FinishReason]] = MappingProxyType(
-    {
-        "stop": "stop",
-        "end_turn": "stop",
-        "eos": "stop",
-        "stop_sequence": "stop",
-        "length": "length",
-        "max_tokens": "length",
-        "content_filter": "content_filter",
-        "safety": "content_filter",
-        "tool_call": "tool_call",
-        "tool_calls": "tool_call",
-        "tool_use": "tool_call",
-        "function_call": "tool_call",
-        "function_calls": "tool_call",
-    }
-)
+_FINISH_REASONS: Final[Mapping[str, FinishReason]] = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "eos": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "tool_call": "tool_call",
+    "tool_calls": "tool_call",
+    "tool_use": "tool_call",
+    "function_call": "tool_call",
+    "function_calls": "tool_call",
+}
 """How plugins say why a model stopped, in lower case; anything else counts as an error."""
 
 
@@ -111,11 +109,8 @@ class DifyStreamedResponse(StreamedResponse):
         for key, value in build_text_details(text, self._parts_manager.get_parts()).items():
             self._add_detail(key, value)
         if self._calls.has_unnamed and not self.cancelled:
-            raise protocol_error(
-                "Plugin daemon returned a tool call without a name.",
-                model_name=self._model_name,
-                in_stream=True,
-            )
+            error = build_protocol_error("Plugin daemon returned a tool call without a name.")
+            raise to_model_error(error, model_name=self._model_name, in_stream=True)
 
     def _note(self, chunk: Chunk) -> None:
         """Keep what a chunk says about the answer as a whole; the latest counts."""
@@ -157,14 +152,9 @@ class DifyStreamedResponse(StreamedResponse):
 
     def _piece_events(self, piece: ThinkPiece) -> Iterator[ModelResponseStreamEvent]:
         block = f"{piece.kind}-{piece.block}"
-        if piece.kind == "answer":
-            yield from self._parts_manager.handle_text_delta(
-                vendor_part_id=block, content=piece.text
-            )
-        else:
-            yield from self._parts_manager.handle_thinking_delta(
-                vendor_part_id=block, content=piece.text
-            )
+        parts = self._parts_manager
+        add = parts.handle_text_delta if piece.kind == "answer" else parts.handle_thinking_delta
+        yield from add(vendor_part_id=block, content=piece.text)
 
     def _end_block(self) -> Iterator[ModelResponseStreamEvent]:
         for piece in self._think_reader.end_block():
