@@ -415,6 +415,16 @@ def test_a_run_s_log_has_what_was_asked_called_and_answered_and_no_secret(
     assert "s3cret" not in json.dumps(lines)
 
 
+def test_a_run_s_log_has_a_model_s_text_without_its_thoughts(run, daemon, chunks, tmp_path):
+    daemon.model = lambda _data: [chunks.text("<think>Hm.</think>It is.", finish_reason="stop")]
+
+    _, execution = run(run_logs=tmp_path)
+
+    assert types(execution)[1:] == ["thinking_delta", "text_delta"]
+    [delta] = [line for line in read_log(tmp_path) if line["type"] == "delta"]
+    assert delta["text"] == "It is."
+
+
 def test_failures_stand_in_a_run_s_log(run, daemon, chunks, tmp_path):
     calls_a_tool(daemon, chunks)
     daemon.tool = lambda _data: [ValueError("no such page")]

@@ -21,7 +21,7 @@ from pydantic_ai import (
 )
 
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
-from dify_agent.layers.dify_plugin.tools_layer import TOOL_FAILURE_KEY
+from dify_agent.layers.dify_plugin.tools_layer import find_failure
 from dify_agent.protocol import (
     FileEvent,
     RunEvent,
@@ -140,12 +140,7 @@ def _tool_result(run_id: str, result: ToolReturnPart, secrets: ConfigSecrets) ->
         run_id=run_id,
         tool_call_id=result.tool_call_id,
         tool_name=result.tool_name,
-        outcome="failed" if _has_failed(result) else result.outcome,
+        # Of a plugin's tool that failed Pydantic AI knows nothing: the model is told so in a sentence.
+        outcome="failed" if find_failure(result.metadata) else result.outcome,
         content=secrets.redact(result.model_response_str(wrap_if_error=False)),
     )
-
-
-def _has_failed(result: ToolReturnPart) -> bool:
-    """Return whether a plugin's tool failed, of which Pydantic AI knows nothing: the model is told so in a sentence."""
-    metadata: object = result.metadata
-    return isinstance(metadata, dict) and TOOL_FAILURE_KEY in metadata

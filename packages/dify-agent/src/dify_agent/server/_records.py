@@ -18,15 +18,14 @@ def dump_response(response: ModelResponse) -> bytes:
 
 
 def parse_response(recorded: bytes) -> ModelResponse:
-    """Return the answer that was recorded.
-
-    Raises:
-        TypeError: If something else was.
-    """
+    """Return the answer that was recorded."""
     (message,) = ModelMessagesTypeAdapter.validate_json(recorded)
-    if not isinstance(message, ModelResponse):  # pragma: no cover - only answers are recorded
-        raise TypeError(f"expected a recorded answer of a model, got a {message.kind}")
-    return message
+    return cast("ModelResponse", message)  # Nothing else is recorded.
+
+
+def to_tool_return(result: object) -> ToolReturn[Any]:
+    """Return what a tool returned as a `ToolReturn`, which a plain value is wrapped in."""
+    return cast("ToolReturn[Any]", result) if isinstance(result, ToolReturn) else ToolReturn(result)
 
 
 class ToolRecord(BaseModel):
@@ -51,24 +50,18 @@ class ToolRecord(BaseModel):
     @classmethod
     def from_result(cls, result: object) -> Self:
         """Return the record of what a tool returned."""
-        if not isinstance(result, ToolReturn):
-            value = ToolReturnPart(tool_name="", content=result, tool_call_id="")
-            return cls(outcome="returned", messages=[ModelRequest([value])])
-        returned = cast("ToolReturn[Any]", result)
-        parts: list[Any] = [
-            ToolReturnPart(
-                tool_name="",
-                content=returned.return_value,
-                tool_call_id="",
-                metadata=returned.metadata,
-            )
-        ]
-        if returned.content is not None:
-            parts.append(UserPromptPart(returned.content))
+        returned = to_tool_return(result)
+        value = ToolReturnPart(
+            tool_name="",
+            content=returned.return_value,
+            tool_call_id="",
+            metadata=returned.metadata,
+        )
+        told = [] if returned.content is None else [UserPromptPart(returned.content)]
         return cls(
             outcome="returned",
-            is_structured=True,
-            messages=[ModelRequest(parts)],
+            is_structured=isinstance(result, ToolReturn),
+            messages=[ModelRequest([value, *told])],
             tools=returned.tools,
         )
 
@@ -91,15 +84,12 @@ class ToolRecord(BaseModel):
             raise ModelRetry(self.error)
         if self.outcome == "failed":
             raise ToolFailed(self.error)
-        returned, *told = self.messages[0].parts
-        if not isinstance(returned, ToolReturnPart):  # pragma: no cover - only results are recorded
-            raise TypeError(f"expected a recorded result of a tool, got a {returned.part_kind}")
+        value, *told = cast("list[Any]", self.messages[0].parts)
         if not self.is_structured:
-            return returned.content
-        content = told[0].content if told and isinstance(told[0], UserPromptPart) else None
+            return value.content
         return ToolReturn(
-            return_value=returned.content,
-            content=content,
-            metadata=returned.metadata,
+            return_value=value.content,
+            content=told[0].content if told else None,
+            metadata=value.metadata,
             tools=self.tools,
         )

@@ -3,8 +3,7 @@
 Source: docs/contracts/dify-agent.md, C56.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 import httpx
 from pydantic_ai import ToolReturn
@@ -12,7 +11,7 @@ from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
 
 from agent_server.executor import TransientError
 from dify_agent.adapters.llm import EMPTY_REPLY
-from dify_agent.layers.dify_plugin.tools_layer import TOOL_FAILURE_KEY
+from dify_agent.layers.dify_plugin.tools_layer import find_failure
 from dify_agent.plugin_daemon_transport import PluginDaemonError
 
 
@@ -42,16 +41,11 @@ def to_transient(error: BaseException) -> TransientError | None:
 
 def to_transient_result(result: object) -> TransientError | None:
     """Return the error that asks for another try of a tool whose result says that it failed; None if it did not, or would again."""
-    metadata: object = result.metadata if isinstance(result, ToolReturn) else None
-    failure = _mapping(_mapping(metadata).get(TOOL_FAILURE_KEY))
-    return _from_daemon(str(failure.get("message")), failure.get("status_code"))
+    failure = find_failure(result.metadata) if isinstance(result, ToolReturn) else None
+    return None if failure is None else _from_daemon(failure["message"], failure["status_code"])
 
 
 def _from_daemon(message: str, status_code: int | None) -> TransientError | None:
     if _STARTING in message:
         return TransientError(message, retry_after_seconds=_STARTING_SECONDS)
     return TransientError(message) if status_code in _STATUSES else None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

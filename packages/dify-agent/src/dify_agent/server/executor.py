@@ -16,6 +16,7 @@ from agent_server.executor import (
     RequestRefusedError,
     RunResult,
     UnknownAgentError,
+    Usage,
 )
 from dify_agent.compositor import LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
@@ -25,7 +26,7 @@ from dify_agent.runtime._failure import composition_secrets
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 
-from ._usage import UsageSum
+from ._usage import sum_usage
 from .recorder import RunRecorder
 from .settings import DifyAgentSettings
 from .sink import ExecutionSink
@@ -41,7 +42,6 @@ __all__ = [
 AGENT: Final = "composition"
 """The name of the one agent: what it is, each request says itself."""
 
-_STEPS_VERSION: Final = "1"  # Of the keys of steps and what is recorded under them.
 _DAEMON_TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _MOST_PROBLEMS: Final = 100  # A small body can be wrong in a million places.
 _MOST_CHARACTERS: Final = 1000
@@ -54,20 +54,16 @@ class DifyAgentExecutor:
         settings: Where the daemon is, and the bounds of a run.
     """
 
+    name = "dify-agent"
+    """The name of the system."""
+
+    version = "1"
+    """The version of the recorded steps: of their keys, and of what is recorded under them."""
+
     def __init__(self, settings: DifyAgentSettings) -> None:
         self._settings = settings
         self._layer_providers = build_layer_providers(settings)
         self._http_client: httpx.AsyncClient | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the system."""
-        return "dify-agent"
-
-    @property
-    def version(self) -> str:
-        """The version of the recorded steps."""
-        return _STEPS_VERSION
 
     def agents(self) -> Sequence[AgentDescription]:
         """Return the one agent, with the schema of a composition."""
@@ -123,7 +119,7 @@ class DifyAgentExecutor:
                 max_model_requests=self._settings.max_model_requests,
             )
             await runner.run(run.run_id, request)
-            result = _build_result(sink.take_end(), steps.usage)
+            result = _build_result(sink.take_end(), sum_usage(steps.answers))
             recorder.end(result)
         finally:
             recorder.close()
@@ -147,16 +143,14 @@ def build_layer_providers(settings: DifyAgentSettings) -> Sequence[LayerProvider
     )
 
 
-def _build_result(end: RunSucceededEvent | RunFailedEvent, usage: UsageSum) -> RunResult:
+def _build_result(end: RunSucceededEvent | RunFailedEvent, usage: Usage) -> RunResult:
     if isinstance(end, RunFailedEvent):
-        return RunResult(
-            status="failed", error=end.error, error_type=end.error_type, usage=usage.build()
-        )
+        return RunResult(status="failed", error=end.error, error_type=end.error_type, usage=usage)
     snapshot = end.session_snapshot.model_dump(mode="json")
     return RunResult(
         status="succeeded",
         output=end.output,
-        usage=usage.build(),
+        usage=usage,
         details={"session_snapshot": snapshot},
     )
 

@@ -21,6 +21,7 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models import (
     CompletedStreamedResponse,
     Model,
+    ModelRequestContext,
     ModelRequestParameters,
     StreamedResponse,
 )
@@ -33,8 +34,7 @@ from dify_agent.protocol import ModelRequestStartedEvent
 
 from ._records import TOOL_ERRORS, ToolRecord, dump_response, parse_response
 from ._transient_errors import to_transient, to_transient_result
-from ._usage import UsageSum
-from .recorder import AskedModel, RunRecorder
+from .recorder import RunRecorder
 from .sink import ExecutionSink
 
 
@@ -56,13 +56,13 @@ class RunSteps:
         repeat_shown: Whether a model request that breaks off is made again also where part of the answer was shown.
 
     Attributes:
-        usage: What the models used up to now, in earlier attempts too.
+        answers: What the models answered up to now, in earlier attempts too.
     """
 
     def __init__(
         self, run: Execution, sink: ExecutionSink, recorder: RunRecorder, *, repeat_shown: bool
     ) -> None:
-        self.usage = UsageSum()
+        self.answers: list[ModelResponse] = []
         self._run = run
         self._sink = sink
         self._recorder = recorder
@@ -79,7 +79,7 @@ class RunSteps:
         return _ToolSteps(self)
 
     async def request_model(
-        self, request: Callable[[], Awaitable[ModelResponse]], asked: AskedModel
+        self, request: Callable[[], Awaitable[ModelResponse]], asked: ModelRequestContext
     ) -> ModelResponse:
         """Make a model request once, and remember its answer."""
         self._request_count += 1
@@ -115,7 +115,7 @@ class RunSteps:
             self._recorder.answer_failed(number, error)
             raise
         self._recorder.answer(number, response)
-        self.usage.add(response)
+        self.answers.append(response)
         return response
 
     async def call_tool(
@@ -234,9 +234,12 @@ class _StepModel(WrapperModel):
         messages: list[ModelMessage],
         settings: ModelSettings | None,
         parameters: ModelRequestParameters,
-    ) -> AskedModel:
-        return AskedModel(
-            model=self.wrapped, messages=messages, settings=settings, parameters=parameters
+    ) -> ModelRequestContext:
+        return ModelRequestContext(
+            model=self.wrapped,
+            messages=messages,
+            model_settings=settings,
+            model_request_parameters=parameters,
         )
 
 

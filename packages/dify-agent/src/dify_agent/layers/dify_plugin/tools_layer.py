@@ -10,7 +10,7 @@ Source: docs/contracts/dify-agent.md, C20 to C25, and C32 to C34 for what the mo
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 import httpx
 from pydantic_ai import RunContext, Tool, ToolReturn
@@ -47,6 +47,7 @@ __all__ = [
     "TOOL_FAILURE_KEY",
     "DifyPluginToolsDeps",
     "DifyPluginToolsLayer",
+    "find_failure",
 ]
 
 TOOL_FAILURE_KEY: Final = "dify_tool_failure"
@@ -55,6 +56,13 @@ _BAD_REQUEST: Final = 400
 _CREDENTIAL_ERRORS: Final = ("Credential", "Authorization", "Unauthorized")
 _NOT_FOUND_ERRORS: Final = ("ToolNotFound", "ProviderNotFound")
 _PARAMETER_ERRORS: Final = ("BadRequest", "Validate", "Validation")
+
+
+def find_failure(metadata: object) -> Mapping[str, Any] | None:
+    """Return how a call of a tool failed, by the metadata of its result; None if it did not."""
+    if not isinstance(metadata, Mapping):
+        return None
+    return cast("Mapping[str, Any]", metadata).get(TOOL_FAILURE_KEY)
 
 
 class DifyPluginToolsDeps(LayerDeps):
