@@ -7,9 +7,16 @@ for one run. What outlives a run is a snapshot of the layers' states.
 from ._compositor import Compositor
 from ._config import FEW_MEMBERS, LayerConfig, LayerConfigInput, StrictModel
 from ._graph import LayerNode
-from ._layer import EmptyRuntimeState, Layer, LayerDeps, NoLayerDeps, PlainLayer
-from ._lifecycle import ExitIntent, LifecycleState
-from ._prompts import UserPrompt
+from ._layer import (
+    EmptyRuntimeState,
+    ExitIntent,
+    Layer,
+    LayerDeps,
+    LifecycleState,
+    NoLayerDeps,
+    PlainLayer,
+    UserPrompt,
+)
 from ._provider import LayerProvider
 from ._run import CompositorRun, LayerRunSlot
 from ._snapshot import MOST_LAYERS, CompositorSessionSnapshot, LayerSessionSnapshot

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from dify_agent.exceptions import CompositionError, LayerLifecycleError, SnapshotError
 
 from ._config import LayerConfigInput
-from ._graph import LayerNode, resolve_deps, validate_graph
+from ._graph import LayerNode, validate_node
 from ._run import CompositorRun, LayerRunSlot
 from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
 
@@ -25,8 +25,10 @@ class Compositor:
         Raises:
             CompositionError: If two nodes have one name, or a node needs a layer that no earlier node makes.
         """
-        validate_graph(nodes)
-        self._nodes = tuple(nodes)
+        self._nodes: dict[str, LayerNode] = {}
+        for node in nodes:
+            validate_node(node, earlier=self._nodes)
+            self._nodes[node.name] = node
 
     @asynccontextmanager
     async def enter(
@@ -64,10 +66,9 @@ class Compositor:
         Raises:
             CompositionError: If a configuration does not fit, or belongs to no layer.
         """
-        unknown = sorted(set(configs) - {node.name for node in self._nodes})
-        if unknown:
+        if unknown := sorted(configs.keys() - self._nodes.keys()):
             raise CompositionError(f"configs: no layer is named {', '.join(map(repr, unknown))}")
-        for node in self._nodes:
+        for node in self._nodes.values():
             node.provider.read_config(configs.get(node.name), layer=node.name)
 
     def _make_slots(
@@ -78,11 +79,11 @@ class Compositor:
         self.validate_configs(configs)
         kept = self._match_snapshot(session_snapshot)
         slots: dict[str, LayerRunSlot] = {}
-        for node in self._nodes:
+        for node in self._nodes.values():
             layer = node.provider.create(configs.get(node.name))
-            deps = resolve_deps(node, layers={name: slot.layer for name, slot in slots.items()})
+            deps = {name: slots[target].layer for name, target in node.deps.items()}
             state = _restore_state(node, kept.get(node.name))
-            layer.bind(deps=deps, runtime_state=state)
+            layer.bind(deps=layer.deps_type(**deps), runtime_state=state)
             slots[node.name] = LayerRunSlot(
                 name=node.name, layer=layer, lifecycle_state="new" if state is None else "suspended"
             )
@@ -93,7 +94,7 @@ class Compositor:
     ) -> Mapping[str, LayerSessionSnapshot]:
         if snapshot is None:
             return {}
-        expected = [(node.name, node.provider.type_id) for node in self._nodes]
+        expected = [(node.name, node.provider.type_id) for node in self._nodes.values()]
         actual = [(layer.name, layer.type_id) for layer in snapshot.layers]
         if actual != expected:
             raise SnapshotError(

@@ -1,12 +1,11 @@
 """The nodes of a graph, and the rules that they must meet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
 from dify_agent.exceptions import CompositionError
 
-from ._layer import Layer, LayerDeps
 from ._provider import LayerProvider
 
 
@@ -25,18 +24,6 @@ class LayerNode:
     deps: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def validate_graph(nodes: Sequence[LayerNode]) -> None:
-    """Check that every name is used once and every dependency is met by an earlier node of the right kind.
-
-    Raises:
-        CompositionError: If one of these does not hold.
-    """
-    earlier: dict[str, LayerNode] = {}
-    for node in nodes:
-        validate_node(node, earlier=earlier)
-        earlier[node.name] = node
-
-
 def validate_node(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None:
     """Check that a node's name is new and its dependencies are met by earlier nodes of the right kind.
 
@@ -45,16 +32,6 @@ def validate_node(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None:
     """
     if node.name in earlier:
         raise CompositionError(f"Layer name {node.name!r} is used twice.", layer=node.name)
-    _validate_deps(node, earlier=earlier)
-
-
-def resolve_deps(node: LayerNode, *, layers: Mapping[str, Layer[Any, Any, Any]]) -> LayerDeps:
-    """Return the layers that a node depends on, in the form that its layer expects."""
-    deps_type = node.provider.layer_type.deps_type
-    return deps_type(**{name: layers[target] for name, target in node.deps.items()})
-
-
-def _validate_deps(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None:
     needed = get_type_hints(node.provider.layer_type.deps_type)
     if set(node.deps) != set(needed):
         raise CompositionError(

@@ -3,16 +3,42 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import get_original_bases
-from typing import Any, ClassVar, Self, cast, dataclass_transform, get_args, override
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    cast,
+    dataclass_transform,
+    get_args,
+    override,
+)
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Discriminator
 from pydantic_ai import Tool
+from pydantic_ai.messages import AudioUrl, BinaryContent, DocumentUrl, ImageUrl, VideoUrl
 
 from dify_agent.exceptions import LayerLifecycleError
 
 from ._config import LayerConfig
-from ._lifecycle import ExitIntent
-from ._prompts import UserPrompt
+
+
+type LifecycleState = Literal["new", "active", "suspended", "closed"]
+"""Where a layer stands. Only a new or a suspended layer can be entered; a closed one stays closed.
+
+new --enter--> active --exit(suspend)--> suspended --enter--> active
+                      --exit(delete)---> closed
+"""
+
+type ExitIntent = Literal["suspend", "delete"]
+"""What leaving a layer means: keep its state for a later run, or end it for good."""
+
+type UserPrompt = (
+    str
+    | Annotated[ImageUrl | AudioUrl | VideoUrl | DocumentUrl | BinaryContent, Discriminator("kind")]
+)
+"""A text or a file, in the classes of Pydantic AI; in JSON a file is told by its `kind`."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)

@@ -1,6 +1,6 @@
 """One entered graph: its layers, what they add to a run, and what is kept of them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -9,9 +9,7 @@ from pydantic_ai import Tool
 
 from dify_agent.exceptions import CompositionError, LayerLifecycleError
 
-from ._layer import Layer, PlainLayer
-from ._lifecycle import ExitIntent, LifecycleState
-from ._prompts import UserPrompt
+from ._layer import ExitIntent, Layer, LifecycleState, PlainLayer, UserPrompt
 from ._snapshot import CompositorSessionSnapshot, LayerSessionSnapshot
 
 
@@ -108,7 +106,8 @@ class CompositorRun:
             CompositionError: If `layers` names a layer that the run does not have.
         """
         intents = layers or {}
-        _require_known(intents, known=self.slots)
+        if unknown := sorted(intents.keys() - self.slots.keys()):
+            raise CompositionError(f"on_exit: no layer is named {', '.join(map(repr, unknown))}")
         for name, slot in self.slots.items():
             slot.exit_intent = intents.get(name, default)
 
@@ -116,9 +115,3 @@ class CompositorRun:
         for slot in self.slots.values():
             if isinstance(slot.layer, PlainLayer):
                 yield slot.layer
-
-
-def _require_known(names: Iterable[str], *, known: Mapping[str, object]) -> None:
-    unknown = sorted(set(names) - set(known))
-    if unknown:
-        raise CompositionError(f"on_exit: no layer is named {', '.join(map(repr, unknown))}")
