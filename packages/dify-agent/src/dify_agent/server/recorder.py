@@ -94,7 +94,7 @@ class RunRecorder:
         for call in calls:
             self._writer.call(*call)
 
-    def answer_failed(self, number: int, error: Exception | None) -> None:
+    def answer_failed(self, number: int, error: BaseException) -> None:
         """Write why a model request failed."""
         self._writer.answer(number, error=str(error))
 

@@ -8,8 +8,8 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -87,18 +87,11 @@ class RunSteps:
         started = ModelRequestStartedEvent(
             run_id=self._run.run_id, request_index=number, attempt=self._run.attempt
         )
-        fault: Exception | None = None
 
         async def work() -> bytes:
-            nonlocal fault
             async with self._sink.in_request(started):
-                try:
+                with _asking_again():
                     response = await request()
-                except Exception as error:
-                    fault = error
-                    if (transient := to_transient(error)) is not None:
-                        raise transient from error
-                    raise
                 await self._sink.tell_started()
             return dump_response(response)
 
@@ -108,9 +101,10 @@ class RunSteps:
                 f"model:{number}", work, after_events=self._repeat_shown
             )
             response = parse_response(recorded)
-        except TransientError:
+        except TransientError as error:
+            fault = _fault(error)
             self._recorder.answer_failed(number, fault)
-            raise fault or RuntimeError("A step failed without being taken.") from None
+            raise fault from None
         except Exception as error:
             self._recorder.answer_failed(number, error)
             raise
@@ -134,15 +128,11 @@ class RunSteps:
         async def work() -> bytes:
             live.clear()
             try:
-                result = await execute()
+                with _asking_again():
+                    result = await execute()
             except TOOL_ERRORS as error:
                 live.append(error)
                 return _dump(ToolRecord.from_error(error))
-            except Exception as error:
-                live.append(error)
-                if (transient := to_transient(error)) is not None:
-                    raise transient from error
-                raise
             live.append(result)
             if (transient := to_transient_result(result)) is not None:
                 raise transient
@@ -154,10 +144,9 @@ class RunSteps:
         self._recorder.bind(call, arguments)
         try:
             recorded = await self._run.step(key, work)
-        except TransientError:
-            fault = live[0] if live else RuntimeError("A step failed without being taken.")
-            if isinstance(fault, Exception):
-                raise fault from None
+        except TransientError as error:
+            if not live:
+                raise _fault(error) from None
             recorded = await self._run.step(key, give_up)
         return self._result(call, live[0] if live else None, recorded)
 
@@ -180,6 +169,22 @@ class RunSteps:
         self._calls[key] += 1
         # Two calls that are alike to the letter: which of them came first makes no difference.
         return f"{key}:{self._calls[key]}"
+
+
+@contextmanager
+def _asking_again() -> Generator[None]:
+    """Raise for an error that another try may not have the one that asks for a try."""
+    try:
+        yield
+    except Exception as error:
+        if (transient := to_transient(error)) is not None:
+            raise transient from error
+        raise
+
+
+def _fault(error: TransientError) -> BaseException:
+    """Return the error behind one that asked for another try, which there is not."""
+    return error.__cause__ or RuntimeError("A step failed without being taken.")
 
 
 def _dump(record: ToolRecord) -> bytes:
