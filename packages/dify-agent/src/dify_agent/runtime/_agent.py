@@ -1,4 +1,4 @@
-"""From entered layers to an agent that only needs to be run."""
+"""What a run takes from its entered layers, and the agent that only needs to be run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,14 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import httpx
 from pydantic import JsonValue
-from pydantic_ai import Agent, Tool
+from pydantic_ai import Agent
 from pydantic_ai.agent import EventStreamHandler
-from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
 from pydantic_ai.usage import UsageLimits
 
 from dify_agent.compositor import CompositorRun, Layer, UserPrompt
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.history import HistoryLayer
-from dify_agent.layers.output import OutputLayer
 
 
 MODEL_LAYER_NAME: Final = "llm"
@@ -108,38 +106,14 @@ def find_model_layer(run: CompositorRun) -> ModelLayer:
     return layer
 
 
-def build_agent(
-    run: CompositorRun,
-    *,
-    user_prompts: Sequence[UserPrompt],
-    model: Model,
-    tools: Sequence[Tool[object]],
-    capabilities: Sequence[AbstractCapability[object]],
-) -> PreparedAgent:
-    """Return an agent with the layers' instruction, conversation and shape of the answer.
-
-    Raises:
-        AgentRunValidationError: If two layers hold the conversation, or two describe the answer.
-    """
-    output = _find_only(run, OutputLayer)
-    agent = Agent[object, Any](
-        model,
-        name="dify_agent",
-        output_type=str if output is None else output.output_type,
-        instructions=run.prompts,
-        tools=tools,
-        capabilities=capabilities,
-    )
-    if output is not None:
-        agent.output_validator(output.validate_output)
-    return PreparedAgent(
-        agent=agent, user_prompts=user_prompts, history=_find_only(run, HistoryLayer)
-    )
-
-
-def _find_only[LayerT: Layer[Any, Any, Any]](
+def find_only_layer[LayerT: Layer[Any, Any, Any]](
     run: CompositorRun, layer_type: type[LayerT]
 ) -> LayerT | None:
+    """Return the layer of a type; None if there is none.
+
+    Raises:
+        AgentRunValidationError: If there are two.
+    """
     found = [slot.layer for slot in run.slots.values() if isinstance(slot.layer, layer_type)]
     if len(found) > 1:
         raise AgentRunValidationError(

@@ -1,12 +1,10 @@
 """What a client is told when a run fails."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, cast
 
 from pydantic_ai.exceptions import ModelHTTPError, UsageLimitExceeded
-from typing_extensions import TypeIs
 
-from dify_agent.compositor import LayerConfig, LayerConfigInput
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.protocol import RunComposition, RunFailedEvent
 
@@ -29,26 +27,20 @@ def build_run_failed(run_id: str, error: Exception, *, secrets: ConfigSecrets) -
             error="The run has made as many model requests as it may.",
             error_type=MODEL_REQUEST_LIMIT,
         )
-    body = error.body if isinstance(error, ModelHTTPError) else None
-    known: Mapping[str, object] = body if _is_object(body) else {}
+    known: Mapping[str, object] = {}
+    if isinstance(error, ModelHTTPError) and isinstance(error.body, Mapping):
+        known = cast("Mapping[str, object]", error.body)
     message = known.get("message") or str(error) or type(error).__name__
     return RunFailedEvent(
         run_id=run_id,
-        error=secrets.redact(str(message)),
-        error_type=secrets.redact(str(known.get("error_type") or type(error).__name__)),
+        error=secrets.known.redact(str(message)),
+        error_type=secrets.known.redact(str(known.get("error_type") or type(error).__name__)),
     )
 
 
 def composition_secrets(composition: RunComposition) -> ConfigSecrets:
     """Return the texts of a composition that must not be shown."""
-    return ConfigSecrets(_as_mapping(layer.config) for layer in composition.layers)
-
-
-def _as_mapping(config: LayerConfigInput) -> Mapping[str, Any]:
-    if isinstance(config, LayerConfig):
-        return config.model_dump(mode="json")
-    return config or {}
-
-
-def _is_object(value: object) -> TypeIs[Mapping[str, Any]]:
-    return isinstance(value, Mapping)
+    return ConfigSecrets(
+        layer.model_dump(mode="json", include={"config"})["config"] or {}
+        for layer in composition.layers
+    )

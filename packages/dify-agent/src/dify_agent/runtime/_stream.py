@@ -62,10 +62,10 @@ class RunEventReader:
                 yield from self._read_text(ThinkingDeltaEvent, text or "")
             case FunctionToolCallEvent(part=call):
                 yield from self.end()
-                yield _tool_call(self._run_id, call, self._secrets)
+                yield _tool_call(self._run_id, call, self._secrets.known)
             case FunctionToolResultEvent(part=result, content=content):
                 yield from self.end()
-                yield _tool_result(self._run_id, result, self._secrets)
+                yield _tool_result(self._run_id, result, self._secrets.known)
                 for item in cast("Sequence[object]", content or ()):
                     if isinstance(item, BinaryContent):
                         yield _file(self._run_id, item, tool_call_id=result.tool_call_id)
@@ -92,11 +92,6 @@ class RunEventReader:
             yield self._kind(run_id=self._run_id, text=text)
 
 
-def redact_output(output: JsonValue, secrets: ConfigSecrets) -> JsonValue:
-    """Return a run's output without the secrets that are declared as such and are no words."""
-    return _redact(output, secrets.spoken)
-
-
 def _file(run_id: str, file: BinaryContent, *, tool_call_id: str | None = None) -> FileEvent:
     name = (file.vendor_metadata or {}).get("filename")
     return FileEvent(
@@ -108,7 +103,7 @@ def _file(run_id: str, file: BinaryContent, *, tool_call_id: str | None = None) 
     )
 
 
-def _tool_call(run_id: str, call: ToolCallPart, secrets: ConfigSecrets) -> ToolCallEvent:
+def _tool_call(run_id: str, call: ToolCallPart, secrets: KnownSecrets) -> ToolCallEvent:
     return ToolCallEvent(
         run_id=run_id,
         tool_call_id=call.tool_call_id,
@@ -117,25 +112,25 @@ def _tool_call(run_id: str, call: ToolCallPart, secrets: ConfigSecrets) -> ToolC
     )
 
 
-def _arguments(call: ToolCallPart, secrets: ConfigSecrets) -> dict[str, JsonValue] | str:
+def _arguments(call: ToolCallPart, secrets: KnownSecrets) -> dict[str, JsonValue] | str:
     try:
         arguments = call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
         return secrets.redact(str(call.args))
-    return {name: _redact(value, secrets) for name, value in arguments.items()}
+    return {name: redact_json(value, secrets) for name, value in arguments.items()}
 
 
-def _redact(value: Any, secrets: ConfigSecrets | KnownSecrets) -> Any:
+def redact_json(value: Any, secrets: KnownSecrets) -> Any:
     """Return a JSON value with its texts redacted."""
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
-        return {secrets.redact(name): _redact(item, secrets) for name, item in items}
+        return {secrets.redact(name): redact_json(item, secrets) for name, item in items}
     if isinstance(value, list):
-        return [_redact(item, secrets) for item in cast("list[Any]", value)]
+        return [redact_json(item, secrets) for item in cast("list[Any]", value)]
     return secrets.redact(value) if isinstance(value, str) else value
 
 
-def _tool_result(run_id: str, result: ToolReturnPart, secrets: ConfigSecrets) -> ToolResultEvent:
+def _tool_result(run_id: str, result: ToolReturnPart, secrets: KnownSecrets) -> ToolResultEvent:
     return ToolResultEvent(
         run_id=run_id,
         tool_call_id=result.tool_call_id,

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, Final
 
 import httpx
-from pydantic_ai import AgentStreamEvent, RunContext, Tool
+from pydantic_ai import Agent, AgentStreamEvent, RunContext, Tool
 from pydantic_ai.agent import EventStreamHandler
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
@@ -22,6 +22,7 @@ from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.layers.dify_plugin.configs import MOST_TOOLS
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
+from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.output import OUTPUT_TOOL_NAME, OutputLayer
 from dify_agent.protocol import (
     CreateRunRequest,
@@ -31,10 +32,10 @@ from dify_agent.protocol import (
     RunSucceededEvent,
 )
 
-from ._agent import PreparedAgent, build_agent, find_model_layer, require_user_prompts
-from ._composition import build_compositor, find_layer_problems, layer_configs
+from ._agent import PreparedAgent, find_model_layer, find_only_layer, require_user_prompts
+from ._composition import build_compositor, find_layer_problems
 from ._failure import build_run_failed, composition_secrets
-from ._stream import RunEventReader, redact_output
+from ._stream import RunEventReader, redact_json
 from .event_sink import RunEventSink
 from .layer_providers import create_default_layer_providers
 
@@ -135,7 +136,7 @@ class AgentRunRunner:
             )
         return RunSucceededEvent(
             run_id=run_id,
-            output=redact_output(output, secrets),
+            output=redact_json(output, secrets.spoken),
             session_snapshot=run.session_snapshot,
         )
 
@@ -157,8 +158,9 @@ class AgentRunRunner:
             raise AgentRunValidationError(str(error) or type(error).__name__) from error
 
     def _enter(self, request: CreateRunRequest) -> AbstractAsyncContextManager[CompositorRun]:
+        configs = {spec.name: spec.config for spec in request.composition.layers}
         return build_compositor(request.composition, self._layer_providers).enter(
-            layer_configs(request.composition), session_snapshot=request.session_snapshot
+            configs, session_snapshot=request.session_snapshot
         )
 
     async def _build_agent(
@@ -166,14 +168,42 @@ class AgentRunRunner:
     ) -> PreparedAgent:
         user_prompts = require_user_prompts(run)
         model = find_model_layer(run).get_model(http_client=self._http_client)
-        tools = await _resolve_run_tools(run, http_client=self._http_client, tools=self._tools)
-        return build_agent(
-            run,
-            user_prompts=user_prompts,
-            model=model if self._wrap_model is None else self._wrap_model(model, handler),
+        tools = await self._resolve_run_tools(run)
+        output = find_only_layer(run, OutputLayer)
+        agent = Agent[object, Any](
+            model if self._wrap_model is None else self._wrap_model(model, handler),
+            name="dify_agent",
+            output_type=str if output is None else output.output_type,
+            instructions=run.prompts,
             tools=tools,
             capabilities=self._capabilities,
         )
+        if output is not None:
+            agent.output_validator(output.validate_output)
+        history = find_only_layer(run, HistoryLayer)
+        return PreparedAgent(agent=agent, user_prompts=user_prompts, history=history)
+
+    async def _resolve_run_tools(self, run: CompositorRun) -> list[Tool[object]]:
+        """Return the server's tools, the layers' ready-made ones and their plugin tools, in the order of the layers.
+
+        Raises:
+            AgentRunValidationError: If two tools have one name, wherever they come from, or there are too many.
+        """
+        resolved = [*self._tools, *run.tools]
+        slots = run.slots.values()
+        layers = [slot.layer for slot in slots if isinstance(slot.layer, DifyPluginToolsLayer)]
+        if sum(len(layer.config.tools) for layer in layers) > MOST_TOOLS:
+            raise AgentRunValidationError(f"Agent run takes at most {MOST_TOOLS} plugin tools.")
+        for layer in layers:
+            resolved += await layer.get_tools(http_client=self._http_client)
+        names = Counter(tool.name for tool in resolved)
+        if any(isinstance(slot.layer, OutputLayer) for slot in slots):
+            names[OUTPUT_TOOL_NAME] += 1
+        if duplicates := sorted(name for name, count in names.items() if count > 1):
+            raise AgentRunValidationError(
+                f"Agent run requires unique tool names across all layers, got duplicates: {', '.join(duplicates)}."
+            )
+        return resolved
 
 
 def validate_composition(
@@ -190,28 +220,3 @@ def validate_composition(
         raise AgentRunValidationError(str(error)) from error
     if problems:
         raise AgentRunValidationError("; ".join(problems.values()), layers=problems)
-
-
-async def _resolve_run_tools(
-    run: CompositorRun, *, http_client: httpx.AsyncClient, tools: Sequence[Tool[object]]
-) -> list[Tool[object]]:
-    """Return the server's tools, the layers' ready-made ones and their plugin tools, in the order of the layers.
-
-    Raises:
-        AgentRunValidationError: If two tools have one name, wherever they come from, or there are too many.
-    """
-    resolved = [*tools, *run.tools]
-    slots = run.slots.values()
-    layers = [slot.layer for slot in slots if isinstance(slot.layer, DifyPluginToolsLayer)]
-    if sum(len(layer.config.tools) for layer in layers) > MOST_TOOLS:
-        raise AgentRunValidationError(f"Agent run takes at most {MOST_TOOLS} plugin tools.")
-    for layer in layers:
-        resolved += await layer.get_tools(http_client=http_client)
-    names = Counter(tool.name for tool in resolved)
-    if any(isinstance(slot.layer, OutputLayer) for slot in run.slots.values()):
-        names[OUTPUT_TOOL_NAME] += 1
-    if duplicates := sorted(name for name, count in names.items() if count > 1):
-        raise AgentRunValidationError(
-            f"Agent run requires unique tool names across all layers, got duplicates: {', '.join(duplicates)}."
-        )
-    return resolved

@@ -6,8 +6,6 @@ Source: docs/contracts/dify-agent.md, C45.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from typing_extensions import TypeIs
-
 from dify_agent._headers import iter_credential_headers
 from stream_text import KnownSecrets, is_secret_setting
 
@@ -19,6 +17,7 @@ _SHORTEST_CREDENTIAL: Final = 6
 _SHORTEST_SPOKEN: Final = 8  # Shorter ones are words of every day, which a model says of itself.
 _SHORTEST_HIDDEN: Final = 8  # The same.
 _LONGEST: Final = 10_000  # As much as an error shows; longer ones would be slow to look for.
+_SECRET: Final = DifyPluginToolParameterType.SECRET_INPUT
 # Objects whose texts are names that everybody may read, such as media types and models.
 _REFERENCES: Final = (
     DifyPluginToolParameterType.FILE,
@@ -42,73 +41,59 @@ class ConfigSecrets:
     """
 
     def __init__(self, configs: Iterable[Mapping[str, Any]]) -> None:
-        configs = list(configs)
+        known: list[str] = []
+        declared: list[str] = []
+        for config in _with_tools(configs):
+            credentials = config.get("credentials")
+            headers = list(_header_secrets(credentials))
+            inputs, others = _given(config)
+            known += [
+                text
+                for text in (*_texts(credentials), *headers)
+                if len(text) >= _SHORTEST_CREDENTIAL
+            ]
+            known += [*inputs, *others]
+            declared += [*_named_secrets(credentials), *headers, *inputs]
         # One for all, so that of two values, one of which begins the other, the longer one is found.
-        self.known = KnownSecrets(_secrets(configs), shortest=_SHORTEST_SECRET)
-        declared = list(_declared_secrets(configs))
+        self.known = KnownSecrets(known, shortest=_SHORTEST_SECRET)
         self.declared = KnownSecrets(declared)
         self.spoken = KnownSecrets(declared, shortest=_SHORTEST_SPOKEN)
-
-    def redact(self, text: str) -> str:
-        """Return the text with `[redacted]` in place of each secret."""
-        return self.known.redact(text)
-
-
-def _secrets(configs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for config in _with_tools(configs):
-        for text in (*_texts(config.get("credentials")), *_header_secrets(config)):
-            if len(text) >= _SHORTEST_CREDENTIAL:
-                yield text
-        for kind, value in _given(config):
-            for text in _texts(value):
-                if kind == DifyPluginToolParameterType.SECRET_INPUT:
-                    yield text
-                else:
-                    yield from (line for line in text.splitlines() if len(line) >= _SHORTEST_HIDDEN)
-
-
-def _declared_secrets(configs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for config in _with_tools(configs):
-        credentials = config.get("credentials")
-        for name, value in credentials.items() if _is_object(credentials) else ():
-            if is_secret_setting(name, str(value)):
-                yield from _texts(value)
-        yield from _header_secrets(config)
-        for kind, value in _given(config):
-            if kind == DifyPluginToolParameterType.SECRET_INPUT:
-                yield from _texts(value)
-
-
-def _header_secrets(config: Mapping[str, Any]) -> Iterator[str]:
-    credentials = config.get("credentials")
-    if _is_object(credentials):
-        yield from (text for text in iter_credential_headers(credentials) if len(text) <= _LONGEST)
 
 
 def _with_tools(configs: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     for config in configs:
         yield config
-        yield from _mappings(config.get("tools"))
+        yield from _objects(config.get("tools"))
 
 
-def _given(config: Mapping[str, Any]) -> Iterator[tuple[object, object]]:
-    """Yield kind and value of each parameter that the model does not fill in, and the defaults of secrets."""
-    kinds = {
-        str(each.get("name")): each.get("type") for each in _mappings(config.get("parameters"))
-    }
-    values = config.get("runtime_parameters")
-    for name, value in values.items() if _is_object(values) else ():
-        if kinds.get(name) not in _REFERENCES:
-            yield kinds.get(name), value
-    for each in _mappings(config.get("parameters")):
-        if each.get("type") == DifyPluginToolParameterType.SECRET_INPUT:
-            yield each.get("type"), each.get("default")
+def _named_secrets(credentials: object) -> Iterator[str]:
+    for name, value in _object(credentials).items():
+        if is_secret_setting(name, str(value)):
+            yield from _texts(value)
+
+
+def _header_secrets(credentials: object) -> Iterator[str]:
+    headers = iter_credential_headers(_object(credentials))
+    return (text for text in headers if len(text) <= _LONGEST)
+
+
+def _given(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return what the model does not fill in: the texts that are declared as secrets, with their defaults, and the lines of others."""
+    parameters = _objects(config.get("parameters"))
+    kinds = {str(each.get("name")): each.get("type") for each in parameters}
+    values = _object(config.get("runtime_parameters"))
+    given = [(kinds.get(name), value) for name, value in values.items()]
+    secrets = [value for kind, value in given if kind == _SECRET]
+    secrets += [each.get("default") for each in parameters if each.get("type") == _SECRET]
+    others = [value for kind, value in given if kind not in (_SECRET, *_REFERENCES)]
+    lines = (line for text in _texts(others) for line in text.splitlines())
+    return list(_texts(secrets)), [line for line in lines if len(line) >= _SHORTEST_HIDDEN]
 
 
 def _texts(value: object) -> Iterator[str]:
     """Yield the texts and numbers in a value."""
-    if _is_object(value):
-        for item in value.values():
+    if isinstance(value, Mapping):
+        for item in cast("Mapping[str, object]", value).values():
             yield from _texts(item)
     elif isinstance(value, list):
         for item in cast("list[object]", value):
@@ -119,10 +104,10 @@ def _texts(value: object) -> Iterator[str]:
             yield text
 
 
-def _mappings(value: object) -> list[Mapping[str, Any]]:
+def _objects(value: object) -> list[Mapping[str, Any]]:
     items = cast("list[object]", value) if isinstance(value, list) else []
-    return [item for item in items if _is_object(item)]
+    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
 
 
-def _is_object(value: object) -> TypeIs[Mapping[str, Any]]:
-    return isinstance(value, Mapping)
+def _object(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

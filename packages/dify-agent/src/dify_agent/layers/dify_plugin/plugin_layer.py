@@ -3,8 +3,9 @@
 Source: docs/contracts/dify-agent.md, C17 and C18.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Self, TypedDict, override
+from typing import ClassVar, Self, override
 
 import httpx
 
@@ -19,18 +20,6 @@ from .tool_client import DifyPluginDaemonToolClient
 __all__ = [
     "DifyPluginLayer",
 ]
-
-
-class _Access(TypedDict):
-    """The arguments that all clients for a plugin share: whom they call, for whom, and over which connections."""
-
-    tenant_id: str
-    plugin_id: str
-    plugin_daemon_url: str
-    plugin_daemon_api_key: str
-    user_id: str | None
-    http_client: httpx.AsyncClient
-    silence: SilenceLimits
 
 
 @dataclass(slots=True, eq=False)
@@ -96,7 +85,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             RuntimeError: If the HTTP client is closed.
         """
         _require_open(http_client, caller="create_daemon_provider")
-        return DifyPluginDaemonProvider(**self._access(plugin_id, http_client))
+        return self._connect(DifyPluginDaemonProvider, plugin_id, http_client)
 
     def create_tool_client(
         self, *, plugin_id: str, http_client: httpx.AsyncClient
@@ -111,19 +100,21 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             RuntimeError: If the HTTP client is closed.
         """
         _require_open(http_client, caller="create_tool_client")
-        return DifyPluginDaemonToolClient(**self._access(plugin_id, http_client))
+        return self._connect(DifyPluginDaemonToolClient, plugin_id, http_client)
 
-    def _access(self, plugin_id: str, http_client: httpx.AsyncClient) -> _Access:
-        """Return what the clients for a plugin have in common."""
-        return {
-            "tenant_id": self.config.tenant_id,
-            "plugin_id": plugin_id,
-            "plugin_daemon_url": self.daemon_url,
-            "plugin_daemon_api_key": self.daemon_api_key,
-            "user_id": self.config.user_id,
-            "http_client": http_client,
-            "silence": self.silence,
-        }
+    def _connect[Client](
+        self, make: Callable[..., Client], plugin_id: str, http_client: httpx.AsyncClient
+    ) -> Client:
+        """Make a client for a plugin; what it is made of is the same for models and tools."""
+        return make(
+            tenant_id=self.config.tenant_id,
+            plugin_id=plugin_id,
+            plugin_daemon_url=self.daemon_url,
+            plugin_daemon_api_key=self.daemon_api_key,
+            user_id=self.config.user_id,
+            http_client=http_client,
+            silence=self.silence,
+        )
 
 
 def _require_open(http_client: httpx.AsyncClient, *, caller: str) -> None:

@@ -165,10 +165,10 @@ class _PreparedTool:
     ) -> "_Told":
         failure: dict[str, object] = {
             "error_type": error_type,
-            "message": self.secrets.redact(message),
+            "message": self.secrets.known.redact(message),
             "status_code": status_code,
         }
-        return _Told(text=self.secrets.redact(text), failure=failure)
+        return _Told(text=self.secrets.known.redact(text), failure=failure)
 
 
 def _build_pydantic_ai_tool(
