@@ -1,15 +1,14 @@
 """Whatever waits in the two clients, under the same names on both sides. `_client` itself is generated from `_async_client`."""
 
-from collections.abc import Mapping
-from typing import Any, Self, Unpack
+from functools import partial
+from typing import Any, Self
 
 from ._background.async_stream import AsyncBackgroundStream
-from ._background.following import FollowOptions
 from ._background.stream import BackgroundStream
 from ._calls.calls import Call, make
-from ._calls.fallback_requests import Refusals
+from ._calls.fallback_requests import FallbackClient
 from ._calls.transport import TRANSPORT, Transport
-from ._http.client import HttpClient, aplay
+from ._http.client import aplay
 from ._http.steps import Asynchronous
 from ._scheme import Request, ResponsesScheme
 from ._settings.model_config import ModelConfig
@@ -44,8 +43,10 @@ class AsyncSide(_Settings):
         defaults: Request | None = None,
     ) -> None:
         super().__init__(config, scheme, defaults)
-        self._refusals = Refusals()
-        self._http = HttpClient(self._connection, Asynchronous)
+        self._client = client = FallbackClient(self._connection, Asynchronous)
+        flex_fallback = self._scheme.flex_fallback
+        self._response = partial(AsyncResponseStream, client, flex_fallback=flex_fallback)
+        self._background = partial(AsyncBackgroundStream, client, flex_fallback=flex_fallback)
 
     async def __aenter__(self) -> Self:
         return self
@@ -55,43 +56,15 @@ class AsyncSide(_Settings):
 
     async def aclose(self) -> None:
         """Close the client's connections."""
-        await aplay(self._http.close())
+        await aplay(self._client.close())
 
     @staticmethod
     def _begin[S: AsyncResponseStream](stream: S) -> S:
         """Return the stream as it is: it begins when it is entered."""
         return stream
 
-    def _response(self, body: dict[str, Any]) -> AsyncResponseStream:
-        return AsyncResponseStream(
-            self._http,
-            self._connection,
-            body,
-            self._refusals,
-            flex_fallback=self._scheme.flex_fallback,
-        )
-
-    def _background(
-        self,
-        body: Mapping[str, Any],
-        *,
-        response_id: str | None = None,
-        starting_after: int | None = None,
-        **options: Unpack[FollowOptions],
-    ) -> AsyncBackgroundStream:
-        return AsyncBackgroundStream(
-            self._http,
-            self._connection,
-            body,
-            self._refusals,
-            flex_fallback=self._scheme.flex_fallback,
-            response_id=response_id,
-            starting_after=starting_after,
-            **options,
-        )
-
     async def _make[T](self, call: Call[T]) -> T:
-        return await aplay(make(self._http, call, self._connection.secrets))
+        return await aplay(make(self._client, call))
 
 
 class BlockingSide(_Settings):
@@ -107,38 +80,19 @@ class BlockingSide(_Settings):
     ) -> None:
         super().__init__(config, scheme, defaults)
         self._transport = transport
+        connection, flex_fallback = self._connection, self._scheme.flex_fallback
+        self._response = partial(
+            ResponseStream, connection, transport=transport, flex_fallback=flex_fallback
+        )
+        self._background = partial(
+            BackgroundStream, connection, transport=transport, flex_fallback=flex_fallback
+        )
 
     @staticmethod
     def _begin[S: ResponseStream](stream: S) -> S:
         """Send the stream's request and return the stream."""
         stream.open()
         return stream
-
-    def _response(self, body: dict[str, Any]) -> ResponseStream:
-        return ResponseStream(
-            self._connection,
-            body,
-            transport=self._transport,
-            flex_fallback=self._scheme.flex_fallback,
-        )
-
-    def _background(
-        self,
-        body: Mapping[str, Any],
-        *,
-        response_id: str | None = None,
-        starting_after: int | None = None,
-        **options: Unpack[FollowOptions],
-    ) -> BackgroundStream:
-        return BackgroundStream(
-            self._connection,
-            body,
-            transport=self._transport,
-            flex_fallback=self._scheme.flex_fallback,
-            response_id=response_id,
-            starting_after=starting_after,
-            **options,
-        )
 
     def _make[T](self, call: Call[T]) -> T:
         return self._transport.ask(self._connection, call)

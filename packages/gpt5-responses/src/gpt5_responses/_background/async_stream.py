@@ -1,15 +1,15 @@
 """One background response, followed asynchronously."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from typing import Any, Self, Unpack, override
+from typing import Any, Unpack, override
 
 from gpt5_messages import StreamEvent
 from gpt5_responses._calls.calls import Call, background_body, cancel_call, make, poll_call
-from gpt5_responses._calls.fallback_requests import Refusals, post, resume
+from gpt5_responses._calls.fallback_requests import FallbackClient
 from gpt5_responses._errors import ResponsesError
-from gpt5_responses._http.client import Answer, HttpClient, aplay
+from gpt5_responses._http.client import Answer, aplay
 from gpt5_responses._http.steps import Asynchronous
 from gpt5_responses._settings.connection import Connection
 from gpt5_responses._streams.async_stream import AsyncResponseStream
@@ -29,10 +29,8 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
 
     def __init__(  # noqa: PLR0913  one stream has these surroundings
         self,
-        client: HttpClient,
-        connection: Connection,
+        client: FallbackClient,
         body: Mapping[str, Any],
-        refusals: Refusals,
         *,
         owns_client: bool = False,
         flex_fallback: bool = False,
@@ -43,16 +41,9 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
         starting_after: int | None = None,
     ) -> None:
         sent = background_body(body)
-        super().__init__(
-            client,
-            connection,
-            sent,
-            refusals,
-            owns_client=owns_client,
-            flex_fallback=flex_fallback,
-        )
+        super().__init__(client, sent, owns_client=owns_client, flex_fallback=flex_fallback)
         self._following = Following(
-            connection,
+            client.connection,
             sent,
             seconds=seconds,
             detached=detached,
@@ -61,38 +52,20 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
             told_until=starting_after,
         )
         self._reader, self._limits = self._following.reader, self._following.limits
-        self._answer: Answer | None = None
         self._begun: list[StreamEvent] = []
         self._first: AsyncGenerator[StreamEvent] | None = None
-        self._told: AsyncGenerator[StreamEvent] | None = None
-
-    @override
-    async def __aenter__(self) -> Self:
-        try:
-            if not self._following.response_id:
-                await self._begin()
-        except BaseException:
-            await self.__aexit__()
-            raise
-        self._events = self._told = self._follow()
-        return self
-
-    @override
-    async def __aexit__(self, *exception: object) -> None:
-        try:
-            if self._told is not None:
-                await self._told.aclose()
-            await self._leave()
-        finally:
-            await self._opened.aclose()
+        self._opened.push_async_callback(self._leave)
 
     def detach(self) -> str:
         """Let the response continue when the caller leaves, and return its id, by which anyone with the key finds it."""
         self._following.is_detached = True
         return self._following.response_id
 
-    async def _begin(self) -> None:
+    @override
+    async def _begin(self) -> AsyncGenerator[StreamEvent]:
         """Send the request and read until the response's id is known. A caller that is cancelled meanwhile waits for the id, so that the response can be cancelled at the server."""
+        if self._following.response_id:
+            return self._follow()
         task = asyncio.ensure_future(self._send_and_read())
         try:
             async with asyncio.timeout(self._limits.seconds_left):
@@ -103,18 +76,12 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
             await asyncio.wait({task})
             self._following.is_detached = False
             if isinstance(error, TimeoutError):
-                raise self._following.took_too_long() from None
+                raise self._took_too_long() from None
             raise
+        return self._follow()
 
     async def _send_and_read(self) -> None:
-        steps = post(
-            self._client,
-            self._body,
-            self._refusals,
-            self._secrets,
-            flex_fallback=self._flex_fallback,
-        )
-        answer, self.left_out = await aplay(steps)
+        answer = await self._send()
         self._first = events = self._iter_answer(answer)
         while not self.response_id and (event := await anext(events, None)) is not None:
             self._begun.append(event)
@@ -137,9 +104,9 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
 
     async def _resume(self) -> AsyncGenerator[StreamEvent]:
         """Resume the stream and yield the rest of its events."""
-        steps = resume(self._client, self._following.rest_path, self._secrets)
+        steps = self._client.resume(self._following.rest_path)
         try:
-            answer = await self._within(aplay(steps))
+            answer, _ = await self._within(aplay(steps))
         except ResponsesError as error:
             self._following.note_failed_step(error)
             return
@@ -173,20 +140,8 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
             await self._release()
         self._following.note_answer(failure)
 
-    async def _within[T](self, doing: Awaitable[T]) -> T:
-        try:
-            async with asyncio.timeout(self._limits.seconds_left):
-                return await doing
-        except TimeoutError:
-            raise self._following.took_too_long() from None
-
     async def _ask[T](self, call: Call[T]) -> T:
-        return await aplay(make(self._client, call, self._secrets))
-
-    async def _release(self) -> None:
-        answer, self._answer = self._answer, None
-        if answer is not None:
-            await aplay(self._client.end(answer))
+        return await aplay(make(self._client, call))
 
     async def _leave(self) -> None:
         """Close the connection, and cancel the response at the server unless it is over or detached."""
@@ -218,10 +173,8 @@ def aopen_background(
         ResponsesError: If the connection's settings are refused, or an option is out of its range.
     """
     return AsyncBackgroundStream(
-        HttpClient(connection, Asynchronous),
-        connection,
+        FallbackClient(connection, Asynchronous),
         request,
-        Refusals(),
         owns_client=True,
         flex_fallback=flex_fallback,
         **options,

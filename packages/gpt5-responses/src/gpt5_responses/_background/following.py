@@ -204,6 +204,9 @@ class FollowedFacts:
         """Whether the response goes on at the server when the caller leaves."""
         return self._following.is_detached
 
+    def _took_too_long(self) -> ConnectionTimeoutError:
+        return self._following.took_too_long()
+
 
 def in_background(
     request: Request,

@@ -1,7 +1,7 @@
 """One background response, followed until it ends, across broken streams, failing servers and polls."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from typing import Any, override
@@ -107,7 +107,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
         if self._has_begun or self._is_closed:
             return
         self._has_begun = True
-        sent = self._within(self._send_now, drop=self._cancel_late)
+        sent = self._within(self._send, drop=self._cancel_late)
         self.left_out = sent.left_out
         if not self._hold(sent):
             self._cancel_late(sent)
@@ -196,19 +196,6 @@ class BackgroundStream(FollowedFacts, ResponseStream):
 
     def _look_again(self) -> bool:
         return self._pause is not None and self._pause()
-
-    def _within[T](self, do: Callable[[], T], *, drop: Callable[[T], object] = lambda _: None) -> T:
-        try:
-            return within(self._limits.seconds_left, do, drop=drop)
-        except TimeoutError:
-            raise self._following.took_too_long() from None
-
-    def _hold(self, sent: SentRequest) -> bool:
-        """Keep the answer being read, so that `close` from another thread finds it; return False if the stream is closed."""
-        with self._lock:
-            if not self._is_closed:
-                self._sent = sent
-            return not self._is_closed
 
     def _cancel(self) -> None:
         call = cancel_call(self._following.response_id)

@@ -215,7 +215,7 @@ def input_items_call(
     return _stored(b"GET", response_id, f"/input_items{query}", _read_items)
 
 
-def make[T](client: HttpClient, call: Call[T], secrets: KnownSecrets) -> Steps[T]:
+def make[T](client: HttpClient, call: Call[T]) -> Steps[T]:
     """Make a call and return the result that its answer holds.
 
     Raises:
@@ -225,7 +225,7 @@ def make[T](client: HttpClient, call: Call[T], secrets: KnownSecrets) -> Steps[T
         content = None if call.body is None else write_body(call.body)
         answer = yield from client.call(call.method, call.path, content, only_once=call.only_once)
     except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-        raise _error(error, call, secrets) from None
+        raise _error(error, call, client.secrets) from None
     try:
         return call.read(_object(answer))
     except MessageError:

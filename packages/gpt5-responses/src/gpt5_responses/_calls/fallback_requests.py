@@ -1,14 +1,14 @@
 """Fallback requests: a request is sent whole first, and with less in it after a refusal that this would avoid."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpt5_responses._http.client import Answer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.error_messages import to_responses_error
 from gpt5_responses._http.request_body import write_body
-from stream_text import KnownSecrets
+from gpt5_responses._http.steps import Blocking, NetworkKind
+from gpt5_responses._settings.connection import Connection
 
 from .fallbacks import Fallback, find_fallback, relax, retried_sentence
 
@@ -21,93 +21,77 @@ _PATH = "/responses"
 _LASTING: tuple[Fallback, ...] = ("without_summary", "without_streaming")
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A body to send, and what was left out of it."""
+class FallbackClient(HttpClient):
+    """The client of one connection, which knows what its server refuses.
 
-    body: dict[str, Any]
-    left_out: tuple[Fallback, ...] = ()
-
-    def without(self, name: Fallback, whole: Whole | None = None) -> "Attempt":
-        """Return the attempt without one more part."""
-        body = relax(self.body, name, whole=whole or list)
-        return Attempt(body, (*self.left_out, name))
-
-
-class Refusals:
-    """The refusals of a server that hold for later requests too."""
-
-    def __init__(self) -> None:
-        self._known: tuple[Fallback, ...] = ()
-
-    def learn(self, name: Fallback) -> None:
-        """Remember a refusal that every later request would meet too."""
-        if name in _LASTING and name not in self._known:
-            self._known = (*self._known, name)
-
-    def first_attempt(self, request: Mapping[str, Any]) -> Attempt:
-        """Return the request without what is known to be refused."""
-        attempt = Attempt(dict(request))
-        for name in self._known:
-            if _applies(name, attempt.body):
-                attempt = attempt.without(name)
-        return attempt
-
-
-def post(  # noqa: PLR0913  one keyword for each way out
-    client: HttpClient,
-    request: Mapping[str, Any],
-    refusals: Refusals,
-    secrets: KnownSecrets,
-    *,
-    flex_fallback: bool = False,
-    whole: Whole | None = None,
-) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
-    """Send a request, with fallbacks, until the server accepts it; return the answer and what was left out.
-
-    What is made in the background goes on when its connection ends, so it is never sent again where the server may have it.
+    Args:
+        connection: Where the server is and how to reach it.
+        kind: Whether it is a blocking or an asynchronous client.
 
     Raises:
-        ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
+        ResponsesError: If the machine's settings of proxies or certificates are not usable.
     """
-    attempt = refusals.first_attempt(request)
-    only_once = request.get("background") is True
-    while True:
+
+    def __init__(self, connection: Connection, kind: NetworkKind = Blocking) -> None:
+        super().__init__(connection, kind)
+        self._refused: tuple[Fallback, ...] = ()
+
+    def post(
+        self,
+        request: Mapping[str, Any],
+        *,
+        flex_fallback: bool = False,
+        whole: Whole | None = None,
+    ) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+        """Send a request, with fallbacks, until the server accepts it; return the answer and what was left out.
+
+        What is made in the background goes on when its connection ends, so it is never sent again where the server may have it.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
+        """
+        body, left_out = dict(request), self._refused_of(request)
+        for name in left_out:
+            body = relax(body, name)
+        only_once = request.get("background") is True
+        while True:
+            try:
+                content = write_body(body)
+                answer = yield from self.ask(b"POST", _PATH, content, only_once=only_once)
+            except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
+                fallback = None
+                if isinstance(error, ErrorAnswer):
+                    has_whole = whole is not None
+                    fallback = find_fallback(
+                        error, body, flex_fallback=flex_fallback, has_whole=has_whole
+                    )
+                if fallback is None or fallback in left_out:
+                    model, tried = str(request.get("model")), retried_sentence(left_out)
+                    raise to_responses_error(
+                        error, model=model, tried=tried, secrets=self.secrets
+                    ) from None
+                body = relax(body, fallback, whole=whole or list)
+                left_out = (*left_out, fallback)
+                if fallback in _LASTING and fallback not in self._refused:
+                    self._refused = (*self._refused, fallback)
+            else:
+                return answer, left_out
+
+    def resume(self, path: str) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+        """Resume a background response's stream and return the answer, and that nothing was left out.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or does not stream it.
+        """
         try:
-            content = write_body(attempt.body)
-            answer = yield from client.post(_PATH, content, only_once=only_once)
+            return (yield from self.ask(b"GET", path)), ()
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-            fallback = None
-            if isinstance(error, ErrorAnswer):
-                fallback = find_fallback(
-                    error,
-                    attempt.body,
-                    flex_fallback=flex_fallback,
-                    has_whole=whole is not None,
-                )
-            if fallback is None or fallback in attempt.left_out:
-                tried = retried_sentence(attempt.left_out)
-                model = str(request.get("model"))
-                raise to_responses_error(error, model=model, tried=tried, secrets=secrets) from None
-            attempt = attempt.without(fallback, whole)
-            refusals.learn(fallback)
-        else:
-            return answer, attempt.left_out
+            raise to_responses_error(error, model="", secrets=self.secrets) from None
 
-
-def resume(client: HttpClient, path: str, secrets: KnownSecrets) -> Steps[Answer]:
-    """Resume a background response's stream and return the answer.
-
-    Raises:
-        ResponsesError: If the server cannot be reached, or does not stream it.
-    """
-    try:
-        return (yield from client.get(path))
-    except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-        raise to_responses_error(error, model="", secrets=secrets) from None
-
-
-def _applies(name: Fallback, request: Mapping[str, Any]) -> bool:
-    if name == "without_streaming":
-        return bool(request.get("stream"))
-    return "summary" in (request.get("reasoning") or {})
+    def _refused_of(self, request: Mapping[str, Any]) -> tuple[Fallback, ...]:
+        """Return which parts of a request the server is known to refuse."""
+        has = {
+            "without_streaming": bool(request.get("stream")),
+            "without_summary": "summary" in (request.get("reasoning") or {}),
+        }
+        return tuple(name for name in self._refused if has[name])

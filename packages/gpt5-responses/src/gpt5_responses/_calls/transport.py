@@ -12,7 +12,7 @@ from gpt5_responses._http.client import Answer, HttpClient, Steps, play
 from gpt5_responses._settings.connection import Connection
 
 from .calls import Call, make
-from .fallback_requests import Refusals, Whole, post, resume
+from .fallback_requests import FallbackClient, Whole
 from .fallbacks import Fallback
 
 
@@ -33,13 +33,11 @@ class SentRequest:
     wake: Callable[[], None]
 
 
-class _Client:
-    """An HTTP client, what its server refuses, when it shuts models down, and how many calls use it."""
+class _Client(FallbackClient):
+    """A client, when its server shuts models down, and how many calls use it."""
 
     def __init__(self, connection: Connection) -> None:
-        self.secrets = connection.secrets
-        self.http = HttpClient(connection)
-        self.refusals = Refusals()
+        super().__init__(connection)
         self.shutdown_dates: Mapping[str, str | None] = {}
         self.users = 0
         self.is_retired = False
@@ -47,7 +45,7 @@ class _Client:
     def close_if_unused(self) -> None:
         """Close the client's sockets if it has left the pool and no call uses it."""
         if self.is_retired and not self.users:
-            play(self.http.close())
+            play(self.close())
 
 
 class Transport:
@@ -87,18 +85,10 @@ class Transport:
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request.
         """
-
-        def steps(client: _Client) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
-            return post(
-                client.http,
-                request,
-                client.refusals,
-                client.secrets,
-                flex_fallback=flex_fallback,
-                whole=whole,
-            )
-
-        return self._open(connection, steps)
+        return self._open(
+            connection,
+            lambda client: client.post(request, flex_fallback=flex_fallback, whole=whole),
+        )
 
     def resume(self, connection: Connection, path: str) -> SentRequest:
         """Resume a stream.
@@ -110,11 +100,7 @@ class Transport:
         Raises:
             ResponsesError: If the server cannot be reached, or does not stream it.
         """
-
-        def steps(client: _Client) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
-            return (yield from resume(client.http, path, client.secrets)), ()
-
-        return self._open(connection, steps)
+        return self._open(connection, lambda client: client.resume(path))
 
     def ask[T](self, connection: Connection, call: Call[T]) -> T:
         """Make a call other than `POST /responses` and return its result.
@@ -127,7 +113,7 @@ class Transport:
             ResponsesError: If the server cannot be reached, refuses the call, or answers with something else.
         """
         with self.lend(connection) as client:
-            return play(make(client, call, connection.secrets))
+            return play(make(client, call))
 
     @contextmanager
     def lend(self, connection: Connection) -> Generator[HttpClient]:
@@ -138,7 +124,7 @@ class Transport:
         """
         client = self._take(connection)
         try:
-            yield client.http
+            yield client
         finally:
             self._give_back(client)
 
@@ -174,11 +160,11 @@ class Transport:
 
         def close() -> None:
             # A reader in another thread wakes first; only then may its socket's number be free for another.
-            client.http.end_reading(answer)
-            play(client.http.end(answer))
+            client.end_reading(answer)
+            play(client.end(answer))
             self._give_back(client)
 
-        return SentRequest(answer, close, left_out, lambda: client.http.end_reading(answer))
+        return SentRequest(answer, close, left_out, lambda: client.end_reading(answer))
 
     def _take(self, connection: Connection) -> _Client:
         with self._lock:

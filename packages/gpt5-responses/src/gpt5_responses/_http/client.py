@@ -122,9 +122,14 @@ class HttpClient:
 
     Raises:
         ResponsesError: If the machine's settings of proxies or certificates are not usable.
+
+    Attributes:
+        connection: Where the server is.
+        secrets: What must not stand in an error.
     """
 
     def __init__(self, connection: Connection, kind: NetworkKind = Blocking) -> None:
+        self.connection, self.secrets = connection, connection.secrets
         parts = urlsplit(connection.base_url)
         host = plain_host(parts.hostname or "")
         self._kind = kind
@@ -145,10 +150,18 @@ class HttpClient:
         except Exception as error:  # noqa: BLE001  of a proxy's address or a file of certificates that is not usable there is no one kind
             raise to_responses_error(error, model="") from None
 
-    def post(self, path: str, content: RequestBody, *, only_once: bool = False) -> Steps[Answer]:
-        """Post content, with retries, and return the answer.
+    def ask(
+        self,
+        method: bytes,
+        path: str,
+        content: RequestBody | None = None,
+        *,
+        only_once: bool = False,
+    ) -> Steps[Answer]:
+        """Make a request, with retries, and return the answer, whose body is read as it arrives.
 
         Args:
+            method: The HTTP method.
             path: Where, below the base URL.
             content: What is sent.
             only_once: Whether it must not be sent again where the server may have it, because closing the connection does not end its work.
@@ -158,17 +171,24 @@ class HttpClient:
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service.
         """
-        return self._ask(b"POST", path, content, only_once=only_once)
-
-    def get(self, path: str) -> Steps[Answer]:
-        """Get an answer whose body is read as it arrives.
-
-        Raises:
-            ErrorAnswer: If the server does not have it.
-            NoAnswerError: If no answer comes.
-            ResponsesError: If the server's address leads to a metadata service.
-        """
-        return self._ask(b"GET", path)
+        request, tried = self._request(method, path, content), 0
+        while True:
+            is_last = tried == self._max_retries
+            answer = yield from self._answer(request, may_fail=not is_last, only_once=only_once)
+            if answer is None:
+                pause = usual_pause_seconds(tried)
+            elif answer.status_code in _SUCCESS:
+                return answer
+            else:
+                body = b""
+                with suppress(Exception):  # its status says enough
+                    body = yield from self._read(answer, _MOST_ERROR_BYTES)
+                refusal = ErrorAnswer(answer.status_code, answer.headers, body)
+                if is_last or not refusal.is_passing:
+                    raise refusal
+                pause = refusal.pause_seconds(tried)
+            tried += 1
+            yield self._kind.sleep(pause)
 
     def call(
         self,
@@ -185,7 +205,7 @@ class HttpClient:
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service.
         """
-        answer = yield from self._ask(method, path, content, only_once=only_once)
+        answer = yield from self.ask(method, path, content, only_once=only_once)
         try:
             return (yield from self._read(answer, MOST_WHOLE_BYTES))
         except _FAILURES as error:
@@ -215,33 +235,6 @@ class HttpClient:
         self._is_closed = True
         while self._idle:
             yield self._kind.close(self._idle.pop()[1])
-
-    def _ask(
-        self,
-        method: bytes,
-        path: str,
-        content: RequestBody | None = None,
-        *,
-        only_once: bool = False,
-    ) -> Steps[Answer]:
-        request, tried = self._request(method, path, content), 0
-        while True:
-            is_last = tried == self._max_retries
-            answer = yield from self._answer(request, may_fail=not is_last, only_once=only_once)
-            if answer is None:
-                pause = usual_pause_seconds(tried)
-            elif answer.status_code in _SUCCESS:
-                return answer
-            else:
-                body = b""
-                with suppress(Exception):  # its status says enough
-                    body = yield from self._read(answer, _MOST_ERROR_BYTES)
-                refusal = ErrorAnswer(answer.status_code, answer.headers, body)
-                if is_last or not refusal.is_passing:
-                    raise refusal
-                pause = refusal.pause_seconds(tried)
-            tried += 1
-            yield self._kind.sleep(pause)
 
     def _answer(
         self, request: httpcore.Request, *, may_fail: bool, only_once: bool

@@ -1,15 +1,15 @@
 """One response, read asynchronously."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import AsyncExitStack, suppress
 from typing import Any, Self
 
 from gpt5_messages import Completion, StreamEvent
-from gpt5_responses._calls.fallback_requests import Refusals, Whole, post
+from gpt5_responses._calls.fallback_requests import FallbackClient, Whole
 from gpt5_responses._calls.fallbacks import Fallback
 from gpt5_responses._errors import ResponsesError
-from gpt5_responses._http.client import Answer, HttpClient, aplay
+from gpt5_responses._http.client import Answer, aplay
 from gpt5_responses._http.error_messages import interrupted
 from gpt5_responses._http.steps import Asynchronous
 from gpt5_responses._settings.connection import Connection
@@ -25,12 +25,10 @@ class AsyncResponseStream(StreamFacts):
         left_out: What the server refused and was therefore left out of the request.
     """
 
-    def __init__(  # noqa: PLR0913  one stream has these surroundings
+    def __init__(
         self,
-        client: HttpClient,
-        connection: Connection,
-        body: dict[str, Any],
-        refusals: Refusals,
+        client: FallbackClient,
+        body: Mapping[str, Any],
         *,
         owns_client: bool = False,
         flex_fallback: bool = False,
@@ -38,50 +36,56 @@ class AsyncResponseStream(StreamFacts):
     ) -> None:
         self._client = client
         self._body = body
-        self._refusals = refusals
         self._flex_fallback = flex_fallback
         self._whole = whole
-        self._secrets = connection.secrets
-        self._reader = ResponseReader(model=str(body.get("model")), secrets=self._secrets)
-        self._limits = TimeLimits(connection)
+        self._reader = ResponseReader(model=str(body.get("model")), secrets=client.secrets)
+        self._limits = TimeLimits(client.connection)
+        self._answer: Answer | None = None
         self._opened = AsyncExitStack()
         if owns_client:
             self._opened.push_async_callback(aplay, client.close())
+        self._opened.push_async_callback(self._release)
         self.left_out: tuple[Fallback, ...] = ()
 
     async def __aenter__(self) -> Self:
         try:
-            async with asyncio.timeout(self._limits.seconds_left):
-                answer = await self._send()
-            self._reader.begin(status_code=answer.status_code, headers=answer.headers)
-        except TimeoutError:
-            await self._opened.aclose()
-            raise self._limits.took_too_long() from None
+            self._events = await self._begin()
         except BaseException:
             await self._opened.aclose()
             raise
-        self._events = self._iterate(answer)
+        self._opened.push_async_callback(self._events.aclose)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        await self._events.aclose()
         await self._opened.aclose()
 
     def __aiter__(self) -> AsyncIterator[StreamEvent]:
         return self._events
 
+    async def _begin(self) -> AsyncGenerator[StreamEvent]:
+        """Send the request and return the events of its response."""
+        answer = await self._within(self._send())
+        self._reader.begin(status_code=answer.status_code, headers=answer.headers)
+        return self._iterate(answer)
+
     async def _send(self) -> Answer:
-        steps = post(
-            self._client,
-            self._body,
-            self._refusals,
-            self._secrets,
-            flex_fallback=self._flex_fallback,
-            whole=self._whole,
+        answer, self.left_out = await aplay(
+            self._client.post(self._body, flex_fallback=self._flex_fallback, whole=self._whole)
         )
-        answer, self.left_out = await aplay(steps)
-        self._opened.push_async_callback(aplay, self._client.end(answer))
+        self._answer = answer
         return answer
+
+    async def _within[T](self, doing: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self._limits.seconds_left):
+                return await doing
+        except TimeoutError:
+            raise self._took_too_long() from None
+
+    async def _release(self) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            await aplay(self._client.end(answer))
 
     async def _iterate(self, answer: Answer) -> AsyncGenerator[StreamEvent]:
         chunks = self._bytes(answer)
@@ -145,12 +149,9 @@ def aopen_stream(
     Raises:
         ResponsesError: If the connection's settings are refused.
     """
-    client = HttpClient(connection, Asynchronous)
     return AsyncResponseStream(
-        client,
-        connection,
-        dict(request),
-        Refusals(),
+        FallbackClient(connection, Asynchronous),
+        request,
         owns_client=True,
         flex_fallback=flex_fallback,
         whole=whole,

@@ -13,10 +13,16 @@ from gpt5_messages import (
     parse_object,
     protocol_name,
 )
-from gpt5_responses._errors import ResponsesError, UnexpectedResponseError
+from gpt5_responses._errors import (
+    ConnectionTimeoutError,
+    ResponsesError,
+    UnexpectedResponseError,
+)
 from gpt5_responses._http.bodies import MOST_WHOLE_BYTES, Unpacker
 from gpt5_responses._http.error_messages import build_error, from_event, instead, short_fact
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
+
+from .time_limits import TimeLimits
 
 
 # A response that has one of these states and no output has no answer; what states there are besides, nobody promised.
@@ -232,6 +238,7 @@ class StreamFacts:
     """What both kinds of stream report about the response that they read."""
 
     _reader: ResponseReader
+    _limits: TimeLimits
 
     @property
     def request_id(self) -> str | None:
@@ -252,6 +259,9 @@ class StreamFacts:
     def completion(self) -> Completion:
         """What the response has said so far, or in all once the events have been read."""
         return self._reader.completion
+
+    def _took_too_long(self) -> ConnectionTimeoutError:
+        return self._limits.took_too_long()
 
 
 def terminal_type(response: Mapping[str, Any]) -> str:

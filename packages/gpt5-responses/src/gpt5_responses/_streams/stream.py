@@ -1,7 +1,7 @@
 """One response, read by blocking calls; its request is sent when it is first read."""
 
 import threading
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from itertools import chain
 from typing import Any, Self
@@ -83,11 +83,8 @@ class ResponseStream(StreamFacts):
         """
         if self._sent is not None or self._is_closed:
             return
-        sent = self._send()
-        with self._lock:
-            if not self._is_closed:
-                self._sent = sent
-        if self._sent is None:
+        sent = self._within(self._send, drop=lambda sent: sent.close())
+        if not self._hold(sent):
             sent.close()
             return
         self.left_out = sent.left_out
@@ -107,19 +104,26 @@ class ResponseStream(StreamFacts):
         self._release()
 
     def _send(self) -> SentRequest:
-        """Send the request within the deadline; an answer that comes too late is closed."""
-        try:
-            return within(self._limits.seconds_left, self._send_now, drop=lambda sent: sent.close())
-        except TimeoutError:
-            raise self._limits.took_too_long() from None
-
-    def _send_now(self) -> SentRequest:
         return self._transport.send(
             self._connection,
             self._request,
             flex_fallback=self._flex_fallback,
             whole=self._whole,
         )
+
+    def _within[T](self, do: Callable[[], T], *, drop: Callable[[T], object] = lambda _: None) -> T:
+        """Call a function within the time that is left; what comes too late is dropped."""
+        try:
+            return within(self._limits.seconds_left, do, drop=drop)
+        except TimeoutError:
+            raise self._took_too_long() from None
+
+    def _hold(self, sent: SentRequest) -> bool:
+        """Keep the answer being read, so that `close` from another thread finds it; return False if the stream is closed."""
+        with self._lock:
+            if not self._is_closed:
+                self._sent = sent
+            return not self._is_closed
 
     def batches(self, pause: Pause | None = None) -> Iterator[list[StreamEvent]]:
         """Yield the events in lists, each as long as what has arrived together; some are empty.
