@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import cast
 
-from agent_loop import AgentAnswer, AgentEvent, Event, Finished, RefusedAgentError
+from agent_loop import AgentAnswer, Finished
 from agent_tooling import ToolOutput
 
 from ._agents import TASK, Agent, AgentOutcome
@@ -23,6 +23,7 @@ class AgentCall:
     Attributes:
         agent: As given.
         setup: What the run of the agent is played with.
+        answer: What the caller reads of it, once it has taken all events.
 
     Raises:
         RefusedAgentError: If it may not be made; its text is for the model.
@@ -45,18 +46,14 @@ class AgentCall:
             clock=caller.clock.for_agent(caller.run, is_over=is_over),
             recorder=recorder,
         )
-        self._answer = AgentAnswer(name=name, call_id=call_id)
-
-    def take(self, event: Event) -> AgentEvent:
-        """Take an event of the agent's run and return it as an event of the calling run."""
-        return self._answer.take(event)
+        self.answer = AgentAnswer(name=name, call_id=call_id)
 
     def read(self) -> ToolOutput:
         """Return the result of the call, once the agent's run has ended."""
-        result, finished = self._answer.read(), cast("Finished", self._answer.finished)
+        result, finished = self.answer.read(), cast("Finished", self.answer.finished)
         recorder = self.setup.recorder
         outcome = AgentOutcome(
-            agent=self._answer.name,
+            agent=self.answer.name,
             reason=finished.reason,
             model_calls=finished.rounds,
             models=finished.models,
@@ -65,8 +62,3 @@ class AgentCall:
             run=None if recorder is None else recorder.name,
         )
         return ToolOutput(content=result.content, error=result.error, artifact=outcome)
-
-
-def refuse_agent(error: RefusedAgentError) -> ToolOutput:
-    """Return the output of a refused agent call."""
-    return ToolOutput(content=str(error), error=str(error), cause=error)

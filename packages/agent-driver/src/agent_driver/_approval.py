@@ -2,46 +2,36 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
-from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
+from agent_loop import AskApproval, Decision, Event, validate_snapshot_key
 
 from ._settings import DriveSettings
 from ._tool_calls import ToolCalls
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """The approval settings of one drive.
-
-    Attributes:
-        key: What snapshots are signed with; None where the run never asks.
-        seconds: How long a snapshot is good.
-        decisions: What a person has decided about the calls that the run has waited for; none where it begins.
-        resumes: The log of the run that has stopped and goes on; None where it begins, or had no log.
-    """
-
-    key: bytes | None = None
-    seconds: float = 0.0
-    decisions: tuple[Decision, ...] = ()
-    resumes: str | None = None
-
-    def seal(
-        self, run: AgentRun, calls: ToolCalls, events: tuple[Event, ...], *, log: str | None
-    ) -> tuple[Event, ...]:
-        """Return the events, with the run's snapshot added to an `AskApproval` at the end."""
-        if not events or not isinstance(asked := events[-1], AskApproval):
-            return events
-        expires_at = time.time() + self.seconds
-        key = cast("bytes", self.key)
-        extra = {**calls.save(), "log": log}
-        snapshot = run.to_snapshot(key=key, expires_at=expires_at, extra=extra)
-        return (*events[:-1], replace(asked, snapshot=snapshot))
+def seal(
+    events: tuple[Event, ...], settings: DriveSettings, calls: ToolCalls, *, log: str | None
+) -> tuple[Event, ...]:
+    """Return the events of a run, with its snapshot added to an `AskApproval` at the end."""
+    if not events or not isinstance(asked := events[-1], AskApproval):
+        return events
+    snapshot = settings.run.to_snapshot(
+        key=cast("bytes", settings.snapshot_key),
+        expires_at=time.time() + settings.snapshot_seconds,
+        extra={**calls.save(), "log": log},
+    )
+    return (*events[:-1], replace(asked, snapshot=snapshot))
 
 
-def prepare_approval(settings: DriveSettings, calls: ToolCalls) -> Approval:
+def prepare_approval(
+    settings: DriveSettings, calls: ToolCalls
+) -> tuple[tuple[Decision, ...], str | None]:
     """Check the approval settings, bind the rules to the tools, and resume the run of a snapshot.
+
+    Returns:
+        What a person has decided about the calls that the run has waited for, none where it begins; and the name of that run's log, None where it had none.
 
     Raises:
         DeclarationError: If a rule names no tool, or a path that its tool cannot have.
@@ -49,7 +39,7 @@ def prepare_approval(settings: DriveSettings, calls: ToolCalls) -> Approval:
         TypeError: If an argument is of a kind that cannot be it.
         ValueError: If there is no key for a run that may ask or it is too short, or not one decision for each call that waits.
     """
-    run, key, seconds = settings.run, settings.snapshot_key, settings.snapshot_seconds
+    run, key = settings.run, settings.snapshot_key
     if key is not None:
         validate_snapshot_key(key)
     if run.approval_rules is not None:
@@ -61,15 +51,14 @@ def prepare_approval(settings: DriveSettings, calls: ToolCalls) -> Approval:
     if settings.resume is None:
         if settings.decisions is not None:
             raise ValueError("decisions: expected none where nothing is resumed")
-        return Approval(key=key, seconds=seconds)
+        return (), None
     if key is None:
         raise ValueError("snapshot_key: expected the key that the snapshot was signed with")
     asked, extra = run.resume(settings.resume, key=key, now=time.time())
     if extra is not None:
         calls.load(extra)
     resumes = extra and extra.get("log")  # Of an earlier release there is none.
-    decisions = _read_decisions(settings.decisions, asked)
-    return Approval(key=key, seconds=seconds, decisions=decisions, resumes=resumes)
+    return _read_decisions(settings.decisions, asked), resumes
 
 
 def _read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:

@@ -50,7 +50,7 @@ async def async_call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) ->
     """Play an agent to its end."""
     async with aclosing(call.setup.afollow(_play(call.setup, call.agent.model))) as events:
         async for event in events:
-            put(call.take(event))
+            put(call.answer.take(event))
     return call.read()
 
 

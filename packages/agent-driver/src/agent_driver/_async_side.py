@@ -8,10 +8,10 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any
 
-from agent_loop import AgentEvent, CallModel, RefusedAgentError
+from agent_loop import AgentEvent, CallModel
 from agent_tooling import ToolOutput
 
-from ._agent_calls import AgentCall, refuse_agent
+from ._agent_calls import AgentCall
 from ._agents import Agent
 from ._answers import close, find_compactor, is_whole, log_no_compaction
 from ._running import Heard
@@ -174,10 +174,7 @@ class AsyncRunningTools:
             return await done
 
     async def _play_agent(self, job: Job, agent: Agent) -> ToolOutput:
-        try:
-            call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
-        except RefusedAgentError as error:
-            return refuse_agent(error)
+        call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
         return await self._call_agent(call, self._told.put_nowait)
 
 

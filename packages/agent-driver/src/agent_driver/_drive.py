@@ -53,7 +53,7 @@ def call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput:
     """Play an agent to its end."""
     with closing(call.setup.follow(_play(call.setup, call.agent.model))) as events:
         for event in events:
-            put(call.take(event))
+            put(call.answer.take(event))
     return call.read()
 
 

@@ -31,8 +31,8 @@ class Recorder:
 
     Args:
         log: The log.
+        run: The run.
         tools: The tools that can be called; the values of their hidden parameters stand nowhere in the log.
-        max_request_bytes: How many bytes the messages of a request may have; None for any. The first record says it: whoever plays the run again needs it.
         about: What else the first record says of this run.
         resumes: The name of the run that has stopped and goes on in this one.
     """
@@ -40,14 +40,15 @@ class Recorder:
     def __init__(
         self,
         log: RunFeed,
+        run: AgentRun,
         tools: Iterable[Tool],
         *,
-        max_request_bytes: int | None = None,
         about: Mapping[str, object] | None = None,
         resumes: str | None = None,
     ) -> None:
         self._log = log
-        size = {} if max_request_bytes is None else {"max_request_bytes": max_request_bytes}
+        most = run.max_request_bytes  # Whoever plays the run again needs it.
+        size = {} if most is None else {"max_request_bytes": most}
         self._about = {**size, **(about or {})}
         self._resumes = resumes
         self._tools = tuple(tools)
@@ -79,7 +80,7 @@ class Recorder:
         self.writer.hide(value for tool in tools for value in tool.hidden.values())
         caller = {"run": self.name, "call_id": job.call.call_id}
         about = {"agent": job.tool.name, "called_by": caller}
-        return Recorder(self._log, tools, max_request_bytes=run.max_request_bytes, about=about)
+        return Recorder(self._log, run, tools, about=about)
 
     def take(self, received: Input | None, events: Iterable[Event]) -> None:
         """Write an input of the run and the events that followed."""

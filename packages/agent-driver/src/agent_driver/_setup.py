@@ -1,14 +1,14 @@
 """The setup that `drive` and `adrive` share."""
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from agent_loop import AgentRun, Event, RunCompacted, ToolCall, read_input
+from agent_loop import AgentRun, Decision, Event, RunCompacted, ToolCall, read_input
 
-from ._approval import Approval, prepare_approval
+from ._approval import prepare_approval, seal
 from ._settings import DriveSettings
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
@@ -28,7 +28,7 @@ class Setup:
         settings: What it is played with; of an agent, what its caller is played with.
         calls: What decides about its tool calls.
         clock: Its time.
-        approval: What it needs for calls that a person has to approve.
+        decisions: What a person has decided about the calls that it has waited for; none where it begins.
         recorder: What writes the run into a log; None where nobody asked for one.
     """
 
@@ -36,34 +36,30 @@ class Setup:
     settings: DriveSettings
     calls: ToolCalls
     clock: Clock
-    approval: Approval = field(default_factory=Approval)
+    decisions: tuple[Decision, ...] = ()
     recorder: "Recorder | None" = None
 
     def start(self) -> tuple[Event, ...]:
         """Start the run, or feed a resumed one with the decisions, and return the events that follow."""
-        decisions = self.approval.decisions
-        if decisions:
-            events = tuple(chain.from_iterable(map(self.run.feed, decisions)))
+        if self.decisions:
+            events = tuple(chain.from_iterable(map(self.run.feed, self.decisions)))
         else:
             events = self.run.start()
         self._forget(events)
         if self.recorder is not None:
-            self.recorder.take_decisions(decisions)
+            self.recorder.take_decisions(self.decisions)
             self.recorder.take(None, events)
         return events
 
     def feed(self, received: object) -> tuple[Event, ...]:
         """Feed the run with an input and return the events that follow."""
-        fitted = self.clock.fit(received)
-        if self.recorder is None:
-            events = self.run.feed(fitted)
-            self._forget(events)
-            return self.approval.seal(self.run, self.calls, events, log=None)
-        fitted = read_input(fitted)
+        fitted = read_input(self.clock.fit(received))
         events = self.run.feed(fitted)
         self._forget(events)
-        events = self.approval.seal(self.run, self.calls, events, log=self.recorder.name)
-        self.recorder.take(fitted, events)
+        log = self.recorder and self.recorder.name
+        events = seal(events, self.settings, self.calls, log=log)
+        if self.recorder is not None:
+            self.recorder.take(fitted, events)
         return events
 
     def _forget(self, events: Iterable[Event]) -> None:
@@ -106,16 +102,16 @@ def prepare(settings: DriveSettings) -> Setup:
     run = settings.run
     run.agents.guard(RLock())
     calls = offer_tools(run, settings.tools, settings)
-    approval = prepare_approval(settings, calls)
+    decisions, resumes = prepare_approval(settings, calls)
     clock = Clock(settings.time_budget, settings.cancelled, earlier_seconds=run.seconds)
     log = settings.log
-    recorder = None if log is None else _open_recorder(log, calls, run, approval)
+    recorder = None if log is None else _open_recorder(log, calls, run, resumes)
     return Setup(
         run=run,
         settings=settings,
         calls=calls,
         clock=clock,
-        approval=approval,
+        decisions=decisions,
         recorder=recorder,
     )
 
@@ -151,16 +147,11 @@ def _offer_reader(run: AgentRun, calls: ToolCalls) -> None:
         run.offer(own_functions=[reader])
 
 
-def _open_recorder(log: object, calls: ToolCalls, run: AgentRun, approval: Approval) -> "Recorder":
+def _open_recorder(log: object, calls: ToolCalls, run: AgentRun, resumes: str | None) -> "Recorder":
     from run_log import RunFeed  # noqa: PLC0415 - only who writes a log waits for it
 
     from ._recorder import Recorder  # noqa: PLC0415 - likewise
 
     if not isinstance(log, RunFeed):
         raise TypeError(f"log: expected a RunFeed, got {type(log).__name__}")
-    return Recorder(
-        log,
-        calls.tools.values(),
-        max_request_bytes=run.max_request_bytes,
-        resumes=approval.resumes,
-    )
+    return Recorder(log, run, calls.tools.values(), resumes=resumes)

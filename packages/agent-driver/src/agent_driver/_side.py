@@ -8,10 +8,10 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from agent_loop import AgentEvent, CallModel, RefusedAgentError
+from agent_loop import AgentEvent, CallModel
 from agent_tooling import ToolOutput
 
-from ._agent_calls import AgentCall, refuse_agent
+from ._agent_calls import AgentCall
 from ._agents import Agent
 from ._answers import Asked
 from ._async_drive import async_call_agent
@@ -114,8 +114,6 @@ class RunningTools:
                 is_over=self._threads.is_abandoned,
                 wait=lambda result: asyncio.run(_await(result, self._threads)),
             )
-        except RefusedAgentError as error:
-            return refuse_agent(error)
         except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
             return broken(error)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any, cast
 
-from agent_loop import Message, OwnFunction, ToolCall, ToolResult
+from agent_loop import Message, OwnFunction, RefusedAgentError, ToolCall, ToolResult
 from agent_tooling import (
     READ_RESULT,
     REPEATED_FAILURE,
@@ -235,8 +235,9 @@ def give_up(job: Job) -> ToolResult:
 
 
 def broken(error: BaseException) -> ToolOutput:
-    """Return the output of a tool that raised an unexpected error."""
-    return ToolOutput(content=TOOL_FAILED, error=TOOL_FAILED, cause=error)
+    """Return the output of a call that ended in an error which is not the tool's to raise; the model reads no words but those of a refused agent."""
+    told = str(error) if isinstance(error, RefusedAgentError) else TOOL_FAILED
+    return ToolOutput(content=told, error=told, cause=error)
 
 
 def read_tools(tools: Tools) -> dict[str, Tool]:
