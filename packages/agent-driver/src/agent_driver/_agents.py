@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agent_loop import AgentAnswer, AgentRun
-from agent_tooling import Tool, ToolError, is_async_function
+from agent_tooling import Tool, ToolError
 
 from ._tool_calls import Tools, read_tools
 
@@ -62,11 +62,6 @@ class Agent:
     model: Callable[..., Any]
     tools: tuple[Tool, ...]
     build: Callable[[str], AgentRun]
-
-    @property
-    def is_async(self) -> bool:
-        """Whether its model is async."""
-        return is_async_function(self.model)
 
     def __call__(self, task: str) -> str:
         """Play a run of its own to its end.

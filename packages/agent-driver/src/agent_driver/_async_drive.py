@@ -119,14 +119,14 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
     tools = AsyncRunningTools(setup, running.due, async_call_agent)
     results: list[ToolResult] = []
     try:
-        while not (running.is_done or clock.is_cancelled):
+        while running.waiting and not clock.is_cancelled:
             left = clock.seconds_for_tools(setup.run)
             if left == 0:
                 break
             if (heard := await tools.hear(clock.patience(left))) is not None:
                 yield running.take(heard)
         is_cancelled, end = clock.is_cancelled, clock.now + LAST_SECONDS
-        while running.has_agents and (heard := await tools.hear(end - clock.now)) is not None:
+        while running.agents and (heard := await tools.hear(end - clock.now)) is not None:
             taken = running.take(heard)
             if is_cancelled and isinstance(taken, ToolResult):
                 results.append(taken)

@@ -26,38 +26,28 @@ class Running:
 
     Attributes:
         due: The calls that are made: none where there is no time for tools.
+        waiting: Those that have no result yet, by their ids.
+        agents: The ids of the agents that are still running.
     """
 
     def __init__(self, setup: Setup, sorted_: Sorted) -> None:
         has_time = setup.clock.seconds_for_tools(setup.run) != 0
         self.due = sorted_.jobs if has_time else ()
         self._calls = setup.calls
-        self._waiting = {job.call.call_id: job for job in sorted_.jobs}
+        self.waiting = {job.call.call_id: job for job in sorted_.jobs}
         self._repeats = sorted_.repeats
-        self._agents = {
-            job.call.call_id for job in self.due if isinstance(job.tool.function, Agent)
-        }
-
-    @property
-    def is_done(self) -> bool:
-        """Whether every call has a result."""
-        return not self._waiting
-
-    @property
-    def has_agents(self) -> bool:
-        """Whether an agent is still running."""
-        return bool(self._agents)
+        self.agents = {job.call.call_id for job in self.due if isinstance(job.tool.function, Agent)}
 
     def take(self, heard: Heard) -> AgentEvent | ToolResult:
         """Take an agent's event or a call's output, and return what the drive passes on."""
         if isinstance(heard, AgentEvent):
             return heard
         job, output = heard
-        del self._waiting[job.call.call_id]
-        self._agents.discard(job.call.call_id)
+        del self.waiting[job.call.call_id]
+        self.agents.discard(job.call.call_id)
         return self._calls.settle(job, output)
 
     def end(self) -> Iterator[ToolResult]:
         """Yield the results of abandoned calls, and of repeated calls that others have answered."""
-        yield from map(give_up, self._waiting.values())
+        yield from map(give_up, self.waiting.values())
         yield from (self._calls.recall(job) or give_up(job) for job in self._repeats)

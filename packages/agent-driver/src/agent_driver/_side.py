@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from agent_loop import AgentEvent, CallModel
-from agent_tooling import ToolOutput
+from agent_tooling import ToolOutput, is_async_function
 
 from ._agent_calls import AgentCall
 from ._agents import Agent
@@ -119,7 +119,7 @@ class RunningTools:
 
     def _play_agent(self, job: Job, agent: Agent) -> ToolOutput:
         call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
-        if agent.is_async:
+        if is_async_function(agent.model):
             return asyncio.run(async_call_agent(call, self._heard.put))
         return self._call_agent(call, self._heard.put)
 
