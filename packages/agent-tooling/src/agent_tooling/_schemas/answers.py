@@ -1,7 +1,7 @@
 """A JSON schema for the answer of a run, and what is wrong with an answer."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self, cast
 
@@ -11,7 +11,7 @@ from stream_text import InvalidJsonError, parse_json
 
 from .patterns import validate_patterns
 from .references import validate_references
-from .validation import build_validator
+from .validation import build_validator, find_finding
 
 
 _FIELD: Final = "answer_schema"
@@ -75,12 +75,8 @@ class AnswerSchema:
 
     def _find_problem(self, value: Any) -> str | None:
         try:
-            finding = min(
-                cast("Iterator[Any]", self.validator.iter_errors(value)),
-                key=lambda item: len(item.path),
-                default=None,
-            )
-        except Exception:  # noqa: BLE001 - a reference that leads nowhere or in a circle, a broken pattern
+            finding = find_finding(self.validator, value)
+        except Exception:  # noqa: BLE001 - whatever jsonschema raises
             return "the schema cannot be applied to it"
         return finding and f"{finding.json_path}: {shorten(finding.message, _MAX_CHARACTERS)}"
 

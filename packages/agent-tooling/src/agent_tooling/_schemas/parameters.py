@@ -12,7 +12,7 @@ from agent_tooling._json_text import JsonSchema, path_text, shorten, value_text
 from agent_tooling._sentences import validation_error_text
 
 from .references import find_place, validate_references
-from .validation import build_validator
+from .validation import build_validator, find_finding
 
 
 _MAX_CHARACTERS: Final = 300
@@ -196,8 +196,8 @@ def _is_of(value: object, kind: object) -> bool:
 
 def _check_all(validator: Any, args: Mapping[str, Any]) -> list[str]:
     try:
-        finding = min(validator.iter_errors(args), key=lambda item: len(item.path), default=None)
-    except Exception:  # noqa: BLE001 - a reference that leads nowhere or in a circle
+        finding = find_finding(validator, args)
+    except Exception:  # noqa: BLE001 - whatever jsonschema raises
         return ["the arguments could not be checked"]
     if finding is None:
         return []

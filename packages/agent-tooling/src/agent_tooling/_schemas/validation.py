@@ -11,6 +11,14 @@ from .patterns import bound_patterns
 _MAX_CHARACTERS: Final = 300
 
 
+def find_finding(validator: Any, value: object) -> Any:
+    """Return the outermost of jsonschema's findings about a value, None if there is none.
+
+    A reference that leads nowhere or in a circle, or a broken pattern, has jsonschema raise errors of many kinds.
+    """
+    return min(validator.iter_errors(value), key=lambda item: len(item.path), default=None)
+
+
 def build_validator(schema: JsonSchema, *, field: str) -> Any:
     """Return jsonschema's validator, None where it is not installed. It fetches nothing that a reference names, and no pattern takes it long.
 
