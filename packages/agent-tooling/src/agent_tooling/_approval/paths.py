@@ -56,7 +56,7 @@ def can_lead(schema: JsonSchema, path: str) -> bool:
     names = path.split(".")
     if NAMES_ELSEWHERE.isdisjoint(schema):
         schema = {"additionalProperties": False, **schema}
-    steps = _walk(schema, _SchemaSteps(schema, names).iter)
+    steps = _walk(schema, lambda part, at: _iter_schema_steps(schema, part, names, at))
     return any(at == len(names) and part is not False for part, at, _ in steps)
 
 
@@ -110,56 +110,54 @@ def read_json(text: str) -> object:
     return value if find_repeated_key(text) is None else UNSURE
 
 
-class _SchemaSteps:
-    """The steps that lead on from a part of a schema; a part that allows anything leads to the end of the path."""
+def _iter_schema_steps(
+    schema: JsonSchema, part: object, names: list[str], at: int
+) -> Iterator[_Step]:
+    """Yield the steps that lead on from a part of a schema; a part that allows anything leads to the end of the path."""
+    if part is False or at == len(names):
+        return
+    node = _fields(part)
+    beside = [*_iter_beside(schema, node)]
+    told = node.get("type")
+    kinds = cast("list[object]", told if isinstance(told, list) else [told])
+    names_some = not _OF_OBJECTS.isdisjoint(node)
+    has_items = not _OF_LISTS.isdisjoint(node)
+    if told is None and not (beside or names_some or has_items):
+        yield True, len(names)
+    yield from ((other, at) for other in beside)
+    if "object" in kinds or (told is None and names_some):
+        yield from _iter_members(node, names, at)
+    if "array" in kinds or (told is None and has_items):
+        yield from _iter_items(node, names, at)
 
-    def __init__(self, schema: JsonSchema, names: list[str]) -> None:
-        self._schema = schema
-        self._names = names
 
-    def iter(self, part: object, at: int) -> Iterator[_Step]:
-        """Yield them."""
-        if part is False or at == len(self._names):
-            return
-        node = _fields(part)
-        beside = [*self._iter_beside(node)]
-        told = node.get("type")
-        kinds = cast("list[object]", told if isinstance(told, list) else [told])
-        names_some = not _OF_OBJECTS.isdisjoint(node)
-        has_items = not _OF_LISTS.isdisjoint(node)
-        if told is None and not (beside or names_some or has_items):
-            yield True, len(self._names)
-        yield from ((other, at) for other in beside)
-        if "object" in kinds or (told is None and names_some):
-            yield from self._iter_members(node, at)
-        if "array" in kinds or (told is None and has_items):
-            yield from self._iter_items(node, at)
+def _iter_beside(schema: JsonSchema, node: JsonSchema) -> Iterator[object]:
+    """Yield what else the schema says of the same value."""
+    for key in _PARTS:
+        yield from parts_of(node.get(key))
+    yield from (node[key] for key in _CONDITIONS if key in node)
+    if "$ref" in node:
+        found = find_place(schema, node["$ref"])
+        yield True if found is None else found
 
-    def _iter_beside(self, node: JsonSchema) -> Iterator[object]:
-        """Yield what else the schema says of the same value."""
-        for key in _PARTS:
-            yield from parts_of(node.get(key))
-        yield from (node[key] for key in _CONDITIONS if key in node)
-        if "$ref" in node:
-            found = find_place(self._schema, node["$ref"])
-            yield True if found is None else found
 
-    def _iter_members(self, node: JsonSchema, at: int) -> Iterator[_Step]:
-        properties = _fields(node.get("properties"))
-        patterns = parts_of(node.get("patternProperties"))
-        others = node.get("unevaluatedProperties", not properties)
-        others = node.get("additionalProperties", others)
-        for key, end in _iter_keys(self._names, at):
-            yield properties.get(key, others), end
-            yield from ((pattern, end) for pattern in patterns)
+def _iter_members(node: JsonSchema, names: list[str], at: int) -> Iterator[_Step]:
+    properties = _fields(node.get("properties"))
+    patterns = parts_of(node.get("patternProperties"))
+    others = node.get("unevaluatedProperties", not properties)
+    others = node.get("additionalProperties", others)
+    for key, end in _iter_keys(names, at):
+        yield properties.get(key, others), end
+        yield from ((pattern, end) for pattern in patterns)
 
-    def _iter_items(self, node: JsonSchema, at: int) -> Iterator[_Step]:
-        first, rest = parts_of(node.get("prefixItems")), node.get("items", True)
-        if isinstance(rest, list):  # As drafts before 2020-12 have it.
-            first, rest = cast("list[object]", rest), node.get("additionalItems", True)
-        if _INDEX.fullmatch(self._names[at]):
-            yield next(iter(first[int(self._names[at]) :]), rest), at + 1
-        yield from ((item, at) for item in (*first, rest))
+
+def _iter_items(node: JsonSchema, names: list[str], at: int) -> Iterator[_Step]:
+    first, rest = parts_of(node.get("prefixItems")), node.get("items", True)
+    if isinstance(rest, list):  # As drafts before 2020-12 have it.
+        first, rest = cast("list[object]", rest), node.get("additionalItems", True)
+    if _INDEX.fullmatch(names[at]):
+        yield next(iter(first[int(names[at]) :]), rest), at + 1
+    yield from ((item, at) for item in (*first, rest))
 
 
 def _fields(part: object) -> JsonSchema:
