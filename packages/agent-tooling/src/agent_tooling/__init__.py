@@ -1,12 +1,7 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
 
 from ._approval.rules import Approval, ApprovalRule, ApprovalRules, Ask
-from ._arguments import (
-    AcceptedArguments,
-    RefusedArguments,
-    ToolArguments,
-    parse_tool_arguments,
-)
+from ._arguments import AcceptedArguments, RefusedArguments, ToolArguments, parse_tool_arguments
 from ._dify import (
     CHECK_CREDENTIALS,
     FILE_FEATURES,
@@ -50,9 +45,7 @@ from ._errors import (
     ToolingError,
     UnfinishedBlobError,
 )
-from ._inspection import (
-    is_async_function,
-)
+from ._inspection import is_async_function
 from ._results.budget import ResultBudget
 from ._results.failure_memory import FailureMemory, call_signature
 from ._results.kept_results import READ_RESULT, KeptResults, read_result_schema
@@ -78,10 +71,7 @@ from ._sentences import (
     unknown_tool_text,
     validation_error_text,
 )
-from ._tool import (
-    Tool,
-    tool,
-)
+from ._tool import Tool, tool
 
 
 __all__ = [

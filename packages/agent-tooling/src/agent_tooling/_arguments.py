@@ -13,9 +13,8 @@ from ._json_text import JsonSchema
 
 
 _MAX_DEPTH: Final = 100  # Far above any honest call, far below what exhausts a stack further on.
-MAX_DIGITS: Final = (
-    19  # What fits into 64 bits, which is all that most readers of JSON have for a whole number.
-)
+# What fits into 64 bits, which is all that most readers of JSON have for a whole number.
+MAX_DIGITS: Final = 19
 # A text counts as one also where its end is missing, so that no text is looked through twice.
 _PIECE: Final = re.compile(
     r'"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[\[\]{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?', re.DOTALL

@@ -11,9 +11,7 @@ _LITTLE: Final = (bool, int, float, None, type(None), "bool", "int", "float", "N
 
 def find_source(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the original function behind a wrapped, bound or partial one, or a callable object."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    source = inspect.unwrap(function)
+    source = inspect.unwrap(_without_partial(function))
     return source if inspect.isroutine(source) or inspect.isclass(source) else type(source).__call__
 
 
@@ -25,9 +23,7 @@ def find_docstring(function: Callable[..., Any]) -> str | None:
     found = inspect.getdoc(source)
     if getattr(source, "__name__", "") != "__call__" or found not in {None, type.__call__.__doc__}:
         return found
-    while isinstance(function, functools.partial):
-        function = function.func
-    return _find_class_docstring(inspect.unwrap(function).__class__)
+    return _find_class_docstring(inspect.unwrap(_without_partial(function)).__class__)
 
 
 def _find_class_docstring(kind: type) -> str | None:
@@ -38,8 +34,7 @@ def _find_class_docstring(kind: type) -> str | None:
 
 def function_name(function: Callable[..., Any]) -> str:
     """Return the name of a function, or of the class of an object that is called."""
-    while isinstance(function, functools.partial):
-        function = function.func
+    function = _without_partial(function)
     name = getattr(function, "__name__", None)
     return name if isinstance(name, str) else type(function).__name__
 
@@ -49,10 +44,14 @@ def is_async_function(function: Callable[..., Any]) -> bool:
 
     It has to where the function is `async`, or one that it wraps: most decorators hand on what they get.
     """
+    outermost = inspect.unwrap(_without_partial(function), stop=_is_async)
+    return _is_async(outermost) or _is_async(find_source(function))
+
+
+def _without_partial(function: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(function, functools.partial):
         function = function.func
-    layers = (inspect.unwrap(function, stop=_is_async), find_source(function))
-    return any(map(_is_async, layers))
+    return function
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

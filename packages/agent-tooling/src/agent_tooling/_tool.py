@@ -2,14 +2,7 @@
 
 import inspect
 import re
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Generator,
-    Iterator,
-    Mapping,
-)
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, Self, cast, overload
 

@@ -54,7 +54,9 @@ def bind_arguments(
         given = _known_only(tool_name, declared, kept)
         args = _complete(declared, {**configured, **given})
         # Only the model's values are converted: what a person has configured is passed on as it is.
-        args |= _accept_all(declared, given)
+        for parameter in declared:
+            if parameter.name in given:
+                args[parameter.name] = _accept(parameter, given[parameter.name])
     except ArgumentError as error:
         return RefusedArguments(error=validation_error_text(str(error)))
     told = tuple(name for name in dropped if arguments[name] is not None)
@@ -111,15 +113,6 @@ def _complete(declared: tuple[ToolParameter, ...], given: dict[str, Any]) -> dic
         elif parameter.required:
             raise ArgumentError(parameter.name, f"missing required parameter '{parameter.name}'")
     return complete
-
-
-def _accept_all(declared: tuple[ToolParameter, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the model's values, each converted to its parameter's type."""
-    return {
-        parameter.name: _accept(parameter, given[parameter.name])
-        for parameter in declared
-        if parameter.name in given
-    }
 
 
 def _accept(parameter: ToolParameter, value: object) -> object:

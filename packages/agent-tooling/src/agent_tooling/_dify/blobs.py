@@ -6,7 +6,6 @@ Source: docs/evidence/dify-platform.md, P5; docs/contracts/dify-agent.md, C31.
 """
 
 import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self
@@ -163,5 +162,5 @@ def _bytes(data: object) -> bytes | None:
         return None
     try:
         return base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None

@@ -59,9 +59,8 @@ class DeclaredParameters:
         values = dict(cast("Mapping[str, Any]", configured))
         parameters = to_parameters(declared)
         if files is not None:
-            unset = {parameter.name for parameter in parameters if not values.get(parameter.name)}
             parameters = tuple(
-                _to_choice(parameter) if parameter.name in unset else parameter
+                parameter if values.get(parameter.name) else _to_choice(parameter)
                 for parameter in parameters
             )
             for parameter in parameters:

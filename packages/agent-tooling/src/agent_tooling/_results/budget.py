@@ -1,7 +1,7 @@
 """How much of a tool's result a model gets to read."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, overload
 
@@ -11,9 +11,8 @@ from .output import ContentPart, ToolContent, find_text
 
 # Enough for a model to see what a result is, even where the run has used up its characters.
 _LEAST_CHARACTERS: Final = 1_000
-_LEAST_BYTES: Final = (
-    100  # Room for a short sentence, or for the notice that stands for a longer one.
-)
+# Room for a short sentence, or for the notice that stands for a longer one.
+_LEAST_BYTES: Final = 100
 _HINT_BYTES: Final = 150  # What a hint at how to read on takes beside that.
 _SHARE_OF_BEGINNING: Final = 0.75  # The beginning says what a result is, the end how it went.
 # A quarter of what one result may have by default: reading on must not use up the run.
@@ -94,7 +93,7 @@ class ResultBudget:
             return self._fit_text(content, limit, hint)
         fitted: list[ContentPart] = []
         read = 0
-        for part, room in _share_out(content, limit):
+        for part in content:
             text = find_text(part)
             is_counted = self.counts_media or text is not None
             if is_counted and self.per_run_bytes - self._used_bytes < self._least_bytes:
@@ -104,7 +103,8 @@ class ResultBudget:
             if text is None:
                 fitted.append(self._fit_media(part))
                 continue
-            fitted.append({**part, "text": self._fit_text(text, room, hint, read=read)})
+            fitted.append({**part, "text": self._fit_text(text, limit, hint, read=read)})
+            limit -= min(len(text), limit)
             read += len(text)
         return tuple(fitted)
 
@@ -176,14 +176,6 @@ class ResultBudget:
         self._used += limit
         self._used_bytes += size
         return fitted
-
-
-def _share_out(parts: tuple[ContentPart, ...], limit: int) -> Iterator[tuple[ContentPart, int]]:
-    """Yield parts, each with how many characters of its text there is room for, so that all together have `limit`."""
-    for part in parts:
-        text = find_text(part)
-        yield part, limit
-        limit -= min(len(text or ""), limit)
 
 
 def _text_part(text: str) -> ContentPart:
