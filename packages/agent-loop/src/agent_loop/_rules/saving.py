@@ -1,19 +1,54 @@
-"""What a snapshot holds: the state of a run, and digests by which another run finds out whether a call that waits would mean the same in it."""
+"""What a snapshot holds: the state of a run, and digests by which another run finds out whether a call that waits would mean the same in it.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any, cast
+The state is plain JSON in which tuples, decimals and the package's own values say what they are.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from decimal import Decimal
+from typing import Any, Final, cast
 
 from agent_loop._values.errors import SnapshotError
+from agent_loop._values.inputs import Decision, ToolResult
+from agent_loop._values.messages import Message, ToolCall
+from agent_loop._values.models import FallbackModel, Window
 from agent_loop._values.own_functions import OwnFunction, name_of
+from agent_loop._values.usage import AgentUse, Usage
 from stream_text import read_member
 
+from .cuts import Marks
 from .ending import find_agent_uses
-from .plain import to_plain, to_value
 from .requests import bound_requests
+from .round_messages import ModelAnswer, Round
 from .snapshots import digest, seal, unseal
-from .state import RunContext
+from .state import Display, RunContext, RunState, Spending
 from .transitions import next_state
+
+
+_KIND: Final = "$"  # The key under which a value says what it is.
+_CLASSES: Final[Mapping[str, type[Any]]] = {
+    kind.__name__: kind
+    for kind in (
+        RunState,
+        Round,
+        ModelAnswer,
+        Spending,
+        Display,
+        Marks,
+        Message,
+        ToolCall,
+        ToolResult,
+        Usage,
+        AgentUse,
+        Decision,
+        FallbackModel,
+        Window,
+    )
+}
+_FIELDS: Final[Mapping[Any, tuple[str, ...]]] = {
+    kind: tuple(known.name for known in fields(kind) if known.init) for kind in _CLASSES.values()
+}
 
 
 def save_run(run: RunContext, *, key: bytes, expires_at: float, extra: Any) -> str:
@@ -30,11 +65,11 @@ def save_run(run: RunContext, *, key: bytes, expires_at: float, extra: Any) -> s
         "settings": run.settings.digest_shared(),
         "tools": _digest_tools(run.settings.offered, run.settings.own),
         "own_functions": {
-            name: to_plain(function.save(), f"own_functions.{name}")
+            name: _to_plain(function.save(), f"own_functions.{name}")
             for name, function in run.settings.own.items()
             if function.save is not None
         },
-        "run": to_plain(state, "run"),
+        "run": _to_plain(state, "run"),
         "extra": extra,
     }
     return seal(saved, key=key, expires_at=expires_at)
@@ -62,7 +97,7 @@ def load_run(run: RunContext, snapshot: object, *, key: bytes, now: float) -> An
             if name not in here or name not in there or here[name] != there[name]:
                 problem = f"snapshot.state.{kind}.{name}: the run that was saved has another"
                 raise SnapshotError("other_run", problem)
-    run.state = to_value(saved["run"])
+    run.state = _to_value(saved["run"])
     run.state.status = "approval"
     bound_requests(run)
     for name, remembered in saved["own_functions"].items():
@@ -80,5 +115,78 @@ def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> di
         function: Any = read_member(tool, "function")
         declared = tool if function is None or callable(function) else cast("object", function)
         about = [read_member(declared, "description"), read_member(declared, "parameters")]
-        digests[str(name or index)] = digest(to_plain(about, f"tools[{index}]"))
+        digests[str(name or index)] = digest(_to_plain(about, f"tools[{index}]"))
     return digests
+
+
+def _to_plain(value: Any, place: str) -> Any:
+    """Return a value as plain JSON.
+
+    Args:
+        value: The value.
+        place: Where it stands, for the error.
+
+    Raises:
+        SnapshotError: If it holds what JSON cannot.
+    """
+    plain: Any
+    match value:
+        case None | bool() | str() | int():
+            plain = value
+        case float() if math.isfinite(value):
+            plain = value
+        case Decimal():
+            plain = {_KIND: "Decimal", "value": str(value)}
+        case tuple():
+            plain = {_KIND: "tuple", "items": _to_list(cast("Sequence[Any]", value), place)}
+        case list():
+            plain = _to_list(cast("list[Any]", value), place)
+        case Mapping():
+            plain = _to_object(cast("Mapping[Any, Any]", value), place)
+        case _ if (names := _FIELDS.get(value.__class__)) is not None:
+            plain = {_KIND: type(value).__name__} | {
+                name: _to_plain(getattr(value, name), f"{place}.{name}") for name in names
+            }
+        case _:
+            expected = "expected plain JSON, so that the run can be resumed in another process"
+            raise SnapshotError("not_plain", f"{place}: {expected}, got {type(value).__name__}")
+    return plain
+
+
+def _to_value(plain: Any) -> Any:
+    """Return what `_to_plain` was given; a sequence that is no list is a tuple."""
+    if isinstance(plain, list):
+        return [_to_value(item) for item in cast("list[Any]", plain)]
+    if not isinstance(plain, dict):
+        return plain
+    members = cast("dict[str, Any]", plain)
+    kind = members.get(_KIND)
+    if kind is None:
+        return {key: _to_value(value) for key, value in members.items()}
+    if kind in _CLASSES:
+        given = {key: _to_value(value) for key, value in members.items() if key != _KIND}
+        return _CLASSES[kind](**given)
+    return _SPECIAL[kind](members)
+
+
+_SPECIAL: Final[Mapping[str, Callable[[dict[str, Any]], Any]]] = {
+    "Decimal": lambda members: Decimal(members["value"]),
+    "tuple": lambda members: tuple(map(_to_value, members["items"])),
+    "object": lambda members: {key: _to_value(value) for key, value in members["items"]},
+}
+
+
+def _to_list(items: Sequence[Any], place: str) -> list[Any]:
+    return [_to_plain(item, f"{place}[{index}]") for index, item in enumerate(items)]
+
+
+def _to_object(members: Mapping[Any, Any], place: str) -> dict[str, Any]:
+    for key in members:
+        if not isinstance(key, str):
+            raise SnapshotError(
+                "not_plain", f"{place}: expected keys that are text, got {type(key).__name__}"
+            )
+    plain = {key: _to_plain(value, f"{place}.{key}") for key, value in members.items()}
+    if _KIND in plain:
+        return {_KIND: "object", "items": [[key, value] for key, value in plain.items()]}
+    return plain
