@@ -5,15 +5,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from agent_loop import (
-    AgentEvent,
-    CallModel,
-    Event,
-    MessageError,
-    ModelDone,
-    RunTools,
-    ToolResult,
-)
+from agent_loop import AgentEvent, CallModel, Event, MessageError, ModelDone, RunTools, ToolResult
 from agent_tooling import ToolOutput
 
 from ._agent_calls import AgentCall

@@ -62,11 +62,10 @@ class TimeBudget:
         else:
             run = _before(run_limit_seconds, part=20, most=30)
             run = min(run, run_seconds or run)
+        closing = min(_CLOSING_SECONDS, run / 3) if closing_seconds is None else closing_seconds
         return cls(
             run_seconds=run,
-            closing_seconds=min(_CLOSING_SECONDS, run / 3)
-            if closing_seconds is None
-            else closing_seconds,
+            closing_seconds=closing,
             call_seconds=_before(call_limit_seconds or _CALL_LIMIT_SECONDS, part=50, most=5),
             silence_seconds=silence_seconds or _SILENCE_SECONDS,
         )

@@ -10,15 +10,7 @@ from agent_loop._values.messages import Message
 from agent_loop._values.models import Window
 
 from .calls import end_summary
-from .cuts import (
-    SUMMARY_REQUEST,
-    Cut,
-    build_gap,
-    build_summary,
-    count_reasoning,
-    find_cut,
-    rebuild,
-)
+from .cuts import SUMMARY_REQUEST, Cut, build_gap, build_summary, count_reasoning, find_cut, rebuild
 from .ending import fail, find_stop
 from .requests import bound_requests, build_request, get_window_use, open_round, take_over
 from .round_messages import ModelAnswer

@@ -11,9 +11,8 @@ from .state import RunContext
 
 
 _RESULTS_SHOWN = 20
-_MAX_KEPT_CHARACTERS = (
-    4_000  # Far more than is shown, so that nothing secret is cut in two before it is looked for.
-)
+# Far more than is shown, so that nothing secret is cut in two before it is looked for.
+_MAX_KEPT_CHARACTERS = 4_000
 
 
 def should_emit_text(

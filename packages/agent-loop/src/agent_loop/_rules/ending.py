@@ -7,14 +7,7 @@ from agent_loop._values.events import ClosingReason, Event, Finished, StopReason
 from agent_loop._values.inputs import Failure, ToolResult
 from agent_loop._values.usage import AgentUse
 
-from .calls import (
-    break_answer,
-    end_answer,
-    end_call,
-    end_round,
-    end_summary,
-    refuse_call,
-)
+from .calls import break_answer, end_answer, end_call, end_round, end_summary, refuse_call
 from .display import has_outcome, open_display, show, show_outcome
 from .requests import add_round
 from .sentences import (

@@ -85,10 +85,7 @@ class RunSettings:
     budgets: Budgets | None = field(default=None, metadata=_one_of(Budgets))
     allowed_tools: Iterable[str] | None = field(
         default=None,
-        metadata={
-            _CHECK: ("names of tools, and not one text", _is_no_text),
-            _SHARED: _as_it_is,
-        },
+        metadata={_CHECK: ("names of tools, and not one text", _is_no_text), _SHARED: _as_it_is},
     )
     approval_rules: ApprovalRules | None = field(
         default=None, metadata=_one_of(ApprovalRules, shared=lambda rules: rules.text)

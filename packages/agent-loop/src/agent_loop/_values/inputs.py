@@ -51,9 +51,8 @@ class ModelDelta:
     @property
     def is_empty(self) -> bool:
         """Whether it is a keep-alive, with nothing of an answer in it."""
-        if (
-            self.text or self.tool_calls or self.files
-        ):  # Nearly always, and much faster than the rest.
+        # Nearly always, and much faster than the rest.
+        if self.text or self.tool_calls or self.files:
             return False
         return self == ModelDelta(phase=self.phase)
 

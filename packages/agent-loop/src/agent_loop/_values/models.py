@@ -103,9 +103,8 @@ def _part(part: Any) -> Any:
     if fields.get("type") in _THOUGHTS:
         return None
     kept = {key: value for key, value in fields.items() if key != "opaque_body"}
+    is_text = str(kept.get("type", "text")).endswith("text")
     for key in ("text", "data"):
-        if isinstance(text := kept.get(key), str) and str(kept.get("type", "text")).endswith(
-            "text"
-        ):
+        if is_text and isinstance(text := kept.get(key), str):
             kept[key] = _without_thoughts(text)
     return kept
