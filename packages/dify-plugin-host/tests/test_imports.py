@@ -24,5 +24,5 @@ def test_no_module_of_the_host_loads_the_plugin_sdk():
 
 
 def test_a_command_starts_without_loading_what_only_others_need():
-    loaded = modules_after("import dify_plugin_host.commands")
-    assert not {"gpt5_simulator", "starlette", "uvicorn", "dify_plugin_host.checks"} & loaded
+    loaded = modules_after("import dify_plugin_host._commands.dify_host")
+    assert not {"gpt5_simulator", "starlette", "uvicorn", "dify_plugin_host._checks.check"} & loaded

@@ -54,7 +54,7 @@ def test_the_routes_that_are_documented_are_the_ones_there_are(echo, run_daemon)
 
 
 def test_the_events_that_are_documented_are_the_ones_there_are():
-    progress = (PACKAGE / "src/dify_plugin_host/commands/_progress.py").read_text(encoding="utf-8")
+    progress = (PACKAGE / "src/dify_plugin_host/_commands/progress.py").read_text(encoding="utf-8")
     defined = set(re.findall(r'event: ClassVar\[str\] = "(\w+)"', progress))
     section = (PAGES / "chat.md").read_text(encoding="utf-8").partition("| `event` | with |")[2]
     table = section.partition("\n\n")[0]

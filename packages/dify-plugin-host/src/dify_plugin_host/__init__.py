@@ -2,6 +2,7 @@
 
 from dify_plugin_packager import PackageError, PluginFolder, PluginFolderError
 
+from ._daemon.server import DaemonServer
 from ._errors import (
     BackwardsError,
     DaemonServerError,
@@ -19,33 +20,20 @@ from ._errors import (
     ToolFileError,
     UnknownNameError,
 )
+from ._files.local_file import LocalFile
+from ._platform.agent_node import initialize_parameters
+from ._platform.models import LLMRequest
+from ._platform.plugin_host import AgentRequest, PluginHost
+from ._platform.polling import PollingClock, PollingStep
+from ._platform.recorded import RecordedAnswers
+from ._plugin.declarations import ModelProvider, Strategy, ToolProvider
+from ._plugin.source import FolderSource, PluginSource
+from ._process.connection import BackwardsHandler, Notice, NoticeHandler
+from ._process.plugin_process import PluginProcess
+from ._process.session import BackwardsRequest, CallOrigin
 from ._settings import HostSettings, PlatformRules, PollingLimits
-from .daemon import DaemonServer
-from .files import LocalFile
-from .platform import (
-    AgentRequest,
-    LLMRequest,
-    PluginHost,
-    PollingClock,
-    PollingStep,
-    initialize_parameters,
-)
-from .plugin import (
-    FolderSource,
-    ModelProvider,
-    PluginSource,
-    Strategy,
-    ToolProvider,
-)
-from .process import (
-    BackwardsHandler,
-    BackwardsRequest,
-    CallOrigin,
-    Notice,
-    NoticeHandler,
-    PluginProcess,
-)
-from .tools import PythonTool, ToolParameter, builtin_tools, load_tools
+from ._tools.tool import PythonTool, ToolParameter
+from ._tools.tool_file import builtin_tools, load_tools
 
 
 __all__ = [
@@ -84,6 +72,7 @@ __all__ = [
     "PollingLimits",
     "PollingStep",
     "PythonTool",
+    "RecordedAnswers",
     "Strategy",
     "StreamRejectedError",
     "ToolFileError",

@@ -122,7 +122,7 @@ def test_a_plugin_that_does_not_serve_is_rejected(check):
 
 
 def test_a_plugin_that_says_nothing_is_rejected(check, monkeypatch):
-    monkeypatch.setattr("dify_plugin_host.checks._marketplace_install._START_SECONDS", 0.5)
+    monkeypatch.setattr("dify_plugin_host._checks.marketplace_install._START_SECONDS", 0.5)
     code, found = check(
         swap("main.py", "http.server.HTTPServer(", "__import__('time').sleep(60); (")
     )

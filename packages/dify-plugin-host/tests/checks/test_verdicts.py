@@ -51,7 +51,7 @@ def load(folder, names):
             content = make(name)
         with zipfile.ZipFile(BytesIO(content)) as archive:
             archive.extractall(folder / str(number))
-    program = resources.files("dify_plugin_host") / "checks/_load_with_sdk.py"
+    program = resources.files("dify_plugin_host") / "_checks/load_with_sdk.py"
     command = [sys.executable, "-I", "-c", LOAD_ALL, str(program), str(folder)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout.splitlines()[-1])

@@ -203,7 +203,7 @@ def test_only_the_file_that_was_asked_for_can_be_uploaded(say, change, status):
 
 
 def test_a_file_that_is_too_large_is_not_taken(say, monkeypatch):
-    monkeypatch.setattr("dify_plugin_host.files._app._MOST_BYTES", 3)
+    monkeypatch.setattr("dify_plugin_host._files.app._MOST_BYTES", 3)
     asked = {"name": "a.png", "type": "image/png", "hex": "00000000"}
     status, answer = say(f"upload {json.dumps(asked)}")
     assert (status, answer["code"]) == (413, "file_too_large")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from dify_plugin_host import AgentRequest, BackwardsError, PluginHost
-from dify_plugin_host.platform import RecordedAnswers
+from dify_plugin_host import AgentRequest, BackwardsError, PluginHost, RecordedAnswers
 from run_log import RunLog
 
 

@@ -1,7 +1,6 @@
 import json
 
-from dify_plugin_host import PluginFolder
-from dify_plugin_host.plugin import tool_providers
+from dify_plugin_host import PluginHost
 
 
 def declare(make_plugin, provider, **manifest):
@@ -9,7 +8,7 @@ def declare(make_plugin, provider, **manifest):
     tool = {"identity": {"name": "in_place"}, "parameters": []}
     (folder / "p.yaml").write_text(json.dumps({"identity": provider, "tools": ["t.yaml", tool]}))
     (folder / "t.yaml").write_text('{"identity": {"name": "in_a_file"}}')
-    (found,) = tool_providers(PluginFolder.read(folder))
+    (found,) = PluginHost(folder).tool_providers
     return found
 
 

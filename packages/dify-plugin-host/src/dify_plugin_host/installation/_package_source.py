@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dify_plugin_host.plugin import stamp
+from dify_plugin_host._plugin.source import stamp
 from dify_plugin_packager.plugin import PluginFolder
 
 from ._install import installed

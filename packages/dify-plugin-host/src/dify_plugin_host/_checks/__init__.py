@@ -1,0 +1,1 @@
+"""The check of a package: the rules for its files, an installation, and a smoke test."""

@@ -1,0 +1,159 @@
+"""The check of a package, stage by stage."""
+
+import dataclasses
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dify_plugin_host._errors import PluginHostError
+from dify_plugin_host.installation import ROUTES, Route, install
+from dify_plugin_packager import PackageError
+from dify_plugin_packager.packaging import Archive, Contents
+from dify_plugin_packager.rules import Finding, PackageRules, findings, iter_marketplace_rules
+
+from .marketplace_install import install_elsewhere, start_serverless
+from .smoke_test import find_load_problems, smoke_test
+
+
+type Stage = Literal["package", "installation", "marketplace"]
+
+_ROUTES: Mapping[Route, tuple[str, ...]] = {
+    "uv.lock": ("pyproject.toml",),
+    "requirements.txt": ("requirements.txt",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """The result of one check.
+
+    Attributes:
+        stage: Whose check it is: the platform's, of the files or of an installation of them, or the marketplace's.
+        name: The check.
+        findings: What it found.
+        note: What else there is to say.
+        is_skipped: Whether it was left out, because there is nothing to check or the platform refuses the package.
+    """
+
+    name: str
+    findings: tuple[Finding, ...] = ()
+    note: str = ""
+    is_skipped: bool = False
+    stage: Stage = "package"
+
+
+def check_package(
+    path: Path, *, quick: bool, start: Path, for_marketplace: bool = False
+) -> Iterator[CheckResult]:
+    """Check a package through all stages; one that the platform refuses is not installed.
+
+    Args:
+        path: The package.
+        quick: Whether to leave out the installation.
+        start: A folder in the workspace, if any, whose members' names may come from no index.
+        for_marketplace: Whether to check by the marketplace's rules as well, after the platform's.
+
+    Raises:
+        PackageError: If there is no such file.
+    """
+    try:
+        archive = Archive.read(path)
+    except PackageError as error:
+        if not path.is_file():
+            raise
+        yield CheckResult(name="archive entries", findings=(Finding("refused", str(error)),))
+        return
+    rules = PackageRules(archive, start)
+    can_go_on = rules.is_readable
+    for name, rule in (*rules.of_archive(), *(rules.of_contents() if rules.is_readable else ())):
+        result = CheckResult(name=name, findings=tuple(rule()))
+        can_go_on = can_go_on and not _is_refused(result)
+        yield result
+    if not rules.is_readable:
+        yield from (CheckResult(name=name, is_skipped=True) for name, _ in rules.of_contents())
+    for route in () if quick else ROUTES:
+        has_file = any(file in archive.files for file in _ROUTES[route])
+        yield from _try_route(archive, route) if can_go_on and has_file else _skipped(route)
+    if for_marketplace and rules.is_readable:
+        yield from _check_for_marketplace(archive, rules.contents, quick=quick or not can_go_on)
+
+
+def _is_refused(result: CheckResult) -> bool:
+    return any(finding.kind == "refused" for finding in result.findings)
+
+
+def _steps(route: Route) -> tuple[str, str]:
+    return f"install from {route}", f"start and call, from {route}"
+
+
+def _skipped(route: Route) -> Iterator[CheckResult]:
+    return (_installation(name, is_skipped=True) for name in _steps(route))
+
+
+def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
+    """Install in an empty folder and try the plugin there."""
+    installing, trying = _steps(route)
+    with tempfile.TemporaryDirectory(prefix="dify-host-") as temporary:
+        folder = Path(temporary) / "plugin"
+        started = time.monotonic()
+        try:
+            archive.extract(folder)
+            install(folder, route=route)
+        except PluginHostError as error:
+            yield _installation(installing, findings=(Finding("broken", str(error)),))
+            yield _installation(trying, is_skipped=True)
+            return
+        yield _installation(installing, note=f"{time.monotonic() - started:.1f} s")
+        if problems := find_load_problems(folder):
+            yield _installation(trying, findings=tuple(findings("broken", problems)))
+            return
+        try:
+            tested = smoke_test(folder)
+        except PluginHostError as error:
+            yield _installation(trying, findings=(Finding("broken", str(error)),))
+            return
+        heartbeat = f"first heartbeat after {tested.start_seconds:.1f} s"
+        note = "; ".join(filter(None, [heartbeat, ", ".join(tested.calls)]))
+        yield _installation(trying, findings=tested.findings, note=note)
+
+
+def _installation(name: str, **more: Any) -> CheckResult:
+    return CheckResult(name=name, stage="installation", **more)
+
+
+def _check_for_marketplace(
+    archive: Archive, contents: Contents, *, quick: bool
+) -> Iterator[CheckResult]:
+    """Apply the marketplace's rules, and repeat its trial installation."""
+    for name, check in iter_marketplace_rules(archive, contents):
+        found = tuple(check())
+        yield CheckResult(name=f"marketplace: {name}", findings=found, stage="marketplace")
+    if quick:
+        return
+    with tempfile.TemporaryDirectory(prefix="dify-host-") as temporary:
+        steps: tuple[tuple[str, Callable[[], float | None]], ...] = (
+            ("install from another folder", lambda: install_elsewhere(archive, Path(temporary))),
+            ("start in serverless form", lambda: start_serverless(Path(temporary))),
+        )
+        can_go_on = "requirements.txt" in contents.files
+        for name, step in steps:
+            result = CheckResult(name=f"marketplace: {name}", stage="marketplace")
+            if can_go_on:
+                result = _try_step(result, step)
+                can_go_on = not result.findings
+            else:
+                result = dataclasses.replace(result, is_skipped=True)
+            yield result
+
+
+def _try_step(result: CheckResult, step: Callable[[], float | None]) -> CheckResult:
+    started = time.monotonic()
+    try:
+        seconds = step()
+    except PluginHostError as error:
+        return dataclasses.replace(result, findings=(Finding("rejected", str(error)),))
+    taken = time.monotonic() - started if seconds is None else seconds
+    return dataclasses.replace(result, note=f"{taken:.1f} s")

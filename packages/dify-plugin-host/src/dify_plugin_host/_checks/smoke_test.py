@@ -1,0 +1,158 @@
+"""A smoke test of an installed plugin: load its declarations with its SDK, start it, and call its model or each strategy once.
+
+A plugin that exits, or streams what the platform refuses, would break when used. One that answers with an error of its own is not
+broken as far as we can tell: it may need other parameters, or a better model.
+"""
+
+import asyncio
+import functools
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dify_plugin_host._errors import PluginInvokeError
+from dify_plugin_host._platform.agent_node import initialize_parameters
+from dify_plugin_host._platform.model_server import open_server
+from dify_plugin_host._platform.models import LLMRequest
+from dify_plugin_host._platform.plugin_host import PluginHost
+from dify_plugin_host._platform.scripted_peer import ANSWER, MODEL_VALUE, answer_scripted
+from dify_plugin_host._plugin.declarations import Strategy, model_providers, strategies
+from dify_plugin_host._process.plugin_process import PluginProcess
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host._tools.tool_file import builtin_tools
+from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
+from dify_plugin_packager.packaging import run_program, search_path
+from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.rules import Finding
+
+from . import load_with_sdk as program
+
+
+_SETTINGS = HostSettings(call_timeout_seconds=60)
+_VALUES: dict[str, Callable[[], Any]] = {
+    "model-selector": lambda: MODEL_VALUE,
+    "array[tools]": lambda: [tool.to_entity() for tool in builtin_tools()],
+    "string": lambda: "hello",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmokeTestResult:
+    """A plugin's start and calls.
+
+    Attributes:
+        start_seconds: How long the first heartbeat took.
+        calls: What was called and answered.
+        findings: What is wrong or odd about the answers.
+    """
+
+    start_seconds: float
+    calls: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def smoke_test(folder: Path) -> SmokeTestResult:
+    """Start a plugin, call its model or each of its strategies once, and end it.
+
+    A model is asked for through the simulator, if its credentials can name a server of this kind; a strategy gets a model that calls
+    one tool and then answers. Others are only started.
+
+    Raises:
+        PluginHostError: If it does not start, or ends in a call.
+    """
+    plugin = PluginFolder.read(folder)
+    with open_server({"PATH": os.environ.get("PATH", os.defpath)}) as server:
+        return asyncio.run(_try(plugin, server.credentials, server.environment))
+
+
+def find_load_problems(folder: Path) -> list[str]:
+    """Return why the SDK of an installed package cannot load its declarations, a sentence for each file and field.
+
+    The list is empty if the environment has no SDK, or its loader cannot be run: the plugin's start shows that.
+    """
+    python = str(folder / ".venv" / "bin" / "python")
+    # Isolated, so that neither the plugin's folder nor this one is where Python looks for modules.
+    command = (python, "-I", str(program.__file__))
+    done = run_program(*command, cwd=folder, environment={"PATH": search_path()})
+    try:
+        return json.loads(done.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        return []
+
+
+async def _try(
+    plugin: PluginFolder, credentials: Mapping[str, str], environment: Mapping[str, str]
+) -> SmokeTestResult:
+    started = time.monotonic()
+    if plugin.has("models") and _takes(plugin, credentials):
+        host = PluginHost(
+            plugin, credentials=credentials, settings=_SETTINGS, environment=environment
+        )
+        async with host:
+            seconds = time.monotonic() - started
+            called = [await _ask_model(host)]
+    else:
+        backwards = functools.partial(answer_scripted, plugin)
+        process = PluginProcess(
+            plugin, settings=_SETTINGS, backwards=backwards, environment=environment
+        )
+        async with process:
+            seconds = time.monotonic() - started
+            called = [await _run(process, strategy) for strategy in strategies(plugin)]
+    findings = [one for one in called if isinstance(one, Finding)]
+    names = [one for one in called if isinstance(one, str)]
+    return SmokeTestResult(start_seconds=seconds, calls=tuple(names), findings=tuple(findings))
+
+
+def _takes(plugin: PluginFolder, credentials: Mapping[str, str]) -> bool:
+    """Tell whether a plugin's first provider has models, accepts these credentials and requires no others."""
+    provider = next(model_providers(plugin))
+    schema = object_at(next(plugin.providers("models")), "provider_credential_schema")
+    fields = objects_at(schema, "credential_form_schemas")
+    required = {field.get("variable") for field in fields if field.get("required")}
+    known = {field.get("variable") for field in fields}
+    return bool(provider.models) and credentials.keys() <= known and required <= credentials.keys()
+
+
+async def _ask_model(host: PluginHost) -> str | Finding:
+    model = host.model_providers[0].models[0]
+    message = {"role": "user", "content": "hello"}
+    chunks = host.invoke_llm(LLMRequest(model=model, messages=[message]))
+    text = "".join([_chunk_text(chunk) async for chunk in chunks])
+    return model if text else Finding("broken", f"{model}: expected an answer with text, got none")
+
+
+def _chunk_text(chunk: JsonObject) -> str:
+    return str(object_at(object_at(chunk, "delta"), "message").get("content") or "")
+
+
+async def _run(process: PluginProcess, strategy: Strategy) -> str | Finding:
+    given = {
+        name: _VALUES[str(parameter.get("type"))]()
+        for name, parameter in strategy.parameters.items()
+        if parameter.get("required") and str(parameter.get("type")) in _VALUES
+    }
+    data = {
+        "agent_strategy_provider": strategy.provider,
+        "agent_strategy": strategy.name,
+        "agent_strategy_params": initialize_parameters(strategy.parameters.values(), given),
+    }
+    context: JsonObject = {"credentials": {"tool_credentials": {}}}
+    answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
+    try:
+        text = "".join([_message_text(message) async for message in answer])
+    except PluginInvokeError as error:
+        return Finding("advice", f"{strategy.name}: expected an answer, got the error {error}")
+    expected = "".join(ANSWER)
+    if expected in text:
+        return strategy.name
+    text = f"expected {expected!r} in the answer, got {text[:200]!r}"
+    return Finding("advice", f"{strategy.name}: {text}")
+
+
+def _message_text(message: JsonObject) -> str:
+    return str(object_at(message, "message").get("text") or "")

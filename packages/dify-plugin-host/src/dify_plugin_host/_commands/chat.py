@@ -1,0 +1,396 @@
+"""`dify-host chat`: one question, answered by both plugins together."""
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from rich.console import Console
+
+from dify_plugin_host._errors import (
+    FileInputError,
+    PluginHostError,
+    PluginInvokeError,
+    UnknownNameError,
+)
+from dify_plugin_host._files.local_file import LocalFile
+from dify_plugin_host._platform.agent_node import find_file_parameter
+from dify_plugin_host._platform.model_server import ModelServer, open_server
+from dify_plugin_host._platform.plugin_host import AgentRequest, PluginHost
+from dify_plugin_host._platform.recorded import RecordedAnswers
+from dify_plugin_host._plugin.declarations import tool_providers
+from dify_plugin_host._plugin.source import PluginSource
+from dify_plugin_host._process.connection import Notice
+from dify_plugin_host._process.session import CallOrigin
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_packager.json_access import JsonObject
+from dify_plugin_packager.plugin import PluginFolder, PluginKind
+from stream_text.signals import cancelled_by_signals
+
+from .direct import ask_model
+from .files import Files, name_option, read_files
+from .find_plugins import find_plugins, install_plugins, install_settings
+from .limits import with_file_settings
+from .options import ChatOptions
+from .progress import NoticeGiven, Progress, RunEvent, RunFailed, RunFinished, RunStarted
+from .questions import Questions, is_terminal
+from .screen import Screen, is_quiet
+from .tool_offers import ToolOffers, credential_variables, find_offers, python_tools
+
+
+_DEFAULT_STRATEGY = "gpt5_function_calling"
+_DEFAULT_MODEL = "gpt-5.2"
+RUN_LOG = "GPT5_AGENT_RUN_LOG"
+"""The environment variable by which our strategies are asked to log their runs to a folder."""
+
+_APPROVAL = "approval"  # The stop reason of a run that waits for somebody's leave.
+
+type Show = Callable[[RunEvent], None]
+
+
+class ChatError(PluginHostError):
+    """A run that failed, with the reason in one sentence."""
+
+
+def run_chat(options: ChatOptions, *, out: TextIO) -> None:
+    """Answer the question on `out`.
+
+    Raises:
+        PluginHostError: If that fails.
+    """
+    show = _json_lines(out) if options.as_json else _screen(out, options)
+    try:
+        _answer(options, show)
+    except PluginHostError as error:
+        show(RunFailed(message=str(error)))
+        raise
+
+
+def _answer(options: ChatOptions, show: Show) -> None:
+    tools = () if options.direct else python_tools(options.tools)
+    files = read_files(options.file or ())
+    settings = with_file_settings(HostSettings(), os.environ)
+    plugins = _plugins(options)
+    with open_server(os.environ) as server:
+        chat = _Chat(options, server, files, show)
+        host = PluginHost(
+            *plugins,
+            credentials=server.credentials,
+            environment={
+                **_environment(server, plugins),
+                **_log_setting(options, options.controls),
+            },
+            tools=tools,
+            settings=settings,
+            on_notice=chat.take_notice,
+            on_model_error=chat.take_model_error,
+        )
+        try:
+            asyncio.run(chat.run(host))
+        except PluginHostError as error:
+            raise chat.explain(error) from error
+
+
+async def answer_again(
+    options: ChatOptions,
+    history: Sequence[JsonObject],
+    recorded: RecordedAnswers,
+    *,
+    controls: Mapping[str, object],
+    about: JsonObject,
+) -> None:
+    """Answer a question once more, and show nothing: its log does.
+
+    Args:
+        options: As for a chat.
+        controls: The parameters of the strategy, in place of those of the options.
+        history: The prompt messages of the turns before.
+        recorded: What answers in place of the model and the tools at first.
+        about: What the log says of the run besides.
+
+    Raises:
+        PluginHostError: If that fails.
+    """
+    plugins = _plugins(options)
+    with open_server(os.environ) as server:
+        chat = _Chat(options, server, (), lambda _: None, controls=controls, history=history)
+        host = PluginHost(
+            *plugins,
+            credentials=server.credentials,
+            environment={**_environment(server, plugins), **_log_setting(options, controls, about)},
+            tools=python_tools(options.tools),
+            settings=with_file_settings(HostSettings(), os.environ),
+            on_model_error=chat.take_model_error,
+            recorded=recorded,
+        )
+        try:
+            async with host:
+                await chat.answer(host, options.question or "")
+        except PluginHostError as error:
+            raise chat.explain(error) from error
+
+
+def _log_setting(
+    options: ChatOptions, controls: Mapping[str, object], about: JsonObject | None = None
+) -> dict[str, str]:
+    """Return the variables by which our strategies are asked to log their runs; those of the caller's own stay where no option is given."""
+    if options.run_log is None:
+        return {}
+    told = {"program": "dify-host", "strategy": options.strategy, "parameters": controls}
+    return {
+        RUN_LOG: str(options.run_log.absolute()),
+        f"{RUN_LOG}_ABOUT": json.dumps({**told, **(about or {})}),
+    }
+
+
+def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
+    kinds: tuple[PluginKind, ...] = (
+        ("models",) if options.direct else ("models", "agent_strategies")
+    )
+    if options.packages is None:
+        found = find_plugins(options.plugins, start=Path.cwd(), kinds=kinds)
+    else:
+        with Console(stderr=True).status("installing the packages"):
+            settings = install_settings(
+                requirements=options.requirements, is_bare=options.install_as_daemon
+            )
+            found = install_plugins(options.packages, settings=settings, kinds=kinds)
+    return [source if options.reload else source.folder for source in found]
+
+
+def _environment(
+    server: ModelServer, plugins: Sequence[PluginFolder | PluginSource]
+) -> dict[str, str]:
+    """Return the environment of the plugins, without what they get as credentials."""
+    folders = (one if isinstance(one, PluginFolder) else one.folder for one in plugins)
+    providers = (provider for folder in folders for provider in tool_providers(folder))
+    hidden = {name for provider in providers for name in credential_variables(provider).values()}
+    return {name: value for name, value in server.environment.items() if name not in hidden}
+
+
+def _json_lines(out: TextIO) -> Show:
+    def show(event: RunEvent) -> None:
+        line: dict[str, Any] = {"event": event.event, **dataclasses.asdict(event)}
+        out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        out.flush()
+
+    return show
+
+
+def _screen(out: TextIO, options: ChatOptions) -> Show:
+    console = Console(file=out)
+    return Screen(console, show_thoughts=not options.hide_thoughts).show
+
+
+class _Chat:
+    """One run, or one after the other, from start to end."""
+
+    def __init__(  # noqa: PLR0913 - a run has these settings
+        self,
+        options: ChatOptions,
+        server: ModelServer,
+        files: tuple[LocalFile, ...],
+        show: Show,
+        *,
+        controls: Mapping[str, object] | None = None,
+        history: Sequence[JsonObject] = (),
+    ) -> None:
+        self._options = options
+        self._controls = options.controls if controls is None else controls
+        self._server = server
+        self._files = files
+        self._show = show
+        self._history = history
+        self._questions = Questions(options.question)
+        self._model_error: PluginHostError | None = None
+
+    async def run(self, host: PluginHost) -> None:
+        """Start the plugins and answer what is asked."""
+        self._request(host, "")  # A wrong name is told before anything is started.
+        self._show_all(iter(self._offers(host).left_out))
+        with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
+            async with host:
+                status.stop()
+                if self._options.question is None or (self._options.reload and is_terminal()):
+                    await self._answer_all(host)
+                else:
+                    await self._talk(host, self._options.question)
+
+    async def _answer_all(self, host: PluginHost) -> None:
+        """Answer questions until there are no more; one that fails does not end it."""
+        while question := await self._questions.read():
+            try:
+                await self._talk(host, question)
+            except PluginHostError as error:
+                self._show(RunFailed(message=str(self.explain(error))))
+            if is_terminal():
+                Console(stderr=True).print("Enter asks again; another question, or Ctrl-D to end:")
+
+    async def _talk(self, host: PluginHost, question: str) -> None:
+        """Answer a question, in a conversation of its own; where the strategy asks for approval, the next line is what is said to it."""
+        conversation_id = str(uuid.uuid4())
+        history = tuple(self._history)
+        said: str | None = question
+        while said is not None:
+            finished = await self.answer(
+                host, said, history=history, conversation_id=conversation_id
+            )
+            if finished.metadata.get("stop_reason") != _APPROVAL:
+                return
+            history = (*history, _message("user", said), _message("assistant", finished.answer))
+            said = await self._read_decision()
+
+    async def _read_decision(self) -> str | None:
+        """Return what somebody says to calls that wait; an empty line denies them, None is the end of stdin."""
+        if is_terminal():
+            Console(stderr=True).print("Your answer; Enter denies, Ctrl-D leaves it open:")
+        line = await self._questions.read_answer()
+        return line if line is None else line or "no"
+
+    async def answer(
+        self,
+        host: PluginHost,
+        question: str,
+        *,
+        history: Sequence[JsonObject] | None = None,
+        conversation_id: str | None = None,
+    ) -> RunFinished:
+        """Answer a question, with plugins that run, and return how that ended.
+
+        Args:
+            host: The plugins.
+            question: The question.
+            history: The prompt messages of the turns before; those of the chat by default.
+            conversation_id: The conversation that it belongs to; none by default.
+        """
+        self._model_error = None
+        await host.refresh()
+        request = self._request(host, question)
+        if history is not None:
+            request = dataclasses.replace(request, history=history)
+        if conversation_id is not None:
+            origin = dataclasses.replace(request.origin, conversation_id=conversation_id)
+            request = dataclasses.replace(request, origin=origin)
+        offered = self._offers(host).entities
+        self._show(
+            RunStarted(
+                strategy=request.strategy or None,
+                model=request.model,
+                server=self._server.description,
+                tools=(
+                    *(tool.name for tool in host.tools),
+                    *(str(tool["identity"]["name"]) for tool in offered),
+                ),
+                files=tuple(file.name for file in self._files),
+            )
+        )
+        return await self._follow(host, request)
+
+    async def _follow(self, host: PluginHost, request: AgentRequest) -> RunFinished:
+        started = time.monotonic()
+        progress = Progress(files=Files(find=host.find_file, folder=self._options.save_files))
+        run = ask_model if self._options.direct else PluginHost.run
+        async with contextlib.aclosing(run(host, request)) as messages:
+            async for message in messages:
+                self._show_all(progress.feed(message))
+        *rest, finished = progress.finish(seconds=round(time.monotonic() - started, 3))
+        self._show_all(iter((*rest, finished)))
+        return cast("RunFinished", finished)
+
+    def _show_all(self, events: Iterator[RunEvent]) -> None:
+        for event in events:
+            self._show(event)
+
+    def _offers(self, host: PluginHost) -> ToolOffers:
+        providers = () if self._options.direct else host.tool_providers
+        return find_offers(providers, os.environ)
+
+    def _request(self, host: PluginHost, question: str) -> AgentRequest:
+        """Fill in the defaults.
+
+        Raises:
+            UnknownNameError: If there is no such strategy.
+            FileInputError: If the strategy takes no files, or not as many.
+        """
+        options = self._options
+        request = AgentRequest(
+            query=question,
+            strategy="",
+            model=options.model or _preferred(_DEFAULT_MODEL, host.model_providers[0].models),
+            completion_params={"reasoning_effort": options.effort} if options.effort else {},
+            files=self._files,
+            history=self._history,
+        )
+        if options.instruction is not None or options.direct:
+            request = dataclasses.replace(request, instruction=options.instruction or "")
+        return request if options.direct else self._for_strategy(host, request)
+
+    def _for_strategy(self, host: PluginHost, request: AgentRequest) -> AgentRequest:
+        options = self._options
+        strategies = {strategy.name: strategy for strategy in host.strategies}
+        name = options.strategy or _preferred(_DEFAULT_STRATEGY, tuple(strategies))
+        if name not in strategies:
+            raise UnknownNameError("strategy", name, tuple(strategies))
+        if self._files:
+            find_file_parameter(strategies[name], self._files)
+        parameters: dict[str, Any] = {
+            "maximum_iterations": options.max_iterations,
+            **self._controls,
+        }
+        parameters = {key: value for key, value in parameters.items() if value is not None}
+        if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:
+            parameters["emit_intermediate_thoughts"] = False
+        offers = self._offers(host)
+        if offers.entities:
+            tools = [*(tool.to_entity() for tool in host.tools), *offers.entities]
+            parameters = {"tools": tools, **parameters}
+        origin = CallOrigin(app_id="chat", credentials=offers.credentials)
+        return dataclasses.replace(request, strategy=name, parameters=parameters, origin=origin)
+
+    def take_notice(self, notice: Notice) -> None:
+        """Show what a plugin complains about."""
+        if notice.kind != "failed_call" and not is_quiet(notice):
+            self._show(NoticeGiven(plugin=notice.plugin, level=notice.level, text=notice.text))
+
+    def take_model_error(self, error: PluginHostError) -> None:
+        """Keep why a model call failed; the strategy gets only a text."""
+        self._model_error = error
+
+    def explain(self, error: PluginHostError) -> PluginHostError:
+        """Say what a failure means for someone at a command line."""
+        if isinstance(error, FileInputError) and error.file in {file.name for file in self._files}:
+            return name_option(error)
+        if not isinstance(error, PluginInvokeError):
+            return error
+        cause = error if self._options.direct else self._model_error
+        if not isinstance(cause, PluginInvokeError):
+            return ChatError(f"the run failed: {error.message}")
+        server = self._server.description
+        match cause.error_type:
+            case "InvokeAuthorizationError":
+                problem = f"{server} refused the key; expected a valid one in OPENAI_API_KEY"
+            case "InvokeConnectionError":
+                problem = f"no answer from {server}; expected a Responses API at OPENAI_BASE_URL"
+            case "InvokeServerUnavailableError" | "InvokeBadRequestError" if (
+                self._server.url_setting
+            ):
+                asked = f"asked was {server}, named by {self._server.url_setting}"
+                problem = f"the model call failed: {cause.message} ({asked})"
+            case _:
+                problem = f"the model call failed: {cause.message}"
+        return ChatError(problem)
+
+
+def _message(role: str, content: str) -> JsonObject:
+    """Return a prompt message of an earlier turn."""
+    return {"role": role, "content": content, "name": ""}
+
+
+def _preferred(name: str, known: tuple[str, ...]) -> str:
+    return name if name in known or not known else known[0]

@@ -1,0 +1,172 @@
+"""The command `dify-host`.
+
+Exit codes: 0 answered, 1 the run failed, 2 bad usage, 3 only the marketplace refuses a package, 130 interrupted, 143 terminated. Each command imports what it needs when it
+runs, so that none waits for what another needs.
+"""
+
+import contextlib
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+
+from dify_plugin_host._errors import (
+    DaemonServerError,
+    FileInputError,
+    ToolFileError,
+    UnknownNameError,
+)
+from dify_plugin_host._platform.model_server import ServerAddressError
+from dify_plugin_packager.commands import PackageOptions, add_command, exit_codes, package_plugins
+
+from .options import ChatOptions, CheckOptions, RunsOptions, ServeOptions, ViewOptions
+
+
+_PROGRAM = "dify-host"
+_USAGE_ERRORS = (
+    DaemonServerError,
+    FileInputError,
+    ServerAddressError,
+    ToolFileError,
+    UnknownNameError,
+)
+_REJECTED = 3
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Run, serve, package and check Dify plugins outside of Dify.",
+)
+
+
+@add_command(app)
+def chat(options: ChatOptions) -> None:
+    """Ask a question and watch the agent answer it.
+
+    OpenAI, or the compatible server at OPENAI_BASE_URL, answers when OPENAI_API_KEY or OPENAI_BASE_URL is set; otherwise a
+    built-in simulator does.
+    """
+    from .chat import run_chat
+    from .runs import find_folder, shown_live
+
+    if options.plugins and options.packages:
+        raise typer.BadParameter(
+            "expected either this or --plugins, not both", param_hint="--packages"
+        )
+    if options.direct and (unfit := options.for_agents):
+        raise typer.BadParameter("expected either this or --direct, not both", param_hint=unfit[0])
+    _validate_question(options.question, reload=options.reload)
+    if options.view:
+        options = replace(options, run_log=find_folder(options.run_log, os.environ))
+    out = sys.stdout
+    # What a tool prints must not end up between the events.
+    page = shown_live(options) if options.view else contextlib.nullcontext()
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr), page:
+        run_chat(options, out=out)
+
+
+@add_command(app)
+def runs(options: RunsOptions) -> None:
+    """List the runs that were logged, the newest first."""
+    from .runs import find_folder, show_runs
+
+    with _exit_codes():
+        show_runs(find_folder(options.run_log, os.environ), sys.stdout)
+
+
+@add_command(app)
+def view(options: ViewOptions) -> None:
+    """Show logged runs on a page of this machine until interrupted.
+
+    Prints its address, which has a key. A run can be run again from there, with the plugins and tools of here, by whoever answers a chat: the
+    server that OPENAI_API_KEY or OPENAI_BASE_URL names, else the simulator.
+    """
+    from .runs import find_folder, find_name, view_runs
+
+    with _exit_codes():
+        folder = find_folder(options.run_log, os.environ)
+        chat = ChatOptions(plugins=options.plugins, tools=options.tools)
+        name = find_name(folder, options.run)
+        view_runs(folder, name, options=chat, port=options.port, opens=not options.no_open)
+
+
+@add_command(app)
+def package(options: PackageOptions) -> None:
+    """Make packages that Dify can install.
+
+    Each holds a plugin and wheels of the workspace packages that it needs; outside of a workspace, what Dify's own packager takes.
+    Prints the path, the size in bytes and the unique identifier of each.
+    """
+    from dify_plugin_packager.rules import find_refusals
+
+    with _exit_codes():
+        package_plugins(options, find_refusals)
+
+
+@add_command(app)
+def check(options: CheckOptions) -> None:
+    """Check a package as Dify would.
+
+    Reads it by the rules of Dify, its daemon and the plugin SDK, installs it in an empty folder, once from uv.lock and once from
+    requirements.txt, starts it and makes a call. Fails if the platform refuses the package or if it would break when used.
+    """
+    from dify_plugin_host._checks.check import check_package
+
+    from .check_table import show_results
+
+    with _exit_codes():
+        results = check_package(
+            options.file,
+            quick=options.quick,
+            start=Path.cwd(),
+            for_marketplace=options.marketplace,
+        )
+        counts = show_results(results, sys.stdout, as_json=options.as_json)
+        if counts["refused"] or counts["broken"] or (options.strict and counts["advice"]):
+            raise typer.Exit(1)
+        if counts["rejected"]:
+            raise typer.Exit(_REJECTED)
+
+
+@add_command(app)
+def serve(options: ServeOptions) -> None:
+    """Serve plugins by the daemon's HTTP API.
+
+    Listens on 127.0.0.1 until interrupted, and offers the plugin daemon's dispatch API.
+    """
+    from .serve import run_serve
+
+    out = sys.stdout
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+        run_serve(options, out=out)
+
+
+def run_dify_host() -> None:
+    """Run the command."""
+    app(prog_name=_PROGRAM)
+
+
+def _exit_codes() -> contextlib.AbstractContextManager[None]:
+    return exit_codes(_PROGRAM, *_USAGE_ERRORS)
+
+
+def _validate_question(question: str | None, *, reload: bool) -> None:
+    """Validate a question, which only `--reload` can do without.
+
+    Raises:
+        BadParameter: If there is none, or it says nothing.
+    """
+    if question is None:
+        if not reload:
+            raise typer.BadParameter("Missing argument", param_hint="QUESTION")
+        return
+    try:
+        question.encode("utf-8")
+    except UnicodeEncodeError:
+        raise typer.BadParameter("expected UTF-8 text", param_hint="QUESTION") from None
+    if not question.strip():
+        raise typer.BadParameter("expected some text", param_hint="QUESTION")

@@ -1,0 +1,81 @@
+"""A model asked without an agent, as Dify's LLM node does: its answer as the messages that a strategy would send."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Iterator
+
+from dify_plugin_host._platform.models import LLMRequest
+from dify_plugin_host._platform.plugin_host import AgentRequest, PluginHost
+from dify_plugin_host._platform.polling import is_polled
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+
+
+async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[JsonObject]:
+    """Call the model of a request once, or poll it where it declares that, and iterate over messages: text, files, and at the end what it cost.
+
+    Raises:
+        FileInputError: If the model has no feature for a file.
+        PluginHostError: If the call fails.
+    """
+    await host.refresh()
+    message = await host.user_message(request.query, request.files, model=request.model)
+    system = {"role": "system", "content": request.instruction}
+    call = LLMRequest(
+        model=request.model,
+        messages=[*([system] if request.instruction else []), *request.history, message],
+        parameters=request.completion_params,
+    )
+    yield _message("log", {"id": "1", "label": "ROUND 1", "status": "start"})
+    schema = await host.model_schema(request.model)
+    answer = _polled(host, call) if is_polled(schema) else _streamed(host, call)
+    async with contextlib.aclosing(answer) as messages:
+        async for said in messages:
+            yield said
+
+
+async def _streamed(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonObject]:
+    usage: JsonObject = {}
+    reason: str | None = None
+    async with contextlib.aclosing(host.invoke_llm(call)) as chunks:
+        async for chunk in chunks:
+            delta = object_at(chunk, "delta")
+            for said in _said(object_at(delta, "message").get("content")):
+                yield said
+            usage = object_at(delta, "usage") or usage
+            reason = delta.get("finish_reason") or reason
+    yield _cost({**usage, "stop_reason": reason})
+
+
+async def _polled(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonObject]:
+    """Iterate over the waits for an answer, and all of it at the end: a model that is polled streams nothing and gives no reason for its end."""
+    async with contextlib.aclosing(host.poll_llm(call)) as steps:
+        async for step in steps:
+            if step.result is None:
+                told = {"attempt": step.attempt, "next_check_after_seconds": step.wait_seconds}
+                yield _message("polling", told)
+                continue
+            for said in _said(object_at(step.result, "message").get("content")):
+                yield said
+            yield _cost(object_at(step.result, "usage"))
+
+
+def _cost(metadata: JsonObject) -> JsonObject:
+    return _message("json", {"json_object": {"execution_metadata": metadata}})
+
+
+def _said(content: object) -> Iterator[JsonObject]:
+    """Iterate over what a message says: its text, and a blob or a link for each file."""
+    if isinstance(content, str) and content:
+        yield _message("text", {"text": content})
+    parts: list[object] = content if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    for part in filter(is_object, parts):
+        meta = {"mime_type": part.get("mime_type"), "filename": part.get("filename")}
+        if part.get("type") == "text":
+            yield _message("text", {"text": str(part.get("data") or "")})
+        elif part.get("base64_data"):
+            yield {**_message("blob", {"blob": part["base64_data"]}), "meta": meta}
+        else:
+            yield _message("link", {"text": str(part.get("url") or "")})
+
+
+def _message(kind: str, content: JsonObject) -> JsonObject:
+    return {"type": kind, "message": content, "meta": None}

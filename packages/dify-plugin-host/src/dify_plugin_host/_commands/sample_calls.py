@@ -1,0 +1,238 @@
+"""Calls to copy: one of a model, a tool and a strategy that a server offers, as a shell runs them."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dify_plugin_host._platform.plugin_host import PluginHost
+from dify_plugin_host._plugin.declarations import ModelProvider
+from dify_plugin_host._plugin.offers import offers
+from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
+from dify_plugin_packager.plugin import PluginFolder
+
+
+API_KEY = "DIFY_HOST_API_KEY"
+"""The environment variable that may hold the key."""
+
+_VARIABLE = re.compile(r"@@(\w+)@@")
+_QUESTION = "What is 17 * 23?"
+_FREE_VALUES: Mapping[str, Any] = {
+    "any": "hello",
+    "array": [],
+    "array[tools]": [],
+    "boolean": True,
+    "date": "2026-01-31",
+    "object": {},
+    "secret-input": "hello",
+    "string": "hello",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleCall:
+    """A call of a plugin.
+
+    Attributes:
+        plugin_id: The plugin, `author/name`.
+        path: The path below `dispatch/`.
+        body: The body; a text such as `@@NAME@@` stands for the shell's variable of that name.
+    """
+
+    plugin_id: str
+    path: str
+    body: JsonObject
+
+    def to_shell(self, base_url: str) -> list[str]:
+        """Return the lines to copy."""
+        text = json.dumps(self.body)
+        needed = ", ".join(dict.fromkeys(_VARIABLE.findall(text)))
+        quoted = _VARIABLE.sub(r"""'"$\1"'""", shlex.quote(text))
+        return [
+            *([f"# set {needed} first"] if needed else []),
+            f"curl -N --noproxy '*' {base_url}/plugin/local/dispatch/{self.path} \\",
+            f"  -H 'X-Api-Key: '\"${API_KEY}\" -H 'X-Plugin-ID: {self.plugin_id}' \\",
+            f"  -H 'Content-Type: application/json' -d {quoted}",
+        ]
+
+
+class SampleCalls:
+    """The calls that show how plugins are called.
+
+    Args:
+        host: The plugins.
+        given: The credentials that the host has for models, to be shown as they are; `@@NAME@@` stands for the shell's variable.
+    """
+
+    def __init__(self, host: PluginHost, given: Mapping[str, str]) -> None:
+        self._host = host
+        self._given = given
+
+    def __iter__(self) -> Iterator[SampleCall]:
+        """Iterate over one call of each kind, where one can be made up."""
+        for find in self._models, self._tools, self._strategies:
+            if call := next(find(), None):
+                yield call
+
+    def _models(self) -> Iterator[SampleCall]:
+        for folder in self._folders():
+            for offer in offers(folder):
+                if offer.model_type not in _MODEL_CALLS:
+                    continue
+                path, fields = _MODEL_CALLS[offer.model_type]
+                model = offer.names[0] if offer.names else "@@MODEL@@"
+                data = {
+                    "provider": offer.provider,
+                    "model_type": offer.model_type,
+                    "model": model,
+                    "credentials": self._credentials(folder, offer.provider),
+                    **fields,
+                }
+                yield _call(folder, path, data)
+
+    def _tools(self) -> Iterator[SampleCall]:
+        for provider in self._host.tool_providers:
+            fields = objects_at(provider.declaration, "credentials_schema")
+            credentials = _required_credentials(fields, "name", provider.name)
+            for name, tool in provider.tools.items():
+                parameters = self._values(objects_at(tool, "parameters"))
+                if parameters is None:
+                    continue
+                data = {
+                    "provider": provider.name,
+                    "tool": name,
+                    "credentials": credentials,
+                    "credential_type": "api-key" if credentials else "unauthorized",
+                    "tool_parameters": parameters,
+                }
+                yield _call(provider.folder, "tool/invoke", data)
+
+    def _strategies(self) -> Iterator[SampleCall]:
+        for strategy in self._host.strategies:
+            parameters = self._values(list(strategy.parameters.values()))
+            if parameters is None:
+                continue
+            data = {
+                "agent_strategy_provider": strategy.provider,
+                "agent_strategy": strategy.name,
+                "agent_strategy_params": parameters,
+            }
+            call = _call(strategy.folder, "agent_strategy/invoke", data)
+            call.body.update(self._context())
+            yield call
+
+    def _context(self) -> JsonObject:
+        """Return the credentials for the model that a strategy calls back, where the host has none."""
+        provider = self._provider()
+        credentials = self._credentials(provider.folder, provider.name) if provider else {}
+        if provider is None or credentials.keys() <= self._given.keys():
+            return {}
+        named = {provider.long_name: credentials}
+        return {"context": {"credentials": {"provider_credentials": named}}}
+
+    def _values(self, parameters: list[JsonObject]) -> JsonObject | None:
+        """Return a value for each parameter that is required; None if one of them cannot be made up."""
+        values: JsonObject = {}
+        for parameter in parameters:
+            name = str(parameter.get("name"))
+            if name == "query":
+                values[name] = _QUESTION
+            elif parameter.get("required"):
+                values[name] = self._value(parameter)
+        return None if any(value is None for value in values.values()) else values
+
+    def _value(self, parameter: JsonObject) -> Any:
+        if parameter.get("default") is not None:
+            return parameter["default"]
+        match str(parameter.get("type")):
+            case "select":
+                return next(
+                    (option.get("value") for option in objects_at(parameter, "options")), None
+                )
+            case "number":
+                return parameter.get("min") or 1
+            case "model-selector":
+                return self._model_value()
+            case kind:
+                return _FREE_VALUES.get(kind)
+
+    def _model_value(self) -> JsonObject:
+        provider = self._provider()
+        chosen = {"provider": "@@MODEL_PROVIDER@@", "model": "@@MODEL@@"}
+        if provider:
+            chosen = {"provider": provider.long_name, "model": provider.models[0]}
+        return {**chosen, "model_type": "llm", "mode": "chat", "completion_params": {}}
+
+    def _provider(self) -> ModelProvider | None:
+        return next((provider for provider in self._host.model_providers if provider.models), None)
+
+    def _credentials(self, folder: PluginFolder, provider: str) -> JsonObject:
+        """Return what a model provider's schema requires; of a model's where the users name the models."""
+        fields = [
+            field
+            for declaration in folder.providers("models")
+            if declaration.get("provider") == provider
+            for field in objects_at(_credential_schema(declaration), "credential_form_schemas")
+        ]
+        known = {field.get("variable") for field in fields}
+        given = {name: value for name, value in self._given.items() if name in known}
+        return _required_credentials(fields, "variable", provider) | given
+
+    def _folders(self) -> Iterator[PluginFolder]:
+        return (plugin.folder for plugin in self._host.plugins)
+
+
+_MODEL_CALLS: Mapping[str, tuple[str, JsonObject]] = {
+    "llm": (
+        "llm/invoke",
+        {
+            "model_parameters": {},
+            "prompt_messages": [{"role": "user", "content": "hello"}],
+            "stream": True,
+        },
+    ),
+    "text-embedding": (
+        "text_embedding/invoke",
+        {"texts": ["hello"], "input_type": "document"},
+    ),
+    "rerank": (
+        "rerank/invoke",
+        {"query": "hello", "docs": ["good day", "good bye"], "score_threshold": None, "top_n": 1},
+    ),
+    "moderation": ("moderation/invoke", {"text": "hello"}),
+    "tts": ("tts/invoke", {"content_text": "hello", "voice": "alloy", "tenant_id": "local"}),
+}
+
+
+def _call(folder: PluginFolder, path: str, data: JsonObject) -> SampleCall:
+    plugin_id = f"{folder.author}/{folder.name}"
+    body: JsonObject = {"user_id": "me", "data": data}
+    return SampleCall(plugin_id=plugin_id, path=path, body=body)
+
+
+def _credential_schema(declaration: JsonObject) -> JsonObject:
+    return object_at(declaration, "provider_credential_schema") or object_at(
+        declaration, "model_credential_schema"
+    )
+
+
+def _required_credentials(fields: list[JsonObject], key: str, provider: str) -> JsonObject:
+    """Return a value for each credential that is required: its default, else the shell's variable that is to hold it."""
+    return {
+        str(field.get(key)): _default_of(field) or f"@@{_variable(str(field.get(key)), provider)}@@"
+        for field in fields
+        if field.get("required")
+    }
+
+
+def _default_of(field: JsonObject) -> Any:
+    options = objects_at(field, "options")
+    return field.get("default") or (options[0].get("value") if options else None)
+
+
+def _variable(name: str, provider: str) -> str:
+    """Return the name of a variable for a credential: `OPENAI_API_KEY` of both `openai_api_key` and OpenAI's `api_key`."""
+    full = name if provider.lower() in name.lower() else f"{provider}_{name}"
+    return re.sub(r"\W", "_", full).upper()

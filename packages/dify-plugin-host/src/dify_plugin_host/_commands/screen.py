@@ -1,0 +1,165 @@
+"""An agent run, printed for people: on a terminal or into a pipe."""
+
+import json
+import unicodedata
+from typing import Any
+
+from rich.console import Console
+
+from dify_plugin_host._process.connection import Notice
+
+from .progress import (
+    BudgetUsed,
+    FileGiven,
+    NoticeGiven,
+    OtherMessage,
+    RoundStarted,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    TextPiece,
+    ThoughtPiece,
+    ToolAnswered,
+    ToolCalled,
+)
+
+
+_LONGEST_VALUE = 500
+_QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
+
+
+class Screen:
+    """A printer of events as they come.
+
+    Nothing is redrawn, so that a pipe gets the same text without any control code. Thoughts are dim, and have a bar in front that tells
+    them from answers in a pipe too.
+
+    Args:
+        console: Where to print.
+        show_thoughts: Whether to print thoughts.
+    """
+
+    def __init__(self, console: Console, *, show_thoughts: bool = True) -> None:
+        self._console = console
+        self._show_thoughts = show_thoughts
+        self._at_line_start = True
+        self._has_said = False
+        self._in_thought = False
+
+    def show(self, event: RunEvent) -> None:
+        """Print one event."""
+        match event:
+            case ThoughtPiece() | TextPiece():
+                self._said(event)
+            case ToolCalled() | ToolAnswered():
+                self._used(event)
+            case FileGiven():
+                self._line(_file(event), style="magenta")
+            case BudgetUsed():
+                self._line(f"{event.name}: {event.used} of {event.maximum} used", style="dim")
+            case OtherMessage():
+                self._line(f"[{event.type}] {_short(event.message)}", style="magenta")
+            case NoticeGiven():
+                self._line(f"{event.plugin}: {event.text}", style="yellow")
+            case _:
+                self._went(event)
+
+    def _said(self, event: ThoughtPiece | TextPiece) -> None:
+        thinks = isinstance(event, ThoughtPiece)
+        if thinks and not self._show_thoughts:
+            return
+        if thinks != self._in_thought:
+            self._end_line()
+        self._in_thought = thinks
+        for line in printable(event.text).splitlines(keepends=True):
+            self._piece(line)
+
+    def _used(self, event: ToolCalled | ToolAnswered) -> None:
+        if isinstance(event, ToolCalled):
+            self._line(f"→ {event.name}({_arguments(event.arguments)})", style="cyan")
+        elif event.status == "success":
+            self._line(f"← {event.name}: {_short(event.result)}", style="green")
+        else:
+            self._line(f"✗ {event.name}: {_short(event.result)}", style="red")
+
+    def _went(self, event: RunStarted | RoundStarted | RunFinished | RunFailed) -> None:
+        match event:
+            case RunStarted():
+                asked = f"{event.strategy} with {event.model}" if event.strategy else event.model
+                self._line(f"{asked}, answered by {event.server}")
+                if event.strategy:
+                    self._line(f"tools: {', '.join(event.tools) or 'none'}", style="dim")
+                if event.files:
+                    self._line(f"files: {', '.join(event.files)}", style="dim")
+            case RoundStarted():
+                self._line(f"\nRound {event.number}", style="bold")
+            case RunFinished():
+                self._line(f"\n{_summary(event)}", style="bold")
+            case _:
+                self._end_line()  # The reason goes to stderr.
+
+    def _piece(self, text: str) -> None:
+        """Print a piece of a line; blank lines that begin a thought or an answer are left out."""
+        begins = self._at_line_start and not self._has_said
+        if begins and text == "\n":
+            return
+        bar = "│ " if self._in_thought and self._at_line_start else ""
+        self._print(bar + text, style="dim italic" if self._in_thought else "", end="")
+        self._at_line_start = text.endswith("\n")
+        self._has_said = True
+
+    def _line(self, text: str, *, style: str = "") -> None:
+        self._end_line()
+        self._print(printable(text), style=style)
+
+    def _end_line(self) -> None:
+        if not self._at_line_start:
+            self._print("")
+        self._at_line_start = True
+        self._has_said = False
+
+    def _print(self, text: str, *, style: str = "", end: str = "\n") -> None:
+        self._console.print(
+            text, style=style, end=end, markup=False, highlight=False, emoji=False, soft_wrap=True
+        )
+
+
+def _arguments(arguments: Any) -> str:
+    if isinstance(arguments, dict):
+        return ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - decoded JSON
+    return _short(arguments)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _file(event: FileGiven) -> str:
+    saved = f"saved as {event.path}" if event.path else "--save-files DIR saves it"
+    return f"[file] {event.name} ({event.mime_type}, {event.size_bytes} bytes): {saved}"
+
+
+def _summary(event: RunFinished) -> str:
+    rounds = f"{event.rounds} round{'' if event.rounds == 1 else 's'}"
+    cost = f"{event.total_price} {event.currency}"
+    parts = [rounds, f"{event.total_tokens} tokens", cost, f"{event.seconds:.1f} s"]
+    if reason := event.metadata.get("stop_reason"):
+        parts.append(f"stopped: {reason}")
+    return " · ".join(parts)
+
+
+def is_quiet(notice: Notice) -> bool:
+    """Tell whether a notice is shown to those alone who want to see all."""
+    return notice.kind in {"log", "stderr"} and notice.level in _QUIET_LEVELS
+
+
+def printable(text: str) -> str:
+    """Take out control characters: what a model or a tool says must not steer the terminal."""
+    return "".join(
+        character
+        for character in text
+        if character in "\n\t" or unicodedata.category(character) != "Cc"
+    )

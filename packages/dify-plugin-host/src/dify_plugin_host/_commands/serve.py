@@ -1,0 +1,135 @@
+"""`dify-host serve`: plugins behind the plugin daemon's dispatch API, until it is interrupted."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+
+from dify_plugin_host._daemon.server import DaemonServer
+from dify_plugin_host._platform.model_server import (
+    SERVER_VARIABLES,
+    ModelServer,
+    named_server,
+    open_simulator,
+    without_server,
+)
+from dify_plugin_host._plugin.source import FolderSource, PluginSource
+from dify_plugin_host._settings import HostSettings, PlatformRules
+from dify_plugin_host.installation import InstallSettings, PackageSource
+from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.commands import find_folders
+from dify_plugin_packager.plugin import PluginFolder
+from stream_text.signals import cancelled_by_signals
+
+from .find_plugins import install_packages, install_settings, read_plugins
+from .limits import with_daemon_limits, with_file_settings
+from .options import ServeOptions
+from .sample_calls import API_KEY, SampleCalls
+from .serve_report import Reporter
+from .tool_offers import python_tools
+
+
+def run_serve(options: ServeOptions, *, out: TextIO) -> None:
+    """Serve until a signal comes; say on `out` where.
+
+    Raises:
+        PluginHostError: If a plugin cannot be found or started, or the port cannot be had.
+    """
+    given_key = options.api_key or os.environ.get(API_KEY) or None
+    reporter = Reporter(out, as_json=options.as_json, verbose=options.verbose)
+    environment = {name: value for name, value in os.environ.items() if name != API_KEY}
+    with _model_server(options, environment) as models:
+        server = DaemonServer(
+            *_plugins(options),
+            port=options.port,
+            api_key=given_key,
+            credentials=models.credentials if models else {},
+            tools=python_tools(options.tools),
+            settings=_settings(options, environment),
+            on_notice=reporter.report_notice,
+            environment=models.environment if models else without_server(environment),
+        )
+        simulator = models.credentials if models and options.simulator else None
+        samples = SampleCalls(server.host, _shown_credentials(models, simulator))
+        shown_key = server.api_key if given_key is None else None
+        asyncio.run(
+            _serve(
+                server,
+                lambda: reporter.report_ready(
+                    server, api_key=shown_key, simulator=simulator, samples=samples
+                ),
+            )
+        )
+
+
+async def _serve(server: DaemonServer, report_ready: Callable[[], None]) -> None:
+    with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
+        async with server:
+            status.stop()
+            report_ready()
+            await asyncio.Event().wait()
+
+
+def _settings(options: ServeOptions, environment: Mapping[str, str]) -> HostSettings:
+    """Return the limits that Dify and its daemon read from their environment, and the rules that were asked for.
+
+    Raises:
+        DaemonServerError: If one is not what they take.
+    """
+    rules = PlatformRules(silent_exit=options.as_daemon, share_credentials=options.as_daemon)
+    settings = with_file_settings(HostSettings(rules=rules), environment)
+    return with_daemon_limits(settings, environment)
+
+
+@contextlib.contextmanager
+def _model_server(
+    options: ServeOptions, environment: Mapping[str, str]
+) -> Generator[ModelServer | None]:
+    """Find what answers the models that plugins call back, where the caller says nothing."""
+    if options.simulator:
+        with open_simulator(environment) as server:
+            yield server
+    else:
+        yield named_server(environment)
+
+
+def _shown_credentials(
+    models: ModelServer | None, simulator: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return the credentials that a sample call may show; instead of those of the environment, the variables that hold them."""
+    if models is None or simulator:
+        return simulator or {}
+    held = {os.environ.get(name, "").strip(): f"@@{name}@@" for name in SERVER_VARIABLES}
+    return {name: held.get(value, value) for name, value in models.credentials.items()}
+
+
+def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:
+    """Return the plugins that were named, each once; those of the `plugins` folder if none was."""
+    installing = install_settings(
+        requirements=options.requirements,
+        is_bare=options.install_as_daemon or options.as_daemon,
+    )
+    found = [_read(path, installing) for path in options.sources or ()]
+    if options.plugins:
+        found += read_plugins(options.plugins)
+    if options.packages:
+        with Console(stderr=True).status("installing the packages"):
+            found += install_packages(options.packages, settings=installing)
+    if not (options.sources or options.plugins or options.packages):
+        found = [FolderSource(folder) for folder in find_folders((), start=Path.cwd())]
+    if not found:
+        folder = options.plugins or options.packages or Path.cwd()
+        raise PluginFolderError(folder, "found no plugin in it")
+    each = {source.folder.path: source for source in found}.values()
+    return [source if options.reload else source.folder for source in each]
+
+
+def _read(path: Path, installing: InstallSettings) -> PluginSource:
+    if path.suffix != ".difypkg":
+        return FolderSource(path)
+    with Console(stderr=True).status(f"installing {path.name}"):
+        return PackageSource(path, settings=installing)

@@ -1,0 +1,101 @@
+"""The tools of plugins, as `dify-host chat` offers them to a strategy: with the credentials that variables hold."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dify_plugin_host._platform.plugin_tools import tool_entities
+from dify_plugin_host._plugin.declarations import ToolProvider
+from dify_plugin_host._tools.tool import PythonTool
+from dify_plugin_host._tools.tool_file import builtin_tools, load_tools
+from dify_plugin_packager.json_access import JsonObject, objects_at
+
+from .progress import NoticeGiven
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOffers:
+    """The tools of some providers that a strategy is offered.
+
+    Attributes:
+        entities: The tools, as Dify hands them to a strategy.
+        credentials: The credentials of each provider, by its long name.
+        left_out: What there is to say of tools that cannot be offered.
+    """
+
+    entities: tuple[JsonObject, ...]
+    credentials: Mapping[str, JsonObject] = field(repr=False)
+    left_out: tuple[NoticeGiven, ...]
+
+
+def python_tools(paths: Iterable[Path] | None) -> tuple[PythonTool, ...]:
+    """Return the built-in tools and those of the files; of two with one name the later.
+
+    Raises:
+        ToolFileError: If a file, or a function in it, cannot become tools.
+    """
+    tools = {tool.name: tool for tool in builtin_tools()}
+    for path in paths or ():
+        tools |= {tool.name: tool for tool in load_tools(path)}
+    return tuple(tools.values())
+
+
+def find_offers(providers: Iterable[ToolProvider], environment: Mapping[str, str]) -> ToolOffers:
+    """Offer what can be called: where a required credential or setting is missing, it is left out and said."""
+    entities: list[JsonObject] = []
+    credentials: dict[str, JsonObject] = {}
+    left_out: list[NoticeGiven] = []
+    for provider in providers:
+        variables = credential_variables(provider)
+        given = {name: environment.get(variables[name], "").strip() for name in variables}
+        given = {name: value for name, value in given.items() if value}
+        known = {**provider.credential_defaults, **given}
+        if missing := [variables[name] for name in _required(provider) if name not in known]:
+            left_out.append(
+                _notice(provider, f"the tools of {provider.name!r}", "in the environment", missing)
+            )
+            continue
+        credentials[provider.long_name] = given
+        for entity in tool_entities(provider):
+            if unset := list(_unset(entity)):
+                left_out.append(
+                    _notice(
+                        provider,
+                        f"the tool {entity['identity']['name']!r}",
+                        "set by an app's builder",
+                        unset,
+                    )
+                )
+            else:
+                entities.append(entity)
+    return ToolOffers(entities=tuple(entities), credentials=credentials, left_out=tuple(left_out))
+
+
+def credential_variables(provider: ToolProvider) -> dict[str, str]:
+    """Return the variable that each credential of a provider is taken from: its name, behind the provider's where it does not begin with that."""
+    names = [str(one.get("name")) for one in objects_at(provider.declaration, "credentials_schema")]
+    prefixes = ["" if name.startswith(provider.name) else f"{provider.name}_" for name in names]
+    return {
+        name: re.sub(r"\W", "_", f"{prefix}{name}").upper()
+        for name, prefix in zip(names, prefixes, strict=True)
+    }
+
+
+def _required(provider: ToolProvider) -> Iterator[str]:
+    for one in objects_at(provider.declaration, "credentials_schema"):
+        if one.get("required"):
+            yield str(one.get("name"))
+
+
+def _unset(entity: JsonObject) -> Iterator[str]:
+    """Iterate over the settings that an app's builder would have to make."""
+    for parameter in entity["parameters"]:
+        is_set = parameter["name"] in entity["runtime_parameters"]
+        if parameter["form"] == "form" and parameter["required"] and not is_set:
+            yield parameter["name"]
+
+
+def _notice(provider: ToolProvider, what: str, where: str, missing: list[str]) -> NoticeGiven:
+    text = f"{what} cannot be offered: expected {', '.join(missing)} {where}"
+    return NoticeGiven(plugin=provider.folder.name, level="WARNING", text=text)

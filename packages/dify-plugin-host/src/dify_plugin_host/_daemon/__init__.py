@@ -1,0 +1,1 @@
+"""The plugin daemon's HTTP API."""

@@ -1,0 +1,194 @@
+"""What the daemon's dispatch API can be asked, and one answer of it: a request in, envelopes out, with no HTTP.
+
+Source: `internal/server/http_server.gen.go`, `internal/core/io_tunnel` and `internal/service` of langgenius/dify-plugin-daemon at
+bdb5642a, read 2026-11.
+"""
+
+import contextlib
+import math
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+
+from dify_plugin_host._platform.plugin_host import PluginHost
+from dify_plugin_host._platform.rules import answer_decoder, without_opaque_body
+from dify_plugin_host._process.plugin_process import PluginProcess
+from dify_plugin_host._process.session import CallOrigin
+from dify_plugin_host._settings import PlatformRules
+from dify_plugin_packager.go_types import REQUESTS, parse_first_json, read_request
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+
+
+_CREDENTIALS = "provider_credentials"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One path of the dispatch API.
+
+    Attributes:
+        kind: The protocol's `type`.
+        action: The protocol's `action`.
+        request: The daemon's name for the request.
+        joins_blobs: Whether the daemon puts blobs together; it does so for strategies, and leaves it to Dify for tools.
+        is_streamed: Whether the answer is a stream of events; else one JSON object, for which the daemon waits as long as it takes.
+    """
+
+    kind: str
+    action: str
+    request: str
+    joins_blobs: bool = False
+    is_streamed: bool = True
+
+
+def _model(action: str, request: str) -> Route:
+    return Route(kind="model", action=action, request=request)
+
+
+def _tool(action: str, request: str) -> Route:
+    return Route(kind="tool", action=action, request=request)
+
+
+def _polling(action: str, request: str) -> Route:
+    return Route(kind="model", action=action, request=request, is_streamed=False)
+
+
+ROUTES: Mapping[str, Route] = {
+    "agent_strategy/invoke": Route(
+        kind="agent_strategy",
+        action="invoke_agent_strategy",
+        request="RequestInvokeAgentStrategy",
+        joins_blobs=True,
+    ),
+    "llm/invoke": _model("invoke_llm", "RequestInvokeLLM"),
+    "llm/num_tokens": _model("get_llm_num_tokens", "RequestGetLLMNumTokens"),
+    "model/polling/check": _polling("check_polling", "RequestCheckPolling"),
+    "model/polling/start": _polling("start_polling", "RequestStartPolling"),
+    "model/schema": _model("get_ai_model_schemas", "RequestGetAIModelSchema"),
+    "model/validate_model_credentials": _model(
+        "validate_model_credentials", "RequestValidateModelCredentials"
+    ),
+    "model/validate_provider_credentials": _model(
+        "validate_provider_credentials", "RequestValidateProviderCredentials"
+    ),
+    "moderation/invoke": _model("invoke_moderation", "RequestInvokeModeration"),
+    "multimodal_embedding/invoke": _model(
+        "invoke_multimodal_embedding", "RequestInvokeMultimodalEmbedding"
+    ),
+    "multimodal_rerank/invoke": _model("invoke_multimodal_rerank", "RequestInvokeMultimodalRerank"),
+    "rerank/invoke": _model("invoke_rerank", "RequestInvokeRerank"),
+    "speech2text/invoke": _model("invoke_speech2text", "RequestInvokeSpeech2Text"),
+    "text_embedding/invoke": _model("invoke_text_embedding", "RequestInvokeTextEmbedding"),
+    "text_embedding/num_tokens": _model(
+        "get_text_embedding_num_tokens", "RequestGetTextEmbeddingNumTokens"
+    ),
+    "tool/get_runtime_parameters": _tool(
+        "get_tool_runtime_parameters", "RequestGetToolRuntimeParameters"
+    ),
+    "tool/invoke": _tool("invoke_tool", "RequestInvokeTool"),
+    "tool/validate_credentials": _tool(
+        "validate_tool_credentials", "RequestValidateToolCredentials"
+    ),
+    "tts/invoke": _model("invoke_tts", "RequestInvokeTTS"),
+    "tts/model/voices": _model("get_tts_model_voices", "RequestGetTTSModelVoices"),
+}
+"""The paths below `/plugin/{tenant}/dispatch/`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchRequest:
+    """A request that keeps the daemon's rules.
+
+    Attributes:
+        data: The fields for the plugin.
+        user_id: The user on whose behalf the call is made.
+        context: The call's context, without what is for the host alone.
+        origin: What the call belongs to.
+    """
+
+    data: JsonObject
+    user_id: str
+    context: JsonObject | None
+    origin: CallOrigin
+
+
+def parse_request(
+    route: Route, body: bytes, host: PluginHost, *, tenant_id: str
+) -> DispatchRequest:
+    """Parse the body of a dispatch as the daemon does: what is no JSON, or of a wrong type, counts as not sent.
+
+    Of `context.credentials` the key `provider_credentials` may hold credentials for what the plugin calls back: objects by provider
+    name. The plugin does not get to see those of the providers that this host runs.
+
+    Raises:
+        ShapeError: If a field breaks a rule; the text is the daemon's.
+    """
+    try:
+        decoded = parse_first_json(body)
+    except ValueError:
+        decoded = None
+    fields = read_request(REQUESTS[route.request], decoded, tenant_id=tenant_id)
+    context, credentials = _split_context(fields["context"], host)
+    return DispatchRequest(
+        data=_without_bodies(fields["data"], host.settings.rules),
+        user_id=fields["user_id"],
+        context=context,
+        origin=CallOrigin(
+            conversation_id=fields["conversation_id"],
+            message_id=fields["message_id"],
+            app_id=fields["app_id"],
+            endpoint_id=fields["endpoint_id"],
+            tenant_id=tenant_id,
+            credentials=credentials,
+        ),
+    )
+
+
+async def iter_answer(
+    process: PluginProcess, route: Route, request: DispatchRequest
+) -> AsyncGenerator[JsonObject]:
+    """Call the plugin and iterate over its answer as the daemon hands it on.
+
+    Raises:
+        PluginHostError: If the call fails, or the daemon would end it.
+    """
+    answer = process.invoke(
+        route.kind,
+        route.action,
+        request.data,
+        user_id=request.user_id,
+        context=request.context,
+        origin=request.origin,
+        timeout_seconds=None if route.is_streamed else math.inf,
+        joins_blobs=route.joins_blobs,
+        decode=answer_decoder(route.action, process.settings.rules),
+    )
+    async with contextlib.aclosing(answer) as items:
+        async for item in items:
+            yield item
+
+
+def _without_bodies(data: JsonObject, rules: PlatformRules) -> JsonObject:
+    messages = data.get("prompt_messages")
+    if messages is None or not rules.drop_opaque_body:
+        return data
+    return {**data, "prompt_messages": without_opaque_body(messages)}
+
+
+def _split_context(
+    context: JsonObject | None, host: PluginHost
+) -> tuple[JsonObject | None, Mapping[str, JsonObject]]:
+    """Separate what the plugin is told from the credentials that are for the providers of this host."""
+    given = object_at(context or {}, "credentials")
+    by_provider = given.get(_CREDENTIALS)
+    if context is None or not is_object(by_provider):
+        return context, {}
+    credentials = {name: value for name, value in by_provider.items() if is_object(value)}
+    known = {name for name in by_provider if host.has_provider(name)}
+    if not known or host.settings.rules.share_credentials:
+        return context, credentials
+    rest = {name: value for name, value in by_provider.items() if name not in known}
+    shown = {name: value for name, value in given.items() if name != _CREDENTIALS}
+    return {
+        **context,
+        "credentials": {**shown, _CREDENTIALS: rest} if rest else shown,
+    }, credentials

@@ -1,0 +1,138 @@
+"""The plugin daemon's HTTP API, served on the loopback interface for some plugins."""
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dify_plugin_host._errors import DaemonServerError
+from dify_plugin_host._listener import LOOPBACK, listen
+from dify_plugin_host._platform.plugin_host import PluginHost
+from dify_plugin_host._plugin.source import PluginSource
+from dify_plugin_host._process.connection import NoticeHandler
+from dify_plugin_host._process.plugin_process import PluginProcess, ignore_notice
+from dify_plugin_host._running import Running
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host._tools.tool import PythonTool
+from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.plugin import PluginFolder
+
+
+if TYPE_CHECKING:
+    from dify_plugin_host._http_server import HttpServer
+
+_KEY = re.compile(r"[!-~]+")
+
+
+class DaemonServer(Running):
+    """The plugin daemon's dispatch API for some plugins, on the loopback interface.
+
+    Use it as an asynchronous context manager; leaving it ends the server and every plugin. A plugin that ends by itself is
+    started again for the next call, as the daemon does.
+
+    Args:
+        folders: The plugin folders, or sources of plugins: these are started again, between calls, once they have changed.
+        port: The port; 0 takes a free one.
+        api_key: The key that callers must send as `X-Api-Key`; None makes a random one.
+        credentials: The credentials for the models that plugins call back, where the caller brings none.
+        tools: The Python tools that plugins may call back, besides the tools of the plugins.
+        settings: The platform's limits and rules.
+        on_notice: Told of what plugins say outside of any call.
+        environment: The environment of the plugins, `os.environ` by default.
+
+    Raises:
+        PluginFolderError: If a folder is no plugin, a declaration in it cannot be read, or two are the same plugin.
+        DaemonServerError: If the key cannot stand in a header.
+    """
+
+    def __init__(  # noqa: PLR0913 - a server has these settings
+        self,
+        *folders: PluginFolder | PluginSource | Path | str,
+        port: int = 0,
+        api_key: str | None = None,
+        credentials: Mapping[str, str] | None = None,
+        tools: Sequence[PythonTool] | None = None,
+        settings: HostSettings | None = None,
+        on_notice: NoticeHandler = ignore_notice,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.api_key = secrets.token_urlsafe() if api_key is None else api_key
+        """The key that callers must send."""
+        if not _KEY.fullmatch(self.api_key):
+            raise DaemonServerError("the API key: expected one or more visible ASCII characters")
+        self.host = PluginHost(
+            *folders,
+            credentials=credentials,
+            tools=tools,
+            settings=settings,
+            on_notice=on_notice,
+            environment=environment,
+            restarts=True,
+        )
+        """The plugins, and what they declare."""
+        self._port = port
+        self._plugins = _by_id(self.host.plugins)
+        self._running: HttpServer | None = None
+
+    @property
+    def base_url(self) -> str:
+        """The URL of the server, `http://127.0.0.1:PORT`.
+
+        Raises:
+            DaemonServerError: If the server does not run.
+        """
+        if self._running is None:
+            raise DaemonServerError("the server runs only inside its `async with` block")
+        return f"http://{LOOPBACK}:{self._running.port}"
+
+    @property
+    def plugins(self) -> Mapping[str, PluginProcess]:
+        """The plugins by their ids, `author/name`."""
+        return self._plugins
+
+    async def start(self) -> None:
+        """Listen, start all plugins at the same time, and serve.
+
+        Raises:
+            DaemonServerError: If the port cannot be listened on.
+            PluginStartError: If a plugin does not start; then none is left running.
+        """
+        # The HTTP framework takes longer to import than all the rest, and is needed here only.
+        from dify_plugin_host._http_server import HttpServer  # noqa: PLC0415
+
+        from .app import DaemonApp  # noqa: PLC0415
+
+        listener = listen(self._port)
+        try:
+            await self.host.start()
+        except BaseException:
+            listener.close()
+            raise
+        app = DaemonApp(self.host, self._plugins, api_key=self.api_key).build()
+        self._running = HttpServer(app, listener)
+        try:
+            await self._running.wait_ready()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End the plugins, whose callers are told so, and the server."""
+        await self.host.stop()
+        if self._running:
+            await self._running.stop()
+            self._running = None
+
+
+def _by_id(plugins: Sequence[PluginProcess]) -> dict[str, PluginProcess]:
+    found: dict[str, PluginProcess] = {}
+    for plugin in plugins:
+        name = f"{plugin.folder.author}/{plugin.folder.name}"
+        if name in found:
+            problem = (
+                f"{name!r} is served from {found[name].folder.path}; expected each plugin once"
+            )
+            raise PluginFolderError(plugin.folder.path, problem)
+        found[name] = plugin
+    return found

@@ -1,0 +1,98 @@
+"""What Dify's agent node sends to a strategy.
+
+Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at 02b5705b, read 2026-10;
+docs/evidence/dify-declarations.md, S1 to S16.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dify_plugin_host._errors import FileInputError, UnknownNameError
+from dify_plugin_host._files.local_file import LocalFile
+from dify_plugin_host._files.parameters import cast_files, file_parameter
+from dify_plugin_host._plugin.declarations import ModelProvider, Strategy
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
+from dify_plugin_packager.plugin import initialize_parameter
+
+from .rules import agent_features
+
+
+def build_model_value(
+    provider: ModelProvider,
+    schema: JsonObject,
+    *,
+    completion_params: Mapping[str, Any],
+    history: Sequence[JsonObject],
+    filter_features: bool,
+) -> JsonObject:
+    """Build the value of a model-selector parameter.
+
+    Args:
+        provider: The model's provider.
+        schema: The model's schema, as its plugin gave it.
+        completion_params: The parameters that the user set for the model.
+        history: The prompt messages of earlier turns.
+        filter_features: Whether to hide the features that the agent node hides.
+    """
+    features = list_at(schema, "features")
+    entity = {**schema, "features": agent_features(features) if filter_features else features}
+    return {
+        "provider": provider.long_name,
+        "model": schema["model"],
+        "model_type": "llm",
+        "mode": object_at(schema, "model_properties").get("mode") or "chat",
+        "completion_params": dict(completion_params),
+        "history_prompt_messages": list(history),
+        "entity": entity,
+    }
+
+
+def initialize_parameters(declared: Iterable[JsonObject], given: Mapping[str, Any]) -> JsonObject:
+    """Return what Dify sends to a strategy: a value for every parameter that it declares, whether the node sets it or not.
+
+    What the node leaves empty gets its default, else what Dify makes of null: an empty text, false, or null. A name that is not declared gets null.
+
+    Args:
+        declared: The declarations of the strategy's parameters.
+        given: The node's values, with models and tools as `build_model_value` and `PythonTool.to_entity` have them.
+
+    Raises:
+        PluginHostError: If the run fails in Dify before the strategy is called; with the parameter's name and Dify's sentence.
+    """
+    values = {str(declaration.get("name")): declaration for declaration in declared}
+    found = {name: initialize_parameter(one, given.get(name)) for name, one in values.items()}
+    return cast_files(values.values(), dict.fromkeys(given) | found)
+
+
+def find_file_parameter(strategy: Strategy, files: Sequence[LocalFile]) -> str:
+    """Return the name of the parameter by which a strategy gets files.
+
+    Raises:
+        FileInputError: If it has none, or takes fewer.
+    """
+    name = file_parameter(strategy.parameters.values())
+    if name is None:
+        expected = "expected one with a parameter of type files, or any with the scope array[file]"
+        raise FileInputError(
+            files[0].name, f"strategy {strategy.name!r} takes no files; {expected}"
+        )
+    if len(files) > 1 and strategy.parameters[name].get("type") == "file":
+        problem = f"parameter {name!r} of strategy {strategy.name!r} takes one file"
+        raise FileInputError(files[1].name, problem)
+    return name
+
+
+def validate_completion_params(schema: JsonObject, params: Mapping[str, Any]) -> None:
+    """Make sure that a model knows the parameters set for it, and their options.
+
+    Raises:
+        UnknownNameError: If it does not.
+    """
+    rules = {str(rule.get("name")): rule for rule in objects_at(schema, "parameter_rules")}
+    for name, value in params.items():
+        if name not in rules:
+            kind = f"parameter of model {schema['model']!r} named"
+            raise UnknownNameError(kind, name, tuple(rules))
+        options = list_at(rules[name], "options")
+        if options and value not in options:
+            raise UnknownNameError(name, str(value), options)

@@ -1,0 +1,214 @@
+"""What Dify answers when a plugin calls back: models, tools, storage and uploads.
+
+Source: `internal/core/io_tunnel/backwards_invocation/task.go` of langgenius/dify-plugin-daemon at bdb5642a, and
+`api/core/plugin/backwards_invocation` of langgenius/dify, read 2026-10.
+"""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import Any
+
+from dify_plugin_host._errors import (
+    BackwardsError,
+    PluginHostError,
+    PluginInvokeError,
+    StreamRejectedError,
+    UnknownNameError,
+)
+from dify_plugin_host._files.links import FileLinks
+from dify_plugin_host._process.session import BackwardsRequest
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host._tools.tool import PROVIDER, PythonTool
+from dify_plugin_packager.go_types import CALLS, ShapeError, read_call
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at
+from dify_plugin_packager.plugin import PluginFolder
+
+from .models import LLMRequest, Models
+from .plugin_tools import PluginTools
+from .recorded import RecordedAnswers
+from .rules import validate_permission
+from .storage import Storage
+from .tool_files import link_blobs
+
+
+class Backwards:
+    """The answers to the backwards calls of plugins.
+
+    Args:
+        models: Answers `llm` calls.
+        tools: Answer `tool` calls.
+        plugin_tools: Answer those that are for the tools of plugins.
+        links: Where files are handed over.
+        settings: The rules to hold.
+        on_model_error: Told why a model call failed; the plugin gets only the text.
+        recorded: What answers models and tools before they are asked themselves.
+    """
+
+    def __init__(  # noqa: PLR0913 - what is answered has these sources
+        self,
+        *,
+        models: Models,
+        tools: Iterable[PythonTool],
+        plugin_tools: PluginTools,
+        links: FileLinks,
+        settings: HostSettings,
+        on_model_error: Callable[[PluginHostError], None],
+        recorded: RecordedAnswers | None = None,
+    ) -> None:
+        self._models = models
+        self._tools = {tool.name: tool for tool in tools}
+        self._plugin_tools = plugin_tools
+        self._links = links
+        self._settings = settings
+        self._rules = settings.rules
+        self._on_model_error = on_model_error
+        self._recorded = recorded
+        self._storages: dict[str, Storage] = {}
+
+    async def answer(
+        self, folder: PluginFolder, request: BackwardsRequest
+    ) -> AsyncGenerator[JsonObject]:
+        """Answer one call of the plugin in `folder`.
+
+        Raises:
+            BackwardsError: If it is refused or fails; the plugin gets the text.
+        """
+        self._validate(folder, request)
+        payload = self._read(request)
+        match request.type:
+            case "llm":
+                answers = self._answer_llm(payload, request)
+            case "tool":
+                answers = self._answer_tool(payload, request)
+            case "upload_file":
+                name, mime_type = str(payload.get("filename")), str(payload.get("mimetype"))
+                yield {"url": await self._links.upload_url(name, mime_type)}
+                return
+            case "storage":
+                yield self._storage(folder, request.tenant_id).answer(payload)
+                return
+            case other:
+                call = CALLS[other]
+                raise BackwardsError(
+                    f"{call.failure}: request failed: not served here: {call.path}"
+                )
+        async with contextlib.aclosing(answers) as items:
+            async for item in items:
+                yield item
+
+    def _validate(self, folder: PluginFolder, request: BackwardsRequest) -> None:
+        if self._rules.model_callbacks and request.caller == "model":
+            raise BackwardsError("you can not invoke dify from model")
+        if self._rules.permissions:
+            validate_permission(request.type, folder)
+
+    def _read(self, request: BackwardsRequest) -> JsonObject:
+        """Return a request as the daemon sends it to Dify."""
+        if request.type not in CALLS:
+            raise BackwardsError(f"unsupported invoke type: {request.type}")
+        if not self._rules.call_rules:
+            return request.request
+        own = {"tenant_id": request.tenant_id, "user_id": request.user_id, "type": request.type}
+        call = CALLS[request.type]
+        try:
+            value = read_call(call.shape, {**request.request, **own})
+        except ShapeError as error:
+            problem = f"unmarshal backwards invoke request failed: {error}"
+            raise BackwardsError(problem) from None
+        try:
+            return call.shape.encode(value)
+        except ShapeError as error:
+            raise BackwardsError(f"{call.failure}: {error}") from None
+
+    async def _answer_llm(
+        self, payload: JsonObject, asked: BackwardsRequest
+    ) -> AsyncGenerator[JsonObject]:
+        provider = str(payload.get("provider"))
+        said = self._recorded and self._recorded.next_answer(str(payload.get("model")))
+        if said:
+            for chunk in said:
+                yield chunk
+            return
+        request = LLMRequest(
+            model=str(payload.get("model")),
+            provider=provider,
+            messages=list_at(payload, "prompt_messages"),
+            parameters=object_at(payload, "completion_params"),
+            tools=list_at(payload, "tools"),
+            stop=list_at(payload, "stop"),
+            stream=self._rules.always_stream or bool(payload.get("stream", True)),
+            credentials=_credentials_of(provider, asked.credentials),
+            user_id=asked.user_id,
+        )
+        try:
+            async with contextlib.aclosing(self._models.invoke(request)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        except BackwardsError:
+            raise
+        except (PluginInvokeError, StreamRejectedError) as error:
+            self._on_model_error(error)
+            raise BackwardsError(f"read llm model failed: {error.message}") from error
+        except PluginHostError as error:
+            self._on_model_error(error)
+            raise BackwardsError(f"invoke llm model failed: {error}") from error
+
+    async def _answer_tool(
+        self, payload: JsonObject, asked: BackwardsRequest
+    ) -> AsyncGenerator[JsonObject]:
+        name, provider = str(payload.get("tool")), str(payload.get("provider"))
+        said = self._recorded and self._recorded.find_result(name, payload.get("tool_parameters"))
+        if said:
+            for message in said:
+                yield message
+            return
+        call = self._call_tool(provider, name, payload.get("tool_parameters"), asked)
+        answers = link_blobs(call, self._links, self._settings) if self._rules.tool_files else call
+        try:
+            async with contextlib.aclosing(answers) as messages:
+                async for message in messages:
+                    yield message
+        except UnknownNameError:
+            problem = f"there is not a tool named {name} of provider {provider}"
+            raise BackwardsError(problem) from None
+        except BackwardsError:
+            raise
+        except PluginInvokeError as error:
+            raise BackwardsError(f"tool invoke error: {error.message}") from error
+        except PluginHostError as error:
+            raise BackwardsError(f"invoke tool failed: {error}") from error
+
+    def _call_tool(
+        self, provider: str, name: str, parameters: Any, asked: BackwardsRequest
+    ) -> AsyncGenerator[JsonObject]:
+        if provider == PROVIDER and name in self._tools:
+            return self._call_python(self._tools[name], parameters or {})
+        return self._plugin_tools.invoke(
+            provider,
+            name,
+            parameters,
+            credentials=_credentials_of(provider, asked.credentials),
+            user_id=asked.user_id,
+        )
+
+    async def _call_python(
+        self, tool: PythonTool, arguments: JsonObject
+    ) -> AsyncGenerator[JsonObject]:
+        for message in await tool.invoke(arguments, find_file=self._links.find):
+            yield message
+
+    def _storage(self, folder: PluginFolder, tenant_id: str) -> Storage:
+        key = f"{tenant_id}/{folder.author}/{folder.name}"
+        size = object_at(folder.permission, "storage").get("size")
+        return self._storages.setdefault(key, Storage(key, size))
+
+
+def _credentials_of(provider: str, given: Mapping[str, JsonObject]) -> JsonObject | None:
+    """Return the credentials given for a provider; a short name on either side fits a long one on the other."""
+    if provider in given:
+        return given[provider]
+    short = provider.rpartition("/")[2]
+    for name, credentials in given.items():
+        if name == short or ("/" not in provider and name.endswith(f"/{provider}")):
+            return credentials
+    return None

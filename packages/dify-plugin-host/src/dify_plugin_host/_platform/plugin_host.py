@@ -1,0 +1,326 @@
+"""Plugins side by side, with Dify's part in between."""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dify_plugin_host._errors import PluginHostError, UnknownNameError
+from dify_plugin_host._files.links import FileLinks
+from dify_plugin_host._files.local_file import LocalFile
+from dify_plugin_host._plugin.declarations import ModelProvider, Strategy, ToolProvider
+from dify_plugin_host._plugin.source import PluginSource
+from dify_plugin_host._process.connection import NoticeHandler
+from dify_plugin_host._process.plugin_process import PluginProcess, ignore_notice
+from dify_plugin_host._process.session import BackwardsRequest, CallOrigin
+from dify_plugin_host._running import Running
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host._tools.tool import PythonTool
+from dify_plugin_host._tools.tool_file import builtin_tools
+from dify_plugin_packager.json_access import JsonObject, list_at
+from dify_plugin_packager.plugin import PluginFolder
+
+from .agent_node import (
+    build_model_value,
+    find_file_parameter,
+    initialize_parameters,
+    validate_completion_params,
+)
+from .backwards import Backwards
+from .llm_node import build_user_message, validate_features
+from .models import LLMRequest, Models
+from .plugin_tools import PluginTools
+from .polling import PollingClock, PollingStep, RealClock, poll
+from .recorded import RecordedAnswers
+from .rules import answer_decoder, through_go
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRequest:
+    """One agent run.
+
+    Attributes:
+        query: The question.
+        strategy: The strategy's name.
+        model: The model's name.
+        instruction: The agent's instruction.
+        completion_params: The parameters set for the model, such as `{"reasoning_effort": "low"}`.
+        history: The prompt messages of earlier turns.
+        parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`.
+        provider: The model's provider, short or long; None where there is only one.
+        files: The files that come with the question, for the parameter of the strategy that takes files.
+        user_id: The user on whose behalf it is.
+        origin: The conversation and the app that it belongs to; none by default.
+    """
+
+    query: str
+    strategy: str
+    model: str
+    instruction: str = "You are a helpful assistant."
+    completion_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    history: Sequence[JsonObject] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    provider: str | None = None
+    files: Sequence[LocalFile] = ()
+    user_id: str = "host"
+    origin: CallOrigin = field(default_factory=CallOrigin)
+
+
+def _ignore_error(error: PluginHostError) -> None:
+    """Leave an error to the plugin that it goes to."""
+
+
+class PluginHost(Running):
+    """Plugins that run together, with Dify's part in between: their calls to each other are answered as Dify would.
+
+    Use it as an asynchronous context manager; leaving it ends every plugin.
+
+    Args:
+        folders: The plugin folders, or sources of plugins: these are started again, between calls, once they have changed.
+        credentials: The credentials for model providers; the defaults of their schemas are filled in.
+        tools: The tools that strategies may use.
+        settings: The platform's limits and rules.
+        on_notice: Told of what plugins say outside of any call.
+        on_model_error: Told why a strategy's model call failed; the strategy gets only the text.
+        environment: The environment of the plugins, `os.environ` by default.
+        restarts: Whether a plugin that ended by itself is started again for the next call.
+        recorded: What answers the strategy's models and tools before they are asked themselves.
+
+    Raises:
+        PluginFolderError: If a folder is no plugin, or a declaration in it cannot be read.
+    """
+
+    def __init__(  # noqa: PLR0913 - a host has these settings
+        self,
+        *folders: PluginFolder | PluginSource | Path | str,
+        credentials: Mapping[str, str] | None = None,
+        tools: Sequence[PythonTool] | None = None,
+        settings: HostSettings | None = None,
+        on_notice: NoticeHandler = ignore_notice,
+        on_model_error: Callable[[PluginHostError], None] = _ignore_error,
+        environment: Mapping[str, str] | None = None,
+        restarts: bool = False,
+        recorded: RecordedAnswers | None = None,
+    ) -> None:
+        self.settings = settings or HostSettings()
+        self.tools = builtin_tools() if tools is None else tuple(tools)
+        self._models = Models(credentials=credentials or {}, settings=self.settings)
+        self._plugin_tools = PluginTools(self.settings.rules)
+        self._links = FileLinks(lifetime_seconds=self.settings.file_link_seconds)
+        self._backwards = Backwards(
+            models=self._models,
+            tools=self.tools,
+            plugin_tools=self._plugin_tools,
+            links=self._links,
+            settings=self.settings,
+            on_model_error=on_model_error,
+            recorded=recorded,
+        )
+        start = functools.partial(
+            PluginProcess,
+            settings=self.settings,
+            on_notice=on_notice,
+            environment=environment,
+            restarts=restarts,
+        )
+        self.plugins = tuple(self._place(folder, start) for folder in folders)
+
+    @property
+    def model_providers(self) -> tuple[ModelProvider, ...]:
+        """The model providers that the plugins declare."""
+        return self._models.providers
+
+    @property
+    def tool_providers(self) -> tuple[ToolProvider, ...]:
+        """The tool providers that the plugins declare."""
+        return self._plugin_tools.providers
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """The agent strategies that the plugins declare."""
+        return tuple(strategy for strategy, _ in self._strategies().values())
+
+    def has_provider(self, name: str) -> bool:
+        """Tell whether a plugin here declares a provider of models or tools with that name, short or long."""
+        providers = (*self.model_providers, *self.tool_providers)
+        return any(provider.answers_to(name) for provider in providers)
+
+    async def start(self) -> None:
+        """Start all plugins at the same time.
+
+        Raises:
+            PluginStartError: If one of them does not start; then none is left running.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                for plugin in self.plugins:
+                    group.create_task(plugin.start())
+        except BaseExceptionGroup as failures:
+            await self.stop()
+            raise failures.exceptions[0] from None
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End all plugins, and all links to files."""
+        await asyncio.gather(*(plugin.stop() for plugin in self.plugins))
+        await self._links.stop()
+
+    async def refresh(self) -> None:
+        """Start the plugins again whose files have changed; calls that run are let run to their end."""
+        await asyncio.gather(*(plugin.refresh() for plugin in self.plugins))
+
+    async def model_schema(self, model: str, *, provider: str | None = None) -> JsonObject:
+        """Return the schema of a model, as its plugin gives it.
+
+        Raises:
+            UnknownNameError: If the plugin does not know the model.
+            PluginHostError: If the call fails.
+        """
+        return await self._models.schema(model, provider=provider)
+
+    def invoke_llm(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
+        """Call a model and iterate over the chunks of its answer, as the daemon would hand them on.
+
+        Raises:
+            PluginHostError: If the call fails, or a chunk breaks a rule of the platform, while iterating.
+        """
+        return self._models.invoke(request)
+
+    def poll_llm(
+        self, request: LLMRequest, *, clock: PollingClock | None = None
+    ) -> AsyncGenerator[PollingStep]:
+        """Have a model that declares the feature `polling` make an answer, and ask for it until it is there, as Dify's LLM node does, within Dify's limits.
+
+        Args:
+            request: What to ask; Dify sends no tools here.
+            clock: By which time is told; the machine's own by default.
+
+        Raises:
+            PollingError: If the model fails, or takes too long, while iterating.
+            PluginHostError: If a call fails, while iterating.
+        """
+        check = functools.partial(self._models.check_polling, request)
+        start = functools.partial(self._models.start_polling, request)
+        return poll(start, check, limits=self.settings.polling, clock=clock or RealClock())
+
+    async def share_file(self, file: LocalFile) -> JsonObject:
+        """Put a file behind a short-lived link; return what a strategy or a tool gets of it as a parameter."""
+        return (await self._links.share(file)).to_dict()
+
+    def find_file(self, url: str) -> LocalFile | None:
+        """Return the file behind a link of this host; None if the link is none of these, or has ended."""
+        shared = self._links.find(url)
+        return shared.file if shared else None
+
+    async def user_message(
+        self,
+        text: str,
+        files: Sequence[LocalFile],
+        *,
+        model: str,
+        provider: str | None = None,
+    ) -> JsonObject:
+        """Build the user's message of a model call with files, as Dify's LLM node does.
+
+        Raises:
+            FileInputError: If the model has no feature for a file.
+            UnknownNameError: If there is no such model.
+            PluginHostError: If its plugin cannot be asked.
+        """
+        schema = await self.model_schema(model, provider=provider)
+        validate_features(model, list_at(schema, "features"), files)
+        by_url = self.settings.send_format == "url"
+        urls = [(await self._links.share(file)).url if by_url else None for file in files]
+        return build_user_message(text, files, urls)
+
+    async def run(self, request: AgentRequest) -> AsyncGenerator[JsonObject]:
+        """Run an agent strategy and iterate over its messages, as Dify would see them.
+
+        Raises:
+            UnknownNameError: If a name in the request is not declared.
+            FileInputError: If the strategy takes no files, or not as many.
+            PluginHostError: If the run fails.
+        """
+        await self.refresh()
+        strategy, process = self._find_strategy(request.strategy)
+        data = {
+            "agent_strategy_provider": strategy.provider,
+            "agent_strategy": strategy.name,
+            "agent_strategy_params": await self._strategy_params(strategy, request),
+        }
+        context: JsonObject = {"credentials": {"tool_credentials": {}}}
+        answer = process.invoke(
+            "agent_strategy",
+            "invoke_agent_strategy",
+            data,
+            user_id=request.user_id,
+            context=context,
+            origin=request.origin,
+            decode=answer_decoder("invoke_agent_strategy", self.settings.rules),
+        )
+        async with contextlib.aclosing(answer) as messages:
+            async for message in messages:
+                yield message
+
+    def _place(
+        self, plugin: PluginFolder | PluginSource | Path | str, start: Callable[..., PluginProcess]
+    ) -> PluginProcess:
+        def answer(request: BackwardsRequest) -> AsyncGenerator[JsonObject]:
+            return self._backwards.answer(process.folder, request)
+
+        process = start(plugin, backwards=answer)
+        process.declarations.validate()
+        self._models.add(process)
+        self._plugin_tools.add(process)
+        return process
+
+    def _strategies(self) -> dict[str, tuple[Strategy, PluginProcess]]:
+        return {
+            strategy.name: (strategy, process)
+            for process in self.plugins
+            for strategy in process.declarations.strategies
+        }
+
+    def _find_strategy(self, name: str) -> tuple[Strategy, PluginProcess]:
+        found = self._strategies()
+        if name not in found:
+            raise UnknownNameError("strategy", name, tuple(found))
+        return found[name]
+
+    async def _strategy_params(self, strategy: Strategy, request: AgentRequest) -> JsonObject:
+        given = {
+            "model": await self._model_value(request),
+            "tools": [tool.to_entity() for tool in self.tools],
+            "instruction": request.instruction,
+            "query": request.query,
+            **await self._shared(strategy, request.files),
+            **request.parameters,
+        }
+        for name in given:
+            if name not in strategy.parameters:
+                kind = f"parameter of strategy {strategy.name!r} named"
+                raise UnknownNameError(kind, name, tuple(strategy.parameters))
+        params = initialize_parameters(strategy.parameters.values(), given)
+        return through_go(params) if self.settings.rules.float_numbers else params
+
+    async def _model_value(self, request: AgentRequest) -> JsonObject:
+        schema = await self.model_schema(request.model, provider=request.provider)
+        validate_completion_params(schema, request.completion_params)
+        return build_model_value(
+            self._models.find(request.provider),
+            schema,
+            completion_params=request.completion_params,
+            history=request.history,
+            filter_features=self.settings.rules.filter_features,
+        )
+
+    async def _shared(self, strategy: Strategy, files: Sequence[LocalFile]) -> JsonObject:
+        if not files:
+            return {}
+        name = find_file_parameter(strategy, files)
+        return {name: [await self.share_file(file) for file in files]}

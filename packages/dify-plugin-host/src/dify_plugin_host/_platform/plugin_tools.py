@@ -1,0 +1,116 @@
+"""The tools of plugins, as Dify calls them for another plugin."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from typing import Any
+
+from dify_plugin_host._errors import UnknownNameError
+from dify_plugin_host._files.parameters import cast_files
+from dify_plugin_host._plugin.declarations import ToolProvider
+from dify_plugin_host._process.plugin_process import PluginProcess
+from dify_plugin_host._settings import PlatformRules
+from dify_plugin_packager.go_types import TYPES, read_declaration
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
+
+from .rules import answer_decoder
+
+
+def tool_entities(provider: ToolProvider) -> Iterator[JsonObject]:
+    """Iterate over the tools of a provider as Dify's agent node hands them to a strategy, each with the defaults of its settings."""
+    for tool in read_declaration(
+        TYPES["plugin_entities.ToolProviderDeclaration"], provider.declaration
+    )["tools"]:
+        declared = objects_at(tool, "parameters")
+        parameters = [{**one, "options": list_at(one, "options")} for one in declared]
+        yield {
+            **tool,
+            "identity": {**tool["identity"], "provider": provider.long_name, "icon": None},
+            "parameters": parameters,
+            "output_schema": object_at(tool, "output_schema"),
+            "runtime_parameters": {
+                one["name"]: one["default"]
+                for one in parameters
+                if one["form"] == "form" and one["default"] is not None
+            },
+            "credential_id": None,
+            "provider_type": "builtin",
+        }
+
+
+class PluginTools:
+    """The tools of plugins, each with the process that serves it.
+
+    Args:
+        rules: The rules to hold.
+    """
+
+    def __init__(self, rules: PlatformRules) -> None:
+        self._rules = rules
+        self._processes: list[PluginProcess] = []
+
+    @property
+    def providers(self) -> tuple[ToolProvider, ...]:
+        """The providers, in the order in which their plugins were added."""
+        return tuple(provider for provider, _ in self._entries())
+
+    def add(self, process: PluginProcess) -> None:
+        """Add what a plugin declares of it, now and after it was changed."""
+        self._processes.append(process)
+
+    async def invoke(
+        self,
+        provider: str,
+        tool: str,
+        parameters: Mapping[str, Any] | None,
+        *,
+        credentials: Mapping[str, Any] | None,
+        user_id: str,
+    ) -> AsyncGenerator[JsonObject]:
+        """Call a tool and iterate over its messages; blobs stay in chunks.
+
+        Args:
+            provider: The provider's name, short or long.
+            tool: The tool's name.
+            parameters: Its arguments.
+            credentials: Sent over the defaults of the provider's schema; None for none.
+            user_id: The user on whose behalf the tool is called.
+
+        Raises:
+            UnknownNameError: If there is no such tool.
+            BackwardsError: If there are several files where the tool takes one.
+            PluginHostError: If the call fails.
+        """
+        entry, process = self._find(provider, tool)
+        data = {
+            "provider": entry.name,
+            "tool": tool,
+            "credentials": {**entry.credential_defaults, **(credentials or {})},
+            "credential_type": "api-key" if credentials else "unauthorized",
+            "tool_parameters": parameters
+            if parameters is None
+            else cast_files(objects_at(entry.tools[tool], "parameters"), parameters),
+        }
+        call = process.invoke(
+            "tool",
+            "invoke_tool",
+            data,
+            user_id=user_id,
+            context={},
+            joins_blobs=False,
+            decode=answer_decoder("invoke_tool", self._rules),
+        )
+        async with contextlib.aclosing(call) as messages:
+            async for message in messages:
+                yield message
+
+    def _find(self, provider: str, tool: str) -> tuple[ToolProvider, PluginProcess]:
+        for entry, process in self._entries():
+            if entry.answers_to(provider) and tool in entry.tools:
+                return entry, process
+        known = [f"{entry.name}/{name}" for entry in self.providers for name in entry.tools]
+        raise UnknownNameError("tool", f"{provider}/{tool}", known)
+
+    def _entries(self) -> Iterator[tuple[ToolProvider, PluginProcess]]:
+        for process in self._processes:
+            for provider in process.declarations.tool_providers:
+                yield provider, process

@@ -1,0 +1,120 @@
+"""What the real platform refuses, drops or changes on the way, so that a run here meets what a run in Dify would meet.
+
+Source: langgenius/dify-plugin-daemon at bdb5642a (`internal/core/io_tunnel/backwards_invocation/task.go`) and langgenius/dify (agent node), read 2026-10.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dify_plugin_host._errors import BackwardsError, StreamRejectedError
+from dify_plugin_host._process.plugin_process import require_object
+from dify_plugin_host._settings import PlatformRules
+from dify_plugin_packager.go_types import ANSWERS, ANY, ShapeError, Struct, decode_into, validate
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+from dify_plugin_packager.plugin import PluginFolder
+
+
+# What the agent node's list of features knows; a newer one, such as "structured-output", never reaches a strategy.
+_AGENT_NODE_FEATURES = frozenset(
+    {
+        "agent-thought",
+        "audio",
+        "document",
+        "multi-tool-call",
+        "stream-tool-call",
+        "tool-call",
+        "video",
+        "vision",
+    }
+)
+
+
+# Which of the manifest's permissions a kind of call needs; behind a dot, for which kind of model.
+_PERMISSIONS: Mapping[str, str] = {
+    **dict.fromkeys(("app", "fetch_app"), "app"),
+    **dict.fromkeys(("llm", "llm_structured_output", "system_summary"), "model.llm"),
+    "moderation": "model.moderation",
+    **dict.fromkeys(("node_parameter_extractor", "node_question_classifier"), "node"),
+    **dict.fromkeys(("rerank", "multimodal_rerank"), "model.rerank"),
+    "speech2text": "model.speech2text",
+    "storage": "storage",
+    **dict.fromkeys(("text_embedding", "multimodal_embedding"), "model.text_embedding"),
+    "tool": "tool",
+    "tts": "model.tts",
+    "upload_file": "",
+}
+
+
+def validate_permission(kind: str, folder: PluginFolder) -> None:
+    """Make sure that a manifest asks permission for a kind of backwards call.
+
+    Raises:
+        BackwardsError: If it does not, or if there is no such kind.
+    """
+    if kind not in _PERMISSIONS:
+        raise BackwardsError(f"unsupported invoke type: {kind}")
+    part, _, model = _PERMISSIONS[kind].partition(".")
+    granted = object_at(folder.permission, part)
+    allowed = not part or (granted.get("enabled") and (not model or granted.get(model)))
+    what = model.replace("_", "-") or part
+    if not allowed:
+        raise BackwardsError(
+            f"permission denied, you need to enable {what} access in plugin manifest"
+        )
+
+
+def answer_decoder(action: str, rules: PlatformRules) -> Callable[[Any], JsonObject]:
+    """Return what makes of each object that a plugin streams what Dify gets under these rules.
+
+    It raises StreamRejectedError for one that the daemon would not hand on.
+    """
+    shape = ANSWERS[action]
+
+    def decode(item: Any) -> JsonObject:
+        made = _to_daemon_answer(shape, item) if rules.chunk_rules else _as_it_came(item, rules)
+        return without_opaque_body(made) if rules.drop_opaque_body else made
+
+    return decode
+
+
+def _to_daemon_answer(shape: Struct, item: Any) -> JsonObject:
+    try:
+        value = decode_into(shape, item)
+        validate(shape, value)
+    except ShapeError as error:
+        raise StreamRejectedError(f"unmarshal json failed: {error}") from None
+    made: JsonObject = shape.encode(value)
+    if shape is ANSWERS["invoke_llm"]:
+        made["prompt_messages"] = []
+    return made
+
+
+def _as_it_came(item: Any, rules: PlatformRules) -> JsonObject:
+    found = require_object(item)
+    return through_go(found) if rules.float_numbers else found
+
+
+def without_opaque_body(value: Any) -> Any:
+    """Return decoded JSON with every `opaque_body` emptied, as an older Dify core loses them."""
+    if isinstance(value, list):
+        return [without_opaque_body(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    if is_object(value):
+        return {
+            key: None if key == "opaque_body" else without_opaque_body(item)
+            for key, item in value.items()
+        }
+    return value
+
+
+def agent_features(features: Sequence[str]) -> list[str]:
+    """Return the model features that Dify's agent node shows to a strategy."""
+    return [feature for feature in features if feature in _AGENT_NODE_FEATURES]
+
+
+def through_go(value: Any) -> Any:
+    """Return decoded JSON as Go's `map[string]any` hands it on: numbers through float64, keys sorted.
+
+    Raises:
+        ShapeError: If a number fits into no float64.
+    """
+    return decode_into(ANY, value)

@@ -1,0 +1,117 @@
+"""A peer for a plugin that runs alone: a model that calls one tool and then answers, and tools that say they were called."""
+
+import json
+import uuid
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from dify_plugin_host._errors import BackwardsError
+from dify_plugin_host._process.session import BackwardsRequest
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
+from dify_plugin_packager.plugin import PluginFolder
+
+from .rules import validate_permission
+
+
+ANSWER = ("hello", " world")
+"""What the model answers in the end, piece by piece."""
+
+MODEL_VALUE: JsonObject = {
+    "provider": "host/scripted/scripted",
+    "model": "scripted",
+    "model_type": "llm",
+    "mode": "chat",
+    "completion_params": {},
+    "history_prompt_messages": [],
+    "entity": None,
+}
+"""The value of a model-selector that chooses this model."""
+
+_USAGE = {
+    "prompt_tokens": 1,
+    "prompt_unit_price": "0",
+    "prompt_price_unit": "0",
+    "prompt_price": "0",
+    "completion_tokens": 1,
+    "completion_unit_price": "0",
+    "completion_price_unit": "0",
+    "completion_price": "0",
+    "total_tokens": 2,
+    "total_price": "0",
+    "currency": "USD",
+    "latency": 0.0,
+}
+_EXAMPLES: dict[str, Any] = {
+    "string": "example",
+    "integer": 1,
+    "number": 1,
+    "boolean": True,
+    "array": [],
+    "object": {},
+}
+
+
+async def answer_scripted(
+    folder: PluginFolder, request: BackwardsRequest
+) -> AsyncGenerator[JsonObject]:
+    """Answer a backwards call of the plugin in `folder`.
+
+    Raises:
+        BackwardsError: If the manifest does not allow the call, or nobody here can answer it.
+    """
+    if request.caller == "model":
+        raise BackwardsError("you can not invoke dify from model")
+    validate_permission(request.type, folder)
+    match request.type:
+        case "llm":
+            for chunk in _model_chunks(request.request):
+                yield chunk
+        case "tool":
+            text = f"{request.request.get('tool')} was called"
+            yield {"type": "text", "message": {"text": text}, "meta": None}
+        case other:
+            raise BackwardsError(
+                f"this host does not answer {other!r} calls here; it answers llm and tool"
+            )
+
+
+def _model_chunks(payload: JsonObject) -> list[JsonObject]:
+    messages, tools = objects_at(payload, "prompt_messages"), objects_at(payload, "tools")
+    answered = any(message.get("role") == "tool" for message in messages)
+    if tools and not answered:
+        return [_chunk(payload, "", calls=[_call(tools[0])], reason="tool_calls")]
+    *early, last = ANSWER
+    return [*(_chunk(payload, text) for text in early), _chunk(payload, last, reason="stop")]
+
+
+def _chunk(
+    payload: JsonObject, text: str, *, calls: list[JsonObject] | None = None, reason: str = ""
+) -> JsonObject:
+    message = {"role": "assistant", "content": text, "name": "", "tool_calls": calls or []}
+    usage = _USAGE if reason else None
+    delta = {"index": 0, "message": message, "usage": usage, "finish_reason": reason or None}
+    return {
+        "model": str(payload.get("model")),
+        "prompt_messages": [],
+        "system_fingerprint": "",
+        "delta": delta,
+    }
+
+
+def _call(tool: JsonObject) -> JsonObject:
+    function = {
+        "name": str(tool.get("name")),
+        "arguments": json.dumps(_example_arguments(object_at(tool, "parameters"))),
+    }
+    return {"id": f"call_{uuid.uuid4().hex}", "type": "function", "function": function}
+
+
+def _example_arguments(schema: JsonObject) -> JsonObject:
+    """Return arguments that fit a tool's schema: an example of everything that it requires."""
+    properties = object_at(schema, "properties")
+    return {name: _example(object_at(properties, name)) for name in list_at(schema, "required")}
+
+
+def _example(schema: JsonObject) -> Any:
+    options = list_at(schema, "enum")
+    return options[0] if options else _EXAMPLES.get(str(schema.get("type")))

@@ -1,0 +1,248 @@
+"""What plugin folders declare: model providers with their models, tools and agent strategies with their parameters."""
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
+from dify_plugin_packager.plugin import PluginFolder
+
+from .offers import model_files, parts_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Provider:
+    """A provider of models or tools.
+
+    Attributes:
+        name: Its short name.
+        folder: The plugin that declares it.
+    """
+
+    name: str
+    folder: PluginFolder
+
+    @property
+    def long_name(self) -> str:
+        """The name by which Dify refers to it: `author/plugin/provider`."""
+        return f"{self.folder.author}/{self.folder.name}/{self.name}"
+
+    def answers_to(self, name: str) -> bool:
+        """Tell whether `name` means this provider, in its short or its long form."""
+        return name in {self.name, self.long_name}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProvider(_Provider):
+    """A model provider.
+
+    Attributes:
+        models: The predefined LLMs, in the order of its position file.
+        credential_defaults: The defaults of its credential schema.
+    """
+
+    models: tuple[str, ...]
+    credential_defaults: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """An agent strategy.
+
+    Attributes:
+        name: Its name.
+        provider: Its provider's short name.
+        folder: The plugin that declares it.
+        parameters: The declarations of its parameters, by name.
+    """
+
+    name: str
+    provider: str
+    folder: PluginFolder
+    parameters: Mapping[str, JsonObject]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProvider(_Provider):
+    """A tool provider.
+
+    Attributes:
+        tools: The declarations of its tools, by name.
+        credential_defaults: The defaults of its credential schema.
+        declaration: All of it, the tools' declarations with it.
+    """
+
+    tools: Mapping[str, JsonObject]
+    credential_defaults: Mapping[str, Any]
+    declaration: JsonObject = field(repr=False)
+
+
+class Declarations:
+    """What a plugin folder declares, each kind read when it is first asked for.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: PluginFolder) -> None:
+        self._folder = folder
+
+    @functools.cached_property
+    def model_providers(self) -> tuple[ModelProvider, ...]:
+        """The model providers."""
+        return tuple(model_providers(self._folder))
+
+    @functools.cached_property
+    def tool_providers(self) -> tuple[ToolProvider, ...]:
+        """The tool providers."""
+        return tuple(tool_providers(self._folder))
+
+    @functools.cached_property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """The agent strategies."""
+        return tuple(strategies(self._folder))
+
+    def validate(self) -> None:
+        """Make sure that all of it can be read.
+
+        Raises:
+            PluginFolderError: If it cannot.
+        """
+        _ = self.model_providers, self.tool_providers, self.strategies
+
+
+def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
+    """Iterate over the model providers that a plugin declares.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    for declaration in folder.providers("models"):
+        schema = object_at(declaration, "provider_credential_schema")
+        yield ModelProvider(
+            name=_name(folder, declaration.get("provider"), "a model provider's 'provider'"),
+            folder=folder,
+            models=tuple(
+                str(content.get("model"))
+                for content in model_files(
+                    folder, object_at(object_at(declaration, "models"), "llm")
+                )
+            ),
+            credential_defaults={
+                str(field.get("variable")): str(field["default"])
+                for field in objects_at(schema, "credential_form_schemas")
+                if field.get("default") is not None
+            },
+        )
+
+
+def strategies(folder: PluginFolder) -> Iterator[Strategy]:
+    """Iterate over the agent strategies that a plugin declares.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    for declaration in folder.providers("agent_strategies"):
+        provider = _identity_name(folder, declaration, "an agent provider's 'identity.name'")
+        for relative in list_at(declaration, "strategies"):
+            content = folder.read_yaml(str(relative))
+            yield Strategy(
+                name=_identity_name(folder, content, f"'identity.name' in {relative!r}"),
+                provider=provider,
+                folder=folder,
+                parameters={
+                    str(parameter.get("name")): parameter
+                    for parameter in objects_at(content, "parameters")
+                },
+            )
+
+
+def provider_contents(folder: PluginFolder) -> dict[str, JsonObject]:
+    """Return the contents of a plugin's provider files, with those of the files that they name, by the daemon's name of the kind.
+
+    Of several providers of a kind the last one counts, as in the daemon.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    found: dict[str, JsonObject] = {}
+    for content in folder.providers("models"):
+        found["model"] = {
+            "description": object_at(folder.manifest, "description"),
+            **content,
+            "models": [
+                model
+                for declared in object_at(content, "models").values()
+                if is_object(declared)
+                for model in model_files(folder, declared)
+            ],
+        }
+    for provider in tool_providers(folder):
+        found["tool"] = provider.declaration
+    for content in folder.providers("agent_strategies"):
+        parts = parts_of(folder, content, "strategies")
+        found["agent_strategy"] = {**content, "strategies": parts}
+    return found
+
+
+def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
+    """Iterate over the tool providers that a plugin declares.
+
+    Raises:
+        PluginFolderError: If a declaration cannot be read.
+    """
+    for declaration in folder.providers("tools"):
+        tools = {
+            _identity_name(folder, content, "a tool's 'identity.name'"): content
+            for content in parts_of(folder, declaration, "tools")
+        }
+        credentials = _credential_fields(declaration)
+        yield ToolProvider(
+            name=_identity_name(folder, declaration, "a tool provider's 'identity.name'"),
+            folder=folder,
+            tools=tools,
+            credential_defaults={
+                field["name"]: field["default"]
+                for field in credentials
+                if field.get("default") is not None
+            },
+            declaration={
+                **declaration,
+                "identity": _tool_identity(folder, declaration),
+                "credentials_schema": credentials,
+                "tools": list(tools.values()),
+            },
+        )
+
+
+def _tool_identity(folder: PluginFolder, declaration: JsonObject) -> JsonObject:
+    """Return the identity of a tool provider; what it does not say of itself, the manifest says, as the daemon has it.
+
+    Source: `FillInDefaultValues` in `pkg/entities/plugin_entities/plugin_declaration.go` of langgenius/dify-plugin-daemon at bdb5642a.
+    """
+    identity = object_at(declaration, "identity")
+    if not object_at(identity, "description").get("en_US"):
+        identity = {**identity, "description": object_at(folder.manifest, "description")}
+    return {**identity, "tags": list_at(identity, "tags") or list_at(folder.manifest, "tags")}
+
+
+def _credential_fields(declaration: JsonObject) -> list[JsonObject]:
+    """Return the credential fields of a tool provider, each with its name, however they are written down."""
+    for key in ("credentials_schema", "credentials_for_provider"):
+        if named := object_at(declaration, key):
+            return [{**content, "name": name} for name, content in named.items()]
+        if listed := objects_at(declaration, key):
+            return listed
+    return []
+
+
+def _identity_name(folder: PluginFolder, declaration: JsonObject, field: str) -> str:
+    return _name(folder, object_at(declaration, "identity").get("name"), field)
+
+
+def _name(folder: PluginFolder, value: Any, field: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise PluginFolderError(folder.path, f"{field}: expected a name")
+    return value

@@ -1,0 +1,1 @@
+"""A plugin's process: started, talked to over its pipes, and ended."""

@@ -1,8 +1,0 @@
-"""The plugin daemon's HTTP API."""
-
-from ._server import DaemonServer
-
-
-__all__ = [
-    "DaemonServer",
-]
