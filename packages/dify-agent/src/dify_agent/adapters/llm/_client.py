@@ -50,16 +50,8 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
 
         It is asked once. A failure counts as nothing said: the call that follows tells what is wrong.
         """
-        if (provider, model) not in self._features:
-            features = await self._ask_features(provider, model, credentials)
-            if features is None:
-                return None
-            self._features[provider, model] = features
-        return self._features[provider, model]
-
-    async def _ask_features(
-        self, provider: str, model: str, credentials: Mapping[str, object]
-    ) -> frozenset[str] | None:
+        if (known := self._features.get((provider, model))) is not None:
+            return known
         data: dict[str, object] = {
             "provider": provider,
             "model_type": "llm",
@@ -73,7 +65,9 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
         except (PluginDaemonError, httpx.TransportError, ValidationError):
             return None
         schema = next((each.model_schema for each in answers if each.model_schema), None)
-        return frozenset(schema.features) if schema and schema.features is not None else None
+        if schema is None or schema.features is None:
+            return None
+        return self._features.setdefault((provider, model), frozenset(schema.features))
 
     async def invoke(  # noqa: PLR0913 - the fields of the dispatch
         self,

@@ -22,9 +22,8 @@ from ._files import fit_files, has_files, replace_unreadable
 from ._messages import build_prompt_messages
 from ._provider import DifyPluginDaemonProvider
 from ._reader import ChunkReader
-from ._settings import build_model_parameters, build_stop
+from ._settings import build_model_parameters, build_stop, build_tools
 from ._stream import DifyStreamedResponse
-from ._tools import build_tools
 
 
 @dataclass(init=False)

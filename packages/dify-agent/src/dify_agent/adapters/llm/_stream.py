@@ -14,15 +14,7 @@ from dify_agent._daemon_errors import build_protocol_error
 from stream_text import ThinkPiece, ThinkReader, ToolCallMerger
 
 from ._carried import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY, build_text_details
-from ._chunks import (
-    AnswerMessage,
-    Chunk,
-    Content,
-    FileContent,
-    TextContent,
-    TokenUsage,
-    ToolCallPiece,
-)
+from ._chunks import AnswerMessage, Chunk, FileContent, TokenUsage, ToolCallPiece
 from ._error_mapping import to_model_error
 from ._reader import ChunkReader
 
@@ -131,19 +123,14 @@ class DifyStreamedResponse(StreamedResponse):
 
     def _events(self, message: AnswerMessage) -> Iterator[ModelResponseStreamEvent]:
         """Yield the events of a chunk's message: in one chunk the text comes before the calls."""
-        if isinstance(message.content, str):
-            yield from self._text_events(message.content)
-        else:
-            for part in message.content:
-                yield from self._part_events(part)
+        content = message.content
+        for part in [content] if isinstance(content, str) else content:
+            if isinstance(part, FileContent):
+                yield from self._file_events(part)
+            else:
+                yield from self._text_events(part if isinstance(part, str) else part.data)
         for piece in message.tool_calls:
             yield from self._call_events(piece)
-
-    def _part_events(self, part: Content) -> Iterator[ModelResponseStreamEvent]:
-        if isinstance(part, TextContent):
-            yield from self._text_events(part.data)
-        else:
-            yield from self._file_events(part)
 
     def _text_events(self, text: str) -> Iterator[ModelResponseStreamEvent]:
         self._texts.append(text)
