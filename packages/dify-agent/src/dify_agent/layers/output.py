@@ -3,16 +3,24 @@
 The model is asked to call an output tool with this schema, and is told what is wrong when its answer does not fit.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, Final
 
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
 from pydantic import JsonValue, field_validator
 from pydantic_ai import ModelRetry, StructuredDict, ToolOutput
 from pydantic_ai.output import OutputSpec
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
+from agent_tooling import bound_patterns, validate_patterns
 from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
-
-from ._json_schema import find_problems, validate_object_schema
 
 
 __all__ = [
@@ -49,7 +57,18 @@ class OutputLayerConfig(LayerConfig):
     @field_validator("json_schema")
     @classmethod
     def _validate_schema(cls, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        validate_object_schema(schema)
+        if schema.get("type") != "object":
+            raise ValueError("expected a JSON Schema of type 'object'")
+        if not isinstance(schema.get("$schema", ""), str):
+            raise ValueError("expected $schema to be the address of a draft")  # noqa: TRY004 - as for any other schema
+        try:
+            _validator_class(schema).check_schema(schema)
+        except SchemaError as error:
+            raise ValueError(
+                f"expected a valid JSON Schema: {error.json_path}: {error.message}"
+            ) from None
+        _validate_references(schema)
+        validate_patterns(schema, field="the JSON Schema")
         return schema
 
 
@@ -76,12 +95,43 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
         return ToolOutput(shape, name=OUTPUT_TOOL_NAME)
 
     def validate_output(self, output: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer if it fits.
+        """Return the answer if it fits. Nothing is fetched to resolve a `$ref`, and `format` is not checked.
 
         Raises:
             ModelRetry: If it does not; the model is told where.
         """
-        problems = find_problems(output, self.config.json_schema)
+        schema = self.config.json_schema
+        kind, bounded = bound_patterns(_validator_class(schema), schema)
+        validator: Validator = kind(bounded, registry=Registry[Any]())
+        problems = sorted(validator.iter_errors(output), key=lambda error: error.json_path)
         if problems:
-            raise ModelRetry("\n".join(problems[:_MAX_PROBLEMS]))
+            told = (f"{problem.json_path}: {problem.message}" for problem in problems)
+            raise ModelRetry("\n".join(islice(told, _MAX_PROBLEMS)))
         return output
+
+
+def _validator_class(schema: dict[str, JsonValue]) -> type[Validator]:
+    return validator_for(schema, default=Draft202012Validator)
+
+
+def _validate_references(schema: dict[str, JsonValue]) -> None:
+    resource = Resource[Any].from_contents(schema, default_specification=DRAFT202012)
+    resolver = Registry[Any]().with_resource("", resource).resolver()
+    for reference in _iter_references(schema):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable:
+            raise ValueError(
+                f"expected every $ref to lead into the schema, got {reference!r}"
+            ) from None
+
+
+def _iter_references(node: JsonValue) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(reference := node.get("$ref"), str):
+            yield reference
+        for child in node.values():
+            yield from _iter_references(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from _iter_references(child)

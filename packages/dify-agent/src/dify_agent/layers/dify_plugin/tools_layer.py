@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Final, cast
 
 import httpx
 from pydantic_ai import RunContext, Tool, ToolReturn
-from pydantic_ai.messages import BinaryContent
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tooling import (
@@ -115,21 +114,13 @@ class DifyPluginToolsLayer(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What came of a call: the text for the model, files that it may see, and how the call failed if it did."""
-
-    text: str
-    files: Sequence[BinaryContent] = ()
-    failure: Mapping[str, object] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _PreparedTool:
     """A tool that can be invoked, and that says in text what came of it."""
 
     config: DifyPluginToolConfig
     parameters: Sequence[ToolParameter]
     client: DifyPluginDaemonToolClient
+    budget: ResultBudget
     secrets: ConfigSecrets
 
     @property
@@ -137,7 +128,7 @@ class _PreparedTool:
         """The name by which the model knows the tool."""
         return self.config.name or self.config.tool_name
 
-    async def invoke(self, arguments: Mapping[str, Any]) -> "_Told":
+    async def invoke(self, arguments: Mapping[str, Any]) -> ToolReturn[str]:
         """Return what the model is told. A failure that the run cannot go on after is raised."""
         try:
             prepared = prepare_arguments(self.parameters, self.config.runtime_parameters, arguments)
@@ -155,20 +146,25 @@ class _PreparedTool:
             text = parameters_error_text(str(error))
             return self._tell_failure(text, "invalid_arguments", str(error))
         files, left_out = readable_files(messages)
-        return _Told(
-            text="\n".join([observation_text(messages, policy=TOOL_LAYER_OBSERVATIONS), *left_out]),
-            files=files,
-        )
+        text = "\n".join([observation_text(messages, policy=TOOL_LAYER_OBSERVATIONS), *left_out])
+        # As the user's words after the results: not every plugin reads files in a tool's message.
+        shown = [f"Files from the tool {self.name}:", *files] if files else None
+        return ToolReturn(self._fit(text), content=shown)
 
     def _tell_failure(
         self, text: str, error_type: str | None, message: str, status_code: int | None = None
-    ) -> "_Told":
-        failure: dict[str, object] = {
+    ) -> ToolReturn[str]:
+        failure = {
             "error_type": error_type,
             "message": self.secrets.known.redact(message),
             "status_code": status_code,
         }
-        return _Told(text=self.secrets.known.redact(text), failure=failure)
+        text = self._fit(self.secrets.known.redact(text))
+        return ToolReturn(text, metadata={TOOL_FAILURE_KEY: failure})
+
+    def _fit(self, text: str) -> str:
+        """Return as much of a text as the model reads, without declared secrets."""
+        return self.budget.fit(self.secrets.declared.redact(text))
 
 
 def _build_pydantic_ai_tool(
@@ -178,20 +174,19 @@ def _build_pydantic_ai_tool(
     _validate_required_hidden_parameters(config)
     tool = _PreparedTool(
         config=config,
-        parameters=_read_parameters(config),
+        # Copies, so that a later change of the configuration changes no tool.
+        parameters=[
+            ToolParameter.from_raw(each.model_copy(deep=True)) for each in config.parameters
+        ],
         client=client,
+        budget=budget,
         secrets=ConfigSecrets([config.model_dump()]),
     )
     schema = copy.deepcopy(config.parameters_json_schema)
 
     # Positional only: a tool may have a parameter of any name.
     async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> ToolReturn[str]:
-        told = await tool.invoke(arguments)
-        shown = budget.fit(tool.secrets.declared.redact(told.text))
-        # As the user's words after the results: not every plugin reads files in a tool's message.
-        files = [f"Files from the tool {tool.name}:", *told.files] if told.files else None
-        metadata = None if told.failure is None else {TOOL_FAILURE_KEY: told.failure}
-        return ToolReturn(return_value=shown, content=files, metadata=metadata)
+        return await tool.invoke(arguments)
 
     async def prepare(_ctx: RunContext[object], definition: ToolDefinition) -> ToolDefinition:
         return replace(definition, parameters_json_schema=schema, strict=config.strict)
@@ -211,13 +206,6 @@ def _validate_required_hidden_parameters(config: DifyPluginToolConfig) -> None:
         raise AgentRunValidationError(
             f"Tool '{config.tool_name}' requires non-LLM runtime_parameters for: {', '.join(missing)}."
         )
-
-
-def _read_parameters(config: DifyPluginToolConfig) -> tuple[ToolParameter, ...]:
-    """Return copies of the declarations, so that a later change of the configuration changes no tool."""
-    return tuple(
-        ToolParameter.from_raw(parameter.model_copy(deep=True)) for parameter in config.parameters
-    )
 
 
 def _error_text(error: DifyPluginToolClientError, *, tool_name: str) -> str:
