@@ -4,7 +4,7 @@ Events are numbered from 1. The last one is `run_succeeded`, `run_failed` or `ru
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, TypeAdapter
 
@@ -48,10 +48,8 @@ class BaseRunEvent(ProtocolModel):
     sequence: int = Field(default=0, ge=0)
     created_at: AwareDatetime = Field(default_factory=_now)
 
-    @property
-    def is_terminal(self) -> bool:
-        """Whether no event of the run comes after this one."""
-        return False
+    is_terminal: ClassVar[bool] = False
+    """Whether no event of the run comes after this one."""
 
 
 class RunStartedEvent(BaseRunEvent):
@@ -152,10 +150,7 @@ class FileEvent(BaseRunEvent):
 class TerminalRunEvent(BaseRunEvent):
     """The base of the events that end a run."""
 
-    @property
-    def is_terminal(self) -> bool:
-        """Whether no event of the run comes after this one."""
-        return True
+    is_terminal: ClassVar[bool] = True
 
 
 class RunSucceededEvent(TerminalRunEvent):

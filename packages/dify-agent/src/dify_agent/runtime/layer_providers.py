@@ -3,10 +3,10 @@
 Source: docs/contracts/dify-agent.md, C37 and C38.
 """
 
+from functools import partial
 from typing import Any
 
 from dify_agent.compositor import LayerProvider
-from dify_agent.layers.dify_plugin.configs import DifyPluginLayerConfig
 from dify_agent.layers.dify_plugin.llm_layer import DifyPluginLLMLayer
 from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
@@ -34,15 +34,12 @@ def create_default_layer_providers(
         plugin_daemon_api_key: The daemon's key; likewise.
         silence: How long a reply of the daemon may say nothing; see `SilenceLimits` for what counts if it is left out.
     """
-
-    def create_plugin_layer(config: DifyPluginLayerConfig) -> DifyPluginLayer:
-        return DifyPluginLayer.from_config_with_settings(
-            config,
-            daemon_url=plugin_daemon_url,
-            daemon_api_key=plugin_daemon_api_key,
-            silence=silence,
-        )
-
+    create_plugin_layer = partial(
+        DifyPluginLayer.from_config_with_settings,
+        daemon_url=plugin_daemon_url,
+        daemon_api_key=plugin_daemon_api_key,
+        silence=silence,
+    )
     return (
         LayerProvider.from_layer_type(PromptLayer),
         LayerProvider.from_layer_type(HistoryLayer),

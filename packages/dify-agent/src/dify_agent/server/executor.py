@@ -1,12 +1,15 @@
 """Compositions as runs of an agent server: what is checked before, and how one is executed."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from typing import Any, Final
 
 import httpx
 from pydantic import ValidationError
+from pydantic_ai import ModelResponse
 
 from agent_server.executor import (
     AgentDescription,
@@ -18,6 +21,7 @@ from agent_server.executor import (
     UnknownAgentError,
     Usage,
 )
+from dify_agent.adapters.llm import PRICE_KEY
 from dify_agent.compositor import LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.plugin_daemon_transport import SilenceLimits
@@ -26,7 +30,6 @@ from dify_agent.runtime._failure import composition_secrets
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 
-from ._usage import sum_usage
 from .recorder import RunRecorder
 from .settings import DifyAgentSettings
 from .sink import ExecutionSink
@@ -119,7 +122,7 @@ class DifyAgentExecutor:
                 max_model_requests=self._settings.max_model_requests,
             )
             await runner.run(run.run_id, request)
-            result = _build_result(sink.take_end(), sum_usage(steps.answers))
+            result = _build_result(sink.take_end(), _sum_usage(steps.answers))
             recorder.end(result)
         finally:
             recorder.close()
@@ -152,6 +155,23 @@ def _build_result(end: RunSucceededEvent | RunFailedEvent, usage: Usage) -> RunR
         output=end.output,
         usage=usage,
         details={"session_snapshot": snapshot},
+    )
+
+
+def _sum_usage(answers: Sequence[ModelResponse]) -> Usage:
+    """Return what a run's answers say that they used; there is a cost where plugins told prices, all in one currency."""
+    costs: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for answer in answers:
+        if price := (answer.provider_details or {}).get(PRICE_KEY):
+            costs[str(price["currency"])] += Decimal(price["total"])
+    currency, cost = next(iter(costs.items())) if len(costs) == 1 else (None, None)
+    return Usage(
+        input_tokens=sum(answer.usage.input_tokens for answer in answers),
+        output_tokens=sum(answer.usage.output_tokens for answer in answers),
+        cached_tokens=sum(answer.usage.cache_read_tokens for answer in answers) or None,
+        model_requests=len(answers),
+        cost=None if cost is None else format(cost, "f"),
+        currency=currency or None,
     )
 
 

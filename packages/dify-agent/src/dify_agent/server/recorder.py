@@ -11,6 +11,7 @@ from pydantic_ai.models import ModelRequestContext
 
 from agent_server.executor import Execution, RunResult
 from dify_agent.adapters.llm._messages import build_prompt_messages
+from dify_agent.adapters.llm._settings import build_tool
 from dify_agent.layers.dify_plugin.tools_layer import find_failure
 from dify_agent.protocol import RunEvent, TextDeltaEvent
 from run_log import RunFeed, RunLog
@@ -57,14 +58,7 @@ class RunRecorder:
         tools = [*parameters.function_tools, *parameters.output_tools]
         about: Mapping[str, Any] = {
             "model": asked.model.model_name,
-            "tools": [
-                {
-                    "name": tool.name,
-                    "description": tool.description or "",
-                    "parameters": tool.parameters_json_schema,
-                }
-                for tool in tools
-            ],
+            "tools": [build_tool(tool) for tool in tools],
             **(asked.model_settings or {}),
         }
         self._writer.request(number, prompts, about)
@@ -77,13 +71,17 @@ class RunRecorder:
     def answer(self, number: int, response: ModelResponse) -> None:
         """Write how a model request ended, and the calls that it wants."""
         calls = [
-            (call.tool_call_id, call.tool_name, call.args_as_json_str())
+            {
+                "call_id": call.tool_call_id,
+                "name": call.tool_name,
+                "arguments": call.args_as_json_str(),
+            }
             for call in response.tool_calls
         ]
         usage = response.usage
         self._writer.answer(
             number,
-            calls=[{"call_id": id_, "name": name, "arguments": text} for id_, name, text in calls],
+            calls=calls,
             usage={
                 "input_tokens": usage.input_tokens,
                 "output_tokens": usage.output_tokens,
@@ -92,7 +90,7 @@ class RunRecorder:
             finish_reason=response.finish_reason,
         )
         for call in calls:
-            self._writer.call(*call)
+            self._writer.call(**call)
 
     def answer_failed(self, number: int, error: BaseException) -> None:
         """Write why a model request failed."""
