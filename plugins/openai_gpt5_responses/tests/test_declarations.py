@@ -90,7 +90,8 @@ KNOWN_FEATURES = {
 
 
 def load(path):
-    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+    # In C it takes a tenth of the time.
+    return yaml.load((ROOT / path).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 
 
 MANIFEST = load("manifest.yaml")
