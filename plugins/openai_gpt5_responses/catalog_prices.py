@@ -55,7 +55,7 @@ def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None
         input_tokens: All input of the call; a long one has a tier of its own.
         service_tier: The tier that the response names; one that the catalog does not know costs what the standard one does.
     """
-    models, tiers = _models(), _read_catalog()["service_tiers"]
+    models, tiers = _models(), read_catalog()["service_tiers"]
     entry = models.get(model) or models.get(profile_for(model).family)
     if entry is None:
         return Rates()
@@ -70,7 +70,7 @@ def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None
 
 def find_tool_price(usage: ToolUsage) -> Decimal:
     """Return the price of the server's tools in USD, which depends on neither model nor tier."""
-    prices: Mapping[str, str] = _read_catalog()["hosted_tools"]
+    prices: Mapping[str, str] = read_catalog()["hosted_tools"]
     return sum(
         (getattr(usage, name) * Decimal(price) for name, price in prices.items()), Decimal(0)
     )
@@ -78,9 +78,10 @@ def find_tool_price(usage: ToolUsage) -> Decimal:
 
 @cache
 def _models() -> Mapping[str, Any]:
-    return {entry["name"]: entry for entry in _read_catalog()["models"]}
+    return {entry["name"]: entry for entry in read_catalog()["models"]}
 
 
 @cache
-def _read_catalog() -> Mapping[str, Any]:
+def read_catalog() -> Mapping[str, Any]:
+    """Return what catalog.yaml holds."""
     return yaml.safe_load(_CATALOG.read_text(encoding="utf-8"))

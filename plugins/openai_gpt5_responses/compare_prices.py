@@ -4,16 +4,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-import yaml
 from genai_prices import Usage, calc_price
 
-from catalog_prices import find_rates
+from catalog_prices import find_rates, read_catalog
 
 
-CATALOG = Path(__file__).parent / "catalog.yaml"
 SMALLEST = Decimal("1e-7")
 TIERS = ("default", "flex", "priority", "fast")  # genai-prices knows no others
 INPUTS = (1_000, 272_000, 272_001, 900_000)
@@ -37,7 +34,7 @@ REASONS = {
 
 def iter_differences() -> Iterator[tuple[str, str | None]]:
     """Yield each model and tier whose prices differ by 1e-7 USD or more or are not known there, with the reason if there is one."""
-    catalog = yaml.safe_load(CATALOG.read_text(encoding="utf-8"))
+    catalog = read_catalog()
     day = datetime.combine(catalog["checked"], time(), UTC)
     for model in catalog["models"]:
         name = model["name"]

@@ -18,15 +18,13 @@ from gpt5_messages import (
     StreamEvent,
     VisibleText,
 )
-from gpt5_responses import BackgroundStream, Connection, ResponsesError, ResponseStream
+from gpt5_responses import BackgroundStream, ResponsesError, ResponseStream
 
 from ._background import (
     in_time,
     is_left,
     nothing_left_note,
-    open_stream,
     rest_note,
-    take_up,
     unfinished_note,
 )
 from ._model_call import ModelCall
@@ -60,7 +58,6 @@ class IncomingAnswer:
 
     Attributes:
         call: The call.
-        connection: The way to the server.
         request: What was asked for.
         stream: The answer's events.
         point: Where it resumes, if a part of it was shown in the turn before.
@@ -68,7 +65,6 @@ class IncomingAnswer:
     """
 
     call: ModelCall
-    connection: Connection
     request: Mapping[str, Any]
     stream: ResponseStream
     point: ResumePoint | None
@@ -85,32 +81,6 @@ class IncomingAnswer:
         return isinstance(self.stream, BackgroundStream)
 
 
-def open_answer(
-    call: ModelCall,
-    connection: Connection,
-    request: Mapping[str, Any],
-    point: ResumePoint | None,
-    history: History,
-) -> IncomingAnswer:
-    """Return the answer to a request, or the one that is resumed at `point`; nothing is sent until it is read.
-
-    Raises:
-        PayloadError: If a switch is neither on nor off.
-    """
-    if point is not None:
-        stream: ResponseStream = take_up(connection, point)
-    else:
-        stream = open_stream(call, connection, request)
-    return IncomingAnswer(
-        call=call,
-        connection=connection,
-        request=request,
-        stream=stream,
-        point=point,
-        history=history,
-    )
-
-
 def iter_texts(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple[str, str | None]]:
     """Yield the visible text in paced pieces, each with the phase of its message; an empty one is a keep-alive during a silence.
 
@@ -125,7 +95,7 @@ def iter_texts(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple[s
             yield rest_note(visible), None
         yield text, phase
     if is_left(answer.stream):
-        yield unfinished_note(answer.call, answer.connection, answer.stream, visible), None
+        yield unfinished_note(answer.call, answer.stream, visible), None
     elif not (is_begun or answer.stream.completion.tool_calls):
         yield nothing_left_note(), None
 
@@ -134,7 +104,7 @@ def _iter_pieces(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple
     stream, phase = answer.stream, None
     try:
         with (
-            in_time(answer.call, answer.connection, stream, answer_only=answer.answer_only),
+            in_time(answer.call, stream, answer_only=answer.answer_only),
             closing(_PACER.pace(stream.batches, close=stream.close)) as batches,
         ):
             for batch in batches:

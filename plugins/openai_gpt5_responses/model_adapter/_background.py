@@ -19,16 +19,14 @@ from gpt5_messages import (
 )
 from gpt5_responses import (
     BackgroundStream,
-    Connection,
     ConnectionTimeoutError,
     ResponsesError,
     ResponseStream,
     StillRunningError,
-    attach_stream,
 )
 
 from ._model_call import ModelCall
-from ._request import is_answer_only, is_on, owner_of, whole_input
+from ._request import is_answer_only, is_on, whole_input
 
 
 RUNNING = ("queued", "in_progress")
@@ -55,20 +53,18 @@ _USUAL_SECONDS = 590.0  # Dify ends calls after 600.
 _HANDING_OVER_SECONDS = 2.0  # for the note below the part that was shown, and the way to Dify
 
 
-def begin_response(call: ModelCall, connection: Connection, request: Mapping[str, Any]) -> str:
+def begin_response(call: ModelCall, request: Mapping[str, Any]) -> str:
     """Start a background response and return its id without waiting for the answer.
 
     Raises:
         ResponsesError: If the server cannot be reached, or refuses the request.
     """
     flex_fallback = is_on(call, "flex_fallback")
-    with BackgroundStream(connection, request, flex_fallback=flex_fallback) as stream:
+    with BackgroundStream(call.connection, request, flex_fallback=flex_fallback) as stream:
         return stream.detach()
 
 
-def open_stream(
-    call: ModelCall, connection: Connection, request: Mapping[str, Any]
-) -> ResponseStream:
+def open_stream(call: ModelCall, request: Mapping[str, Any]) -> ResponseStream:
     """Return the events of the answer to a request, which runs in the background if the call asks for that.
 
     Raises:
@@ -76,14 +72,14 @@ def open_stream(
     """
     flex_fallback = is_on(call, "flex_fallback")
     if not is_on(call, "background"):
-        whole = whole_input(call, connection, request)
-        return ResponseStream(connection, request, flex_fallback=flex_fallback, whole=whole)
+        whole = whole_input(call, request)
+        return ResponseStream(call.connection, request, flex_fallback=flex_fallback, whole=whole)
     # JSON is shown whole or not at all: it is stopped where it cannot be waited for.
-    seconds = _seconds(call, connection) if is_answer_only(request) else None
-    return BackgroundStream(connection, request, flex_fallback=flex_fallback, seconds=seconds)
+    seconds = _seconds(call) if is_answer_only(request) else None
+    return BackgroundStream(call.connection, request, flex_fallback=flex_fallback, seconds=seconds)
 
 
-def find_unfinished(call: ModelCall, connection: Connection) -> ResumePoint | str | None:
+def find_unfinished(call: ModelCall) -> ResumePoint | str | None:
     """Return where the last answer of the conversation resumes, a sentence if it cannot, or None if it was finished.
 
     Raises:
@@ -92,23 +88,15 @@ def find_unfinished(call: ModelCall, connection: Connection) -> ResumePoint | st
     found = find_resume_token(call.messages)
     if found is None:
         return None
-    return tokens_of(call, connection).read(found) or REFUSED
-
-
-def take_up(connection: Connection, point: ResumePoint) -> BackgroundStream:
-    """Return the events of a response that is already running, from its beginning; closing this stream does not stop it."""
-    return attach_stream(connection, point.response_id, detached=True)
+    return tokens_of(call).read(found) or REFUSED
 
 
 @contextmanager
-def in_time(
-    call: ModelCall, connection: Connection, stream: ResponseStream, *, answer_only: bool
-) -> Generator[None]:
+def in_time(call: ModelCall, stream: ResponseStream, *, answer_only: bool) -> Generator[None]:
     """Detach from a background response when Dify's time for a call is nearly over.
 
     Args:
         call: The call.
-        connection: The way to the server.
         stream: The answer's stream; nothing is done about one that is not made in the background.
         answer_only: Whether it is JSON, of which there are no parts.
 
@@ -118,7 +106,7 @@ def in_time(
     if not isinstance(stream, BackgroundStream):
         yield
         return
-    timer = Timer(_seconds(call, connection), _leave, [stream])
+    timer = Timer(_seconds(call), _leave, [stream])
     timer.daemon = True
     if not answer_only:
         timer.start()
@@ -136,9 +124,7 @@ def is_left(stream: ResponseStream) -> TypeGuard[BackgroundStream]:
     return is_detached and stream.completion.status in RUNNING
 
 
-def unfinished_note(
-    call: ModelCall, connection: Connection, stream: BackgroundStream, visible: VisibleText
-) -> str:
+def unfinished_note(call: ModelCall, stream: BackgroundStream, visible: VisibleText) -> str:
     """Return the note below an unfinished answer, with the token by which the next turn resumes it.
 
     Raises:
@@ -148,7 +134,7 @@ def unfinished_note(
     if response_id is None:
         raise ConnectionTimeoutError(_NOT_TAKEN)
     point = ResumePoint(response_id=response_id, shown_characters=visible.characters)
-    token = tokens_of(call, connection).write(point, call.messages)
+    token = tokens_of(call).write(point, call.messages)
     return render_addendum(_UNFINISHED.format(token))
 
 
@@ -164,13 +150,14 @@ def nothing_left_note() -> str:
     return render_addendum(_NOTHING_LEFT).lstrip()
 
 
-def tokens_of(call: ModelCall, connection: Connection) -> ResumeTokens:
+def tokens_of(call: ModelCall) -> ResumeTokens:
     """Return the resume tokens of this caller: only the same user with the same model and credentials can use them."""
-    return ResumeTokens(owner_of(call, connection))
+    return ResumeTokens(call.owner)
 
 
-def _seconds(call: ModelCall, connection: Connection) -> float:
-    return background_seconds(os.environ, connection.total_seconds, has_tools=bool(call.tools))
+def _seconds(call: ModelCall) -> float:
+    total_seconds = call.connection.total_seconds
+    return background_seconds(os.environ, total_seconds, has_tools=bool(call.tools))
 
 
 def background_seconds(

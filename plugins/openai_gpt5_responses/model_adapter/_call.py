@@ -11,22 +11,22 @@ from dify_plugin.entities.model.llm import LLMResultChunk
 from gpt5_messages import History, MessageError, Usage, VisibleText, render_addendum
 from gpt5_payloads import PayloadError
 from gpt5_responses import (
-    Connection,
     InvalidRequestError,
     NotFoundError,
     ResponsesError,
+    attach_stream,
     find_secrets,
     prepare_transport,
 )
 
-from ._answer import IncomingAnswer, iter_texts, open_answer
-from ._background import GONE, find_unfinished, is_left
+from ._answer import IncomingAnswer, iter_texts
+from ._background import GONE, find_unfinished, is_left, open_stream
 from ._chunks import chunk, text_message
 from ._ending import ATE_THE_BUDGET, FinishedAnswer, iter_ending
 from ._model_call import ModelCall
 from ._plugin_log import audit_without, log_cache, note_model
 from ._pricing import price_usage
-from ._request import ITEMS, earlier_body, made_for, owner_of, request_body
+from ._request import ITEMS, earlier_body, request_body
 
 
 def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
@@ -40,24 +40,25 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
     audit_id, stream = "", None
     audit = audit_without(find_secrets(call.credentials))
     try:
-        connection = Connection.from_credentials(call.credentials)
-        note_model(call.model, connection, call.credentials)
-        point = find_unfinished(call, connection)
+        note_model(call)
+        point = find_unfinished(call)
         if isinstance(point, str):
             yield from _iter_said(call, point)
             return
         history = History()
-        if point is None:
-            request = request_body(call, connection, history=history)
-        else:
-            request = earlier_body(call)
+        request = earlier_body(call) if point else request_body(call, history=history)
         audit_id = audit.request(
             request,
-            base_url=connection.base_url,
+            base_url=call.connection.base_url,
             enable_stream=call.parameters.get("enable_stream"),
         )
-        answer = open_answer(call, connection, request, point, history)
-        stream = answer.stream
+        if point is None:
+            stream = open_stream(call, request)
+        else:  # from its beginning; closing this stream does not stop the response
+            stream = attach_stream(call.connection, point.response_id, detached=True)
+        answer = IncomingAnswer(
+            call=call, request=request, stream=stream, point=point, history=history
+        )
         try:
             yield from _iter_answer(answer, partial(audit.success, audit_id))
         except NotFoundError:
@@ -124,29 +125,20 @@ def _iter_answer(
     )
     cache: Mapping[str, int | str] = {}
     if answer.point is None:
-        cache = log_cache(call, answer.connection, answer.request, completion)
-    is_whole = completion.status == "completed" and not visible.is_stopped
-    is_stored = answer.is_stored
-    if is_whole and not is_stored:
-        owner = owner_of(call, answer.connection)
-        ITEMS.remember(owner, answer.history, completion.items, answer_only=answer.answer_only)
-    yield from iter_ending(
-        call,
-        FinishedAnswer(
-            completion=completion,
-            is_whole=is_whole,
-            is_stopped=visible.is_stopped,
-            answer_only=answer.answer_only,
-            secrets=answer.connection.secrets,
-            made_for=made_for(call, answer.connection),
-            latency_seconds=latency,
-            is_stored=is_stored,
-            cache=cache,
-        ),
-        answer.request,
-        index=index,
-        text=whole_text,
+        cache = log_cache(call, answer.request, completion)
+    ending = FinishedAnswer(
+        call=call,
+        completion=completion,
+        is_stopped=visible.is_stopped,
+        answer_only=answer.answer_only,
+        latency_seconds=latency,
+        is_stored=answer.is_stored,
+        cache=cache,
     )
+    if ending.is_whole and not ending.is_stored:
+        items = completion.items
+        ITEMS.remember(call.owner, answer.history, items, answer_only=answer.answer_only)
+    yield from iter_ending(ending, answer.request, index=index, text=whole_text)
     if completion.finish_reason == "length" and not completion.text:
         raise InvalidRequestError(ATE_THE_BUDGET, code=completion.incomplete_reason)
 

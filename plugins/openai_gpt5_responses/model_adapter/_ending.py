@@ -17,7 +17,7 @@ from gpt5_messages import Completion, GeneratedImage, ToolCall, fit_items, rende
 from stream_text import KnownSecrets
 
 from ._chunks import chunk, image_message, image_part, split_images, text_message
-from ._model_call import ModelCall, base_model
+from ._model_call import ModelCall
 from ._plugin_log import log_hosted_calls
 from ._pricing import price_usage
 from ._tokens import estimate_usage
@@ -35,42 +35,47 @@ class FinishedAnswer:
     """An answer that has ended.
 
     Attributes:
+        call: The call.
         completion: What the response has said.
-        is_whole: Whether it has said all, so that its calls and items count.
         is_stopped: Whether a stop sequence has ended it.
         answer_only: Whether its text is JSON and nothing else.
-        secrets: What must not stand in what Dify gets of it.
-        made_for: Who alone may use a compaction item of it.
         latency_seconds: How long it took.
         is_stored: Whether the server keeps it. Then its reasoning did not come along, and a call without its reasoning is refused where it names the item: so the next request has
             its texts and calls, and no items.
         cache: What it has read from the prompt cache, for the strategy's log.
     """
 
+    call: ModelCall
     completion: Completion
-    is_whole: bool
     is_stopped: bool
     answer_only: bool
-    secrets: KnownSecrets
-    made_for: str = ""
     latency_seconds: float
-    is_stored: bool = False
+    is_stored: bool
     cache: Mapping[str, int | str] = field(default_factory=dict[str, int | str])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has said all, so that its calls and items count."""
+        return self.completion.status == "completed" and not self.is_stopped
+
+    @property
+    def secrets(self) -> KnownSecrets:
+        """What must not stand in what Dify gets of it."""
+        return self.call.connection.secrets
 
 
 def iter_ending(
-    call: ModelCall, ending: FinishedAnswer, request: Mapping[str, Any], *, index: int, text: str
+    ending: FinishedAnswer, request: Mapping[str, Any], *, index: int, text: str
 ) -> Iterator[LLMResultChunk]:
     """Log what tools did, and yield the chunks after the text; a call that is not streamed gets one chunk with everything.
 
     Args:
-        call: The call.
-        ending: How its answer has ended.
+        ending: How the answer has ended.
         request: What was sent.
         index: The number of the last chunk.
         text: All of the text, if Dify has not had it yet.
     """
-    completion = ending.completion
+    call, completion = ending.call, ending.completion
     if calls := completion.hosted_calls:
         log_hosted_calls(calls, ending.secrets)
     note, images = _additions(ending, beside=None if call.stream else text)
@@ -85,7 +90,7 @@ def iter_ending(
         completion.model or call.model,
         index + 1,
         _final_message(ending, text, images),
-        usage=_usage(call, request, ending),
+        usage=_usage(request, ending),
         finish_reason="stop" if ending.is_stopped else completion.finish_reason,
     )
 
@@ -100,10 +105,10 @@ def _additions(ending: FinishedAnswer, *, beside: str | None) -> tuple[str, list
     return ending.secrets.redact(note) if note else "", images
 
 
-def _usage(call: ModelCall, request: Mapping[str, Any], ending: FinishedAnswer) -> LLMUsage:
+def _usage(request: Mapping[str, Any], ending: FinishedAnswer) -> LLMUsage:
     completion = ending.completion
     return price_usage(
-        base_model(call.model, call.credentials),
+        ending.call.base_model,
         # A stream that a stop sequence has closed never comes to its usage.
         completion.usage or estimate_usage(request, completion),
         latency_seconds=ending.latency_seconds,
@@ -140,7 +145,7 @@ def _carried(ending: FinishedAnswer) -> dict[str, Any]:
     return {
         "responses_output": fit_items(items, max_bytes=_MOST_CARRIED_BYTES),
         "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
-        **({"made_for": ending.made_for} if is_compacted else {}),
+        **({"made_for": ending.call.made_for} if is_compacted else {}),
         **({"prompt_cache": dict(ending.cache)} if ending.cache else {}),
     }
 

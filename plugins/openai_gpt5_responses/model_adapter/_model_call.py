@@ -1,19 +1,20 @@
 """One model call, as Dify asks for it, and the model behind its name."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from dify_plugin.entities.model.message import (
-    PromptMessage,
-    PromptMessageTool,
-)
+from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
+
+from gpt5_responses import Connection
 
 
 BY_NAME = "by-name"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelCall:
     """The arguments of one model call, as the SDK passes them."""
 
@@ -25,6 +26,35 @@ class ModelCall:
     stop: Sequence[str] = ()
     stream: bool = False
     user: str | None = None
+
+    @cached_property
+    def connection(self) -> Connection:
+        """The server and the key.
+
+        Raises:
+            SettingsError: If the credentials are not usable.
+        """
+        return Connection.from_credentials(self.credentials)
+
+    @property
+    def base_model(self) -> str:
+        """The model behind the name."""
+        return base_model(self.model, self.credentials)
+
+    @property
+    def safety_identifier(self) -> str | None:
+        """A stable digest of the user: 64 hexadecimal digits, or None without a user."""
+        return hashlib.sha256(self.user.encode()).hexdigest() if self.user else None
+
+    @property
+    def owner(self) -> str:
+        """A key for who may get back the items of the response: the same user with the same model and credentials."""
+        return f"{self.connection.fingerprint} {self.model} {self.safety_identifier}"
+
+    @property
+    def made_for(self) -> str:
+        """A digest of who may use a compaction item of the response: 32 hexadecimal digits."""
+        return hashlib.sha256(self.owner.encode()).hexdigest()[:32]
 
 
 def base_model(model: str, credentials: Mapping[str, object]) -> str:

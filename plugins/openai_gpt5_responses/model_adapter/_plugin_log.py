@@ -16,8 +16,7 @@ from gpt5_payloads import profile_for
 from gpt5_responses import CacheWatch, Connection, find_secrets, find_shutdown_date
 from stream_text import KnownSecrets, redact_text
 
-from ._model_call import ModelCall, base_model
-from ._request import safety_identifier
+from ._model_call import ModelCall
 
 
 # Below the SDK's own logger, whose handler writes the plugin log.
@@ -47,14 +46,14 @@ def audit_without(secrets: KnownSecrets) -> AuditLog:
 
 
 def log_cache(
-    call: ModelCall, connection: Connection, request: Mapping[str, Any], completion: Completion
+    call: ModelCall, request: Mapping[str, Any], completion: Completion
 ) -> Mapping[str, int | str]:
     """Write what a call has read from the prompt cache, and which change broke it; return the figures, none if the server has not said what it has used."""
     usage = completion.usage
     if usage is None:
         return {}
     report = _CACHE_WATCH.report(
-        _conversation(call, connection),
+        _conversation(call),
         request,
         input_tokens=usage.input_tokens,
         cached_tokens=usage.cached_tokens,
@@ -64,11 +63,11 @@ def log_cache(
     return report.to_figures()
 
 
-def _conversation(call: ModelCall, connection: Connection) -> str:
+def _conversation(call: ModelCall) -> str:
     """Return a digest of the caller and of the first user message, which stay the same within a conversation."""
     first = next((message for message in call.messages if message.role.value == "user"), None)
     text = first.get_text_content() if first else ""
-    whose = f"{connection.fingerprint} {safety_identifier(call.user)}"
+    whose = f"{call.connection.fingerprint} {call.safety_identifier}"
     return hashlib.sha256(f"{whose} {text}".encode(errors="replace")).hexdigest()
 
 
@@ -95,11 +94,11 @@ def _iter_lines(call: HostedCall) -> Iterator[str]:
             yield f"{name}: {text[:_MOST_CHARACTERS]}"
 
 
-def note_model(model: str, connection: Connection, credentials: Mapping[str, object]) -> None:
+def note_model(call: ModelCall) -> None:
     """Write that a model ends, or was to have ended, and that its price is not known; once for each model in the life of this process."""
-    for line in (_shutdown_line(model, connection), _price_line(model, credentials)):
+    for line in (_shutdown_line(call.model, call.connection), _price_line(call)):
         if line:
-            _warn_once(redact_text(find_secrets(credentials).redact(line)))
+            _warn_once(redact_text(find_secrets(call.credentials).redact(line)))
 
 
 def _shutdown_line(model: str, connection: Connection) -> str:
@@ -113,11 +112,11 @@ def _shutdown_line(model: str, connection: Connection) -> str:
     return f"The model {model[:_MOST_NAME_CHARACTERS]!r} {ends} on {day}.{use}"
 
 
-def _price_line(model: str, credentials: Mapping[str, object]) -> str:
-    if find_rates(base_model(model, credentials), input_tokens=0) != Rates():
+def _price_line(call: ModelCall) -> str:
+    if find_rates(call.base_model, input_tokens=0) != Rates():
         return ""
     return (
-        f"The price of the model {model[:_MOST_NAME_CHARACTERS]!r} is not known: it counts as 0, "
+        f"The price of the model {call.model[:_MOST_NAME_CHARACTERS]!r} is not known: it counts as 0, "
         "so that max_cost of an agent cannot hold. Choose its Base Model."
     )
 

@@ -29,7 +29,6 @@ from gpt5_messages import (
 )
 from gpt5_payloads import PayloadError
 from gpt5_responses import (
-    Connection,
     ConnectionFailedError,
     RateLimitError,
     ServerError,
@@ -75,14 +74,13 @@ def start_polling(
     """
     try:
         with invoke_errors(call.credentials):
-            connection = Connection.from_credentials(call.credentials)
-            note_model(call.model, connection, call.credentials)
+            note_model(call)
             call = replace(call, parameters=_with_schema(call.parameters, json_schema))
-            request = request_body(call, connection)
+            request = request_body(call)
             if metadata := _metadata(call, request):
                 request["metadata"] = metadata
-            point = ResumePoint(response_id=begin_response(call, connection, request))
-            return _running({_STATE: tokens_of(call, connection).write(point)}, _SHORTEST_WAIT)
+            point = ResumePoint(response_id=begin_response(call, request))
+            return _running({_STATE: tokens_of(call).write(point)}, _SHORTEST_WAIT)
     except InvokeError as error:
         return _failed(str(error))
 
@@ -96,23 +94,20 @@ def check_polling(call: ModelCall, state: Mapping[str, Any]) -> LLMPollingResult
     """
     try:
         with invoke_errors(call.credentials):
-            connection = Connection.from_credentials(call.credentials)
-            point = tokens_of(call, connection).read(str(state.get(_STATE)))
-            return _look(call, connection, point, state) if point else _failed(_NO_STATE)
+            point = tokens_of(call).read(str(state.get(_STATE)))
+            return _look(call, point, state) if point else _failed(_NO_STATE)
     except InvokeError as error:
         return _failed(str(error))
 
 
-def _look(
-    call: ModelCall, connection: Connection, point: ResumePoint, state: Mapping[str, Any]
-) -> LLMPollingResult:
+def _look(call: ModelCall, point: ResumePoint, state: Mapping[str, Any]) -> LLMPollingResult:
     try:
-        completion = poll_background(connection, point.response_id)
+        completion = poll_background(call.connection, point.response_id)
         if completion.status not in RUNNING:
-            return _result(call, connection, completion)
+            return _result(call, completion)
         age = _age(completion)
         if age > _GIVEN_UP_SECONDS:
-            cancel_background(connection, point.response_id)
+            cancel_background(call.connection, point.response_id)
             return _failed(_TOO_LONG)
     except _PASSING as error:
         # What is being made is not lost because it could not be seen once.
@@ -123,7 +118,7 @@ def _look(
     return _running(state, min(max(int(age / 2), _SHORTEST_WAIT), _LONGEST_WAIT))
 
 
-def _result(call: ModelCall, connection: Connection, completion: Completion) -> LLMPollingResult:
+def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
     """Return the result of a response that has ended."""
     if completion.status == "cancelled":
         return _failed(_CANCELLED)
@@ -134,21 +129,20 @@ def _result(call: ModelCall, connection: Connection, completion: Completion) -> 
     text = ""
     for event in _events(completion):
         if isinstance(event, ResponseFailure):
-            return _failed(connection.secrets.redact(f"The response failed: {event.message}"))
+            return _failed(call.connection.secrets.redact(f"The response failed: {event.message}"))
         text += visible.feed(event)
     text += visible.close()
     if completion.finish_reason == "length" and not completion.text:
         return _failed(ATE_THE_BUDGET)
     ending = FinishedAnswer(
+        call=call,
         completion=completion,
-        is_whole=completion.status == "completed" and not visible.is_stopped,
         is_stopped=visible.is_stopped,
         answer_only=answer_only,
-        secrets=connection.secrets,
         latency_seconds=_age(completion),
         is_stored=True,
     )
-    [chunk] = iter_ending(call, ending, earlier_body(call), index=0, text=text)
+    [chunk] = iter_ending(ending, earlier_body(call), index=0, text=text)
     result = LLMResult(
         model=chunk.model, message=chunk.delta.message, usage=cast("LLMUsage", chunk.delta.usage)
     )

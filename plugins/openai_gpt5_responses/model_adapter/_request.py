@@ -12,9 +12,8 @@ from dify_plugin import get_current_session
 
 from gpt5_messages import History, ItemStore, build_input, drop_orphan_outputs
 from gpt5_payloads import build_request, coerce_bool
-from gpt5_responses import Connection
 
-from ._model_call import ModelCall, base_model
+from ._model_call import ModelCall
 
 
 # Remembered in this process only, for platforms that drop `opaque_body` on the way: docs/decisions/0007-item-store.md.
@@ -23,17 +22,12 @@ _INSTRUCTION_ROLES = ("system", "developer")
 
 
 def request_body(
-    call: ModelCall,
-    connection: Connection,
-    *,
-    compacted: bool = True,
-    history: History | None = None,
+    call: ModelCall, *, compacted: bool = True, history: History | None = None
 ) -> dict[str, Any]:
     """Return the body of the request for a call.
 
     Args:
         call: The call.
-        connection: Where it goes.
         compacted: Whether compaction items of the server stand for the conversation before them.
         history: Records the conversation, by which the answer's items are remembered.
 
@@ -41,53 +35,42 @@ def request_body(
         PayloadError: If a parameter is not usable.
         MessageError: If a message is not usable.
     """
-    recall = partial(ITEMS.recall, owner_of(call, connection))
     built = build_input(
         call.messages,
-        recall=recall,
+        recall=partial(ITEMS.recall, call.owner),
         lenient=True,
         # One that is made in the background cannot be asked for once more, should the server refuse a compaction.
         compacted=compacted and not is_on(call, "background"),
-        made_for=made_for(call, connection),
+        made_for=call.made_for,
         history=history,
     )
     items = drop_orphan_outputs(built)
     request = build_request(
-        model=base_model(call.model, call.credentials),
+        model=call.base_model,
         input=items,
         parameters=call.parameters,
         tools=call.tools,
         stream=call.stream,
         stop=call.stop,
-        safety_identifier=safety_identifier(call.user),
+        safety_identifier=call.safety_identifier,
         prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
-        mcp_tokens=connection.mcp_tokens,
+        mcp_tokens=call.connection.mcp_tokens,
     )
     return {**request, "model": call.model}
 
 
 def whole_input(
-    call: ModelCall, connection: Connection, request: Mapping[str, Any]
+    call: ModelCall, request: Mapping[str, Any]
 ) -> Callable[[], Sequence[Mapping[str, Any]]] | None:
     """Return a function that builds the input without compaction items, in case the server refuses them; None if the request has none."""
     if not any(item.get("type") == "compaction" for item in request["input"]):
         return None
-    return lambda: request_body(call, connection, compacted=False)["input"]
-
-
-def made_for(call: ModelCall, connection: Connection) -> str:
-    """Return a digest of who may use a compaction item of this call's response: 32 hexadecimal digits."""
-    return hashlib.sha256(owner_of(call, connection).encode()).hexdigest()[:32]
+    return lambda: request_body(call, compacted=False)["input"]
 
 
 def earlier_body(call: ModelCall) -> dict[str, Any]:
     """Return the known part of a request that was sent in an earlier call: the model."""
     return {"model": call.model, "input": [], "text": {"format": {"type": "text"}}}
-
-
-def owner_of(call: ModelCall, connection: Connection) -> str:
-    """Return a key for who may get back the items of this call's response: the same user with the same model and credentials."""
-    return f"{connection.fingerprint} {call.model} {safety_identifier(call.user)}"
 
 
 def is_answer_only(request: Mapping[str, Any]) -> bool:
@@ -104,11 +87,6 @@ def is_on(call: ModelCall, name: str) -> bool:
     wanted = call.parameters.get(name)
     is_blank = wanted is None or (isinstance(wanted, str) and not wanted.strip())
     return not is_blank and coerce_bool(wanted, field=name)
-
-
-def safety_identifier(user: str | None) -> str | None:
-    """Return a stable digest of the user: 64 hexadecimal digits, or None without a user."""
-    return hashlib.sha256(user.encode()).hexdigest() if user else None
 
 
 def prompt_cache_key(items: Iterable[Mapping[str, Any]], tool_names: Iterable[str]) -> str:

@@ -34,13 +34,9 @@ def customizable_schema(
     profile = profile_for(base_model(model, credentials))
     known = {entity.model: entity for entity in predefined}
     # All forms are alike but for what is set here, what those of ending models say, and the parameters that a model lacks.
-    sizes = {
-        (len(entity.parameter_rules), name)
-        for name, entity in known.items()
-        if not entity.deprecated
-    }
-    _, largest = max(sizes)
-    like = known.get(profile.family) or known[largest]
+    lasting = [entity for entity in predefined if not entity.deprecated]
+    _, fullest = max((len(entity.parameter_rules), entity.model) for entity in lasting)
+    like = known.get(profile.family) or known[fullest]
     return like.model_copy(
         update={
             "model": model,
