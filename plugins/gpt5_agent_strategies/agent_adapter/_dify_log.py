@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.provider_config import LogMetadata
-from dify_plugin.interfaces.agent import AgentStrategy
 
 from agent_loop import (
     ModelCallEnded,
@@ -20,13 +19,11 @@ from agent_loop import (
 )
 from agent_tooling import parse_tool_arguments
 from dify_plugin_kit.error_texts import to_plain_text
-from stream_text import KnownSecrets, read_member, redact_log_data
+from stream_text import read_member, redact_log_data
 
-from ._model import Model
 from ._open_questions import Question, UserAnswer
 from ._plugin_log import log_failure
-from ._settings import Settings
-from ._tools import Toolbox
+from ._turn import Turn
 from ._usage import read_prompt_cache, to_budget_figures, to_log_metadata
 
 
@@ -34,40 +31,26 @@ _MAX_LISTED = (
     128  # Of calls and results: looking for secrets in them all at once would hold up other runs.
 )
 _OWN_CALLS = ("function_call", "custom_tool_call")  # which the run makes itself
+_ROUND, _MODEL_CALL, _TOOL_CALL = "round", "model call", "tool call"
 _Status = AgentInvokeMessage.LogMessage.LogStatus
 
 
 class DifyLog:
     """The log messages of one run.
 
+    What is redacted may hold texts, arguments and results, or only their sizes, as the administrator has set. So is whether the end of a call names its provider: for its
+    icon Dify lists all plugins and tools before anything else goes out.
+
     Args:
-        strategy: Builds the messages.
-        models: The models that may be called, by the names that a run has for them.
-        toolbox: The tools that are called.
-        settings: Whether texts, arguments and results are logged, redacted, or only their sizes, and whether the end of a call names its provider: for its icon Dify
-            lists all plugins and tools before anything else goes out.
-        known: Secrets that are taken out wherever they stand.
+        turn: The turn.
     """
 
-    def __init__(
-        self,
-        strategy: AgentStrategy,
-        *,
-        models: Mapping[str, Model],
-        toolbox: Toolbox,
-        settings: Settings,
-        known: KnownSecrets,
-    ) -> None:
-        self._strategy = strategy
-        self._models = models
-        self._toolbox = toolbox
-        self._has_content = settings.logs_content
-        self._has_icons = settings.logs_icons
-        self._known = known
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._identities = turn.toolbox.identities
+        self._has_content = turn.settings.logs_content
         self._round: AgentInvokeMessage | None = None
-        self._model_call: AgentInvokeMessage | None = None
-        self._tool_calls: dict[str, AgentInvokeMessage] = {}
-        self._providers: dict[int, str] = {}
+        self._open_logs: dict[str, tuple[AgentInvokeMessage, str]] = {}
 
     def warn(
         self, label: str, lines: tuple[str, ...], *, about: str = "left_out"
@@ -80,9 +63,7 @@ class DifyLog:
             about: What the lines are about, in one word.
         """
         data = {about: list(lines)} if self._has_content else {f"{about}_count": len(lines)}
-        return self._strategy.create_log_message(
-            label=label, data=self._redact(data), status=_Status.ERROR
-        )
+        return self._write(label, data, _Status.ERROR)
 
     def asked(self, question: Question, *, of: str) -> AgentInvokeMessage:
         """Log that a person is asked whether calls may be made, who alone can answer."""
@@ -109,28 +90,30 @@ class DifyLog:
         about = {
             "code": question.code,
             "asked_at": _to_time(question.asked_at),
-            "calls": [self._toolbox.identities[call.tool].tool_name for call in question.calls],
+            "calls": [self._identities[call.tool].tool_name for call in question.calls],
             **told,
         }
         if not self._has_content:
             about = {**about, "calls": len(question.calls), "reason": None}
         data = {name: value for name, value in about.items() if value not in (None, [])}
-        return self._strategy.create_log_message(
-            label=label, data=self._redact(data), status=_Status.SUCCESS
-        )
+        return self._write(label, data, _Status.SUCCESS)
+
+    def _write(
+        self, label: str, data: Mapping[str, Any], status: _Status, **rest: Any
+    ) -> AgentInvokeMessage:
+        data = self._redact(data)
+        return self._turn.strategy.create_log_message(label, data, status, **rest)
 
     def _redact(self, data: object) -> Any:
-        return redact_log_data(data, known=self._known)
+        return redact_log_data(data, known=self._turn.known)
 
     def start_round(self, event: RoundStarted) -> Iterator[AgentInvokeMessage]:
         """Open a round and the model call in it."""
-        self._round = self._open(f"ROUND {event.round}")
+        model = self._turn.parameters.models[event.model or ""]
+        self._round = None  # of which this one is no part
+        self._round = self._open(_ROUND, f"ROUND {event.round}")
         yield self._round
-        model = self._models[event.model or ""]
-        self._model_call = self._open(
-            f"{model.name} Thought", parent=self._round, provider=model.provider
-        )
-        yield self._model_call
+        yield self._open(_MODEL_CALL, f"{model.name} Thought", provider=model.provider)
 
     def end_model_call(self, event: ModelCallEnded) -> Iterator[AgentInvokeMessage]:
         """Close the model call."""
@@ -157,23 +140,18 @@ class DifyLog:
             counts["server_tools"] = [call["type"] for call in ran]
         if cache := read_prompt_cache(event.opaque_body):
             content["prompt_cache"] = counts["prompt_cache"] = cache
-        if self._model_call is not None:
-            yield self._close(
-                self._model_call, content, counts, error=event.error, usage=event.usage
-            )
+        yield self._close(_MODEL_CALL, content, counts, error=event.error, usage=event.usage)
 
     def start_tool_call(self, event: ToolCallStarted) -> Iterator[AgentInvokeMessage]:
         """Open a tool call, under the name of the tool that is called."""
         made = event.made or event.call
-        identity = self._toolbox.identities.get(made.name)
-        log = self._open(
+        identity = self._identities.get(made.name)
+        yield self._open(
+            f"{_TOOL_CALL} {event.call.call_id}",
             f"CALL {made.name}",
-            parent=self._round,
             provider=identity.provider if identity else "",
             data={"tool_call_input": event.call.arguments},
         )
-        self._tool_calls[event.call.call_id] = log
-        yield log
 
     def end_tool_call(self, event: ToolCallEnded) -> Iterator[AgentInvokeMessage]:
         """Close a tool call; why it failed stands here and nowhere else."""
@@ -193,11 +171,11 @@ class DifyLog:
         error = result.text if result.error is not None else None
         if error is not None and result.cause is not None:
             # Other plugins' errors come as JSON with their tracebacks, and an app's users get this log as well.
-            log_failure(f"the tool {call.name}", str(result.cause), self._known)
+            log_failure(f"the tool {call.name}", str(result.cause), self._turn.known)
             error = (
                 f"{type(result.cause).__name__}: {to_plain_text(str(result.cause), self._redact)}"
             )
-        yield self._close(self._tool_calls.pop(call.call_id), content, counts, error=error)
+        yield self._close(f"{_TOOL_CALL} {call.call_id}", content, counts, error=error)
 
     def compacted(self, event: RunCompacted) -> AgentInvokeMessage:
         """Log that the run was made shorter, which the next request's prompt cache does not survive."""
@@ -209,10 +187,10 @@ class DifyLog:
             "size_after": event.tokens_after,
             "reason": self._describe(event.error),
         }
-        return self._strategy.create_log_message(
-            label="Conversation made shorter",
-            data=self._redact({key: value for key, value in figures.items() if value is not None}),
-            status=_Status.SUCCESS if event.error is None else _Status.ERROR,
+        return self._write(
+            "Conversation made shorter",
+            {key: value for key, value in figures.items() if value is not None},
+            _Status.SUCCESS if event.error is None else _Status.ERROR,
             parent=self._round,
             metadata=to_log_metadata(event.usage),
         )
@@ -233,42 +211,37 @@ class DifyLog:
         }
         if event.budgets:
             content["budgets"] = counts["budgets"] = to_budget_figures(event.budgets)
-        if self._round is not None:
-            yield self._close(self._round, content, counts, error=event.error, usage=event.usage)
+        if _ROUND in self._open_logs:  # not that of a question in an earlier turn
+            yield self._close(_ROUND, content, counts, error=event.error, usage=event.usage)
 
     def _open(
-        self,
-        label: str,
-        *,
-        parent: AgentInvokeMessage | None = None,
-        provider: str = "",
-        data: Mapping[str, Any] | None = None,
+        self, name: str, label: str, *, provider: str = "", data: Mapping[str, Any] | None = None
     ) -> AgentInvokeMessage:
-        log = self._strategy.create_log_message(
-            label=self._redact(label),
-            data=self._redact(data or {}) if self._has_content else {},
-            status=_Status.START,
-            parent=parent,
+        log = self._write(
+            self._redact(label),
+            data or {} if self._has_content else {},
+            _Status.START,
+            parent=self._round,
             metadata={LogMetadata.STARTED_AT: time.perf_counter()},
         )
-        if provider and self._has_icons:
-            self._providers[id(log)] = provider
+        self._open_logs[name] = (log, provider)
         return log
 
     def _close(
         self,
-        log: AgentInvokeMessage,
+        name: str,
         content: dict[str, Any],
         counts: dict[str, Any],
         *,
         error: str | None,
         usage: Usage | None = None,
     ) -> AgentInvokeMessage:
+        log, provider = self._open_logs.pop(name)
         data = {"output": content} if self._has_content else {"output_summary": counts}
         metadata = _build_times(log) | (to_log_metadata(usage) if usage else {})
-        if provider := self._providers.pop(id(log), ""):
+        if provider and self._turn.settings.logs_icons:
             metadata[LogMetadata.PROVIDER] = provider
-        return self._strategy.finish_log_message(
+        return self._turn.strategy.finish_log_message(
             log=log,
             status=_Status.ERROR if error else _Status.SUCCESS,
             error=self._describe(error),

@@ -1,16 +1,15 @@
 """One run, played by `agent_driver` with Dify's model and tools, and told to Dify."""
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.invoke_message import InvokeMessage
 from dify_plugin.interfaces.agent import AgentStrategy
 
-from agent_driver import drive
 from agent_loop import (
     AskApproval,
     CallModel,
@@ -38,18 +37,15 @@ from ._answer_schema import to_json_object
 from ._approval_words import say_outdated
 from ._dify_log import DifyLog
 from ._errors import AgentRunError
-from ._files_at_hand import FilesAtHand
-from ._model_calls import ModelCalls
 from ._open_questions import OpenQuestions, UserAnswer
 from ._parameters import Parameters
 from ._plugin_log import log_break, log_unused
 from ._prompts import build_messages
-from ._run_log import find_run_log, flush_traces
-from ._runs import build_run, find_tool_search
-from ._secrets import find_secrets
+from ._run_log import flush_traces
+from ._runs import start_run
 from ._settings import Settings
 from ._sources import build_resources
-from ._tools import Toolbox
+from ._turn import Turn
 from ._usage import build_execution_metadata
 
 
@@ -78,35 +74,23 @@ class Invocation:
         # before the run that it belongs to is made, so that no failure leaves it to be answered twice.
         self._strategy = strategy
         self._parameters = parameters
-        self._at_hand = at_hand = FilesAtHand(strategy.session)
-        self._toolbox = Toolbox.from_raw(
-            parameters.tools,
-            strategy.session,
-            settings,
-            model=parameters.model,
-            at_hand=at_hand,
-        )
-        own_names = self._toolbox.own_names
-        self._messages, self._files = build_messages(parameters, at_hand)
-        self._allowed, self._not_there = find_allowed(parameters.allowed_tools, own_names)
-        self._known = find_secrets(parameters.tools)
+        self._turn = turn = Turn.begin(strategy, parameters, settings)
+        self._toolbox, self._known = turn.toolbox, turn.known
+        messages, self._files = build_messages(parameters, turn.at_hand)
+        own_names = turn.toolbox.own_names
+        allowed, self._not_there = find_allowed(parameters.allowed_tools, own_names)
         self._finished: Finished | None = None
         self._model = parameters.model.full_name
-        self._log = DifyLog(
-            strategy,
-            models=parameters.models,
-            toolbox=self._toolbox,
-            settings=settings,
-            known=self._known,
-        )
-        self._settings = settings
+        self._log = DifyLog(turn)
         self._used = Usage()
         self._has_shown = False
-        self._approvals = OpenQuestions.open(strategy, parameters, self._toolbox, settings)
-        self._answer = self._approvals and self._approvals.take(parameters)
-        self._not_taken_up = self._approvals.lost if self._approvals else ()
+        rules = parameters.approval_rules
+        self._approvals = approvals = None if rules is None else OpenQuestions(turn, rules)
+        self._answer = approvals and approvals.take()
+        self._not_taken_up = approvals.lost if approvals else ()
         self._notice = ""
         self._guard = MarkdownGuard()
+        self._start = partial(start_run, turn, messages, allowed=allowed, approvals=approvals)
         try:
             self._prepare(self._answer)
         except SnapshotError as error:
@@ -119,43 +103,12 @@ class Invocation:
     def _prepare(self, answer: UserAnswer | None = None) -> None:
         """Create the run and its driver; with an answer, the run that was waiting for it."""
         if answer and answer.decisions:
-            self._set_up(answer.snapshot, answer.decisions)
-            self._at_hand.load(answer.question.files)
-            [*_, self._model] = self._run.models
+            run, self._events = self._start(resume=answer.snapshot, decisions=answer.decisions)
+            self._turn.at_hand.load(answer.question.files)
+            [*_, self._model] = run.models
         else:
-            self._set_up()
-
-    def _set_up(
-        self, snapshot: str | None = None, decisions: Mapping[str, Decision] | None = None
-    ) -> None:
-        parameters, settings, approvals = self._parameters, self._settings, self._approvals
-        self._run = build_run(
-            parameters,
-            settings,
-            self._toolbox,
-            messages=self._messages,
-            allowed=self._allowed,
-            rules=approvals and approvals.rules,
-            redact=self._known.redact,
-        )
-        self._events = drive(
-            self._run,
-            ModelCalls(
-                self._strategy.session,
-                parameters.models,
-                run_seconds=settings.time.run_seconds,
-                known=self._known,
-            ),
-            self._toolbox.tools,
-            time_budget=settings.time,
-            result_characters=settings.result_characters,
-            tool_search=find_tool_search(parameters, settings),
-            log=find_run_log(os.environ, parameters=parameters, known=self._known),
-            snapshot_key=approvals and approvals.key,
-            snapshot_seconds=settings.approval_seconds,
-            resume=snapshot,
-            decisions=decisions,
-        )
+            run, self._events = self._start()
+        self._run = run
 
     def run(self) -> Iterator[InvokeMessage]:
         """Drive the run to its end, whatever happens, then tell its sources and figures."""
@@ -174,7 +127,7 @@ class Invocation:
             log_break(error, self._known)
             yield from self._break_off()
         yield from self._tell_figures()
-        flush_traces(os.environ)
+        flush_traces()
         if self._finished is not None and not self._finished.is_answered:
             raise AgentRunError(self._finished.error)
 
@@ -218,13 +171,9 @@ class Invocation:
 
     def _ask(self, asked: AskApproval, approvals: OpenQuestions) -> Iterator[InvokeMessage]:
         """End the turn with the question; if it cannot be stored, deny the calls and go on with the run."""
-        query, names = self._parameters.query, self._toolbox.shown_names
-        calls = (replace(c, arguments=self._known.redact(c.arguments)) for c in asked.calls)
-        shown = replace(asked, calls=tuple(calls))
-        text = self._known.redact(approvals.tell(shown, query, names))
-        question = approvals.put(asked, text, query, self._at_hand)
+        question = approvals.put(asked)
         if not isinstance(question, str):
-            yield from self._show(f"{self._guard.close()}{text}")
+            yield from self._show(f"{self._guard.close()}{question.text}")
             yield self._log.asked(question, of=approvals.user)
             self._finish_asking(rounds=asked.round)
             return
@@ -233,7 +182,7 @@ class Invocation:
             call.call_id: Decision(call_id=call.call_id, is_approved=False, reason=question)
             for call in asked.calls
         }
-        self._set_up(asked.snapshot, denied)
+        self._run, self._events = self._start(resume=asked.snapshot, decisions=denied)
         yield from self._drive()
 
     def _finish_asking(self, *, rounds: int) -> None:

@@ -1,16 +1,15 @@
 """The model calls of a run, as its driver makes them."""
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 
-from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 
 from agent_loop import CallModel, Failure, ModelDelta, ModelFailure
 from dify_plugin_kit.error_texts import read_call_failure
-from stream_text import KnownSecrets, redact_log_data
+from stream_text import redact_log_data
 
 from ._allowed_tools import build_model_parameter
 from ._answer_schema import build_format
@@ -21,6 +20,7 @@ from ._parts import fit_parts
 from ._plugin_log import log_failure
 from ._prompts import to_prompt
 from ._tools import to_prompt_tool
+from ._turn import Turn
 
 
 _LINE_BYTES = 5 * 1024 * 1024  # What the daemon reads of a line.
@@ -33,25 +33,13 @@ class ModelCalls:
     """The function that calls the model.
 
     Args:
-        session: The session to call it through.
-        models: The models, by the names that a run has for them.
-        run_seconds: How long the run may take.
-        known: Secrets that are taken out of what an error says.
+        turn: The turn: its models, how long the run may take, and the secrets that are taken out of what an error says.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        models: Mapping[str, Model],
-        *,
-        run_seconds: float,
-        known: KnownSecrets,
-    ) -> None:
-        self._session = session
-        self._models = models
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._models = turn.parameters.models
         self._called = ""
-        self._run_seconds = run_seconds
-        self._known = known
         self._prompts: list[PromptMessage] = []
 
     def __call__(self, request: CallModel) -> Iterator[_Received]:
@@ -83,9 +71,10 @@ class ModelCalls:
             for message in request.messages[known:]
         ]
         # The SDK counts seconds of silence, for the whole of a call. The driver's watch is more exact and comes first.
-        self._session.max_invocation_timeout = int(self._run_seconds) + 2
+        session = self._turn.session
+        session.max_invocation_timeout = int(self._turn.settings.time.run_seconds) + 2
         return model.stream(
-            self._session,
+            session,
             prompts=self._prompts,
             tools=list(map(to_prompt_tool, request.tools)),
             tool_choice=request.tool_choice,
@@ -108,11 +97,9 @@ class ModelCalls:
         )
 
     def _to_failure(self, error: Exception) -> ModelFailure:
-        text = str(error) or type(error).__name__
-        log_failure("a model call", text, self._known)
-        failure = read_call_failure(
-            text, redact=lambda said: redact_log_data(said, known=self._known)
-        )
+        text, known = str(error) or type(error).__name__, self._turn.known
+        log_failure("a model call", text, known)
+        failure = read_call_failure(text, redact=lambda said: redact_log_data(said, known=known))
         return ModelFailure(**asdict(failure))
 
 

@@ -11,19 +11,22 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
-
-from dify_plugin.interfaces.agent import AgentStrategy
+from typing import Any
 
 from agent_loop import AskApproval, Decision
 from agent_tooling import ApprovalRules, DeclarationError, changed_tool_text
 
-from ._approval_words import Reply, ask_for_code, build_question, read_reply, tell_changed
+from ._approval_words import (
+    CODE_LETTERS,
+    Reply,
+    ask_for_code,
+    build_question,
+    read_reply,
+    tell_changed,
+)
 from ._claims import StoredQuestion
-from ._files_at_hand import FilesAtHand
-from ._parameters import APPROVAL_RULES, Parameters, refuse_rules
-from ._settings import Settings
-from ._tools import Toolbox
+from ._parameters import APPROVAL_RULES, refuse_rules
+from ._turn import Turn
 
 
 _MAX_BYTES = 2_600_000  # The daemon takes 5 MiB in a line, in which each byte is two letters.
@@ -101,71 +104,46 @@ class OpenQuestions:
     yes, the call is not made.
 
     Args:
-        strategy: The strategy that is called.
-        rules: The rules, by the names that the model calls the tools by.
-        scope: What tells this node, conversation and user from others.
-        settings: How long a question is open, and what it is signed with, where the administrator has set that.
-        toolbox: The tools.
+        turn: The turn.
+        rules: The node's rules.
 
     Attributes:
-        rules: As given.
+        rules: The rules, by the names that the model calls the tools by.
         user: Who is asked, and alone can answer.
         key: What snapshots are signed with.
         lost: Why the question that was open is not taken up, where it is not.
+
+    Raises:
+        ParameterError: If a rule names no tool or a path that its tool cannot have, or there is no conversation, no user or no storage to ask with.
     """
 
-    def __init__(
-        self,
-        strategy: AgentStrategy,
-        rules: ApprovalRules,
-        scope: str,
-        settings: Settings,
-        toolbox: Toolbox,
-    ) -> None:
-        self.rules = rules
-        self.user = strategy.runtime.user_id or ""
-        self.lost: tuple[str, ...] = ()
-        self._toolbox = toolbox
-        self._seconds = settings.approval_seconds
-        digest = hashlib.sha256(scope.encode(errors="replace"))
-        self._stored = StoredQuestion(strategy.session.storage, f"approval-{digest.hexdigest()}")
-        # Without a secret this finds damage, and what belongs to another conversation; whoever can write the storage can sign as well.
-        secret = settings.snapshot_secret
-        self.key = hashlib.sha256(f"{secret}|{scope}".encode(errors="replace")).digest()
-
-    @classmethod
-    def open(
-        cls, strategy: AgentStrategy, parameters: Parameters, toolbox: Toolbox, settings: Settings
-    ) -> Self | None:
-        """Return the open questions of this run; None if the node has no rules.
-
-        Args:
-            strategy: The strategy that is called.
-            parameters: What the node has set.
-            toolbox: The tools.
-            settings: What the administrator has set.
-
-        Raises:
-            ParameterError: If a rule names no tool or a path that its tool cannot have, or there is no conversation, no user or no storage to ask with.
-        """
-        if parameters.approval_rules is None:
-            return None
+    def __init__(self, turn: Turn, rules: ApprovalRules) -> None:
+        self._turn = turn
+        self._toolbox = toolbox = turn.toolbox
         own_names = {name: [own] for name, own in toolbox.own_names.items()}
         schemas = {name: tool.parameters for name, tool in toolbox.tools.items()}
         try:
-            rules = parameters.approval_rules.for_tools(own_names, schemas)
+            self.rules = rules.for_tools(own_names, schemas)
         except DeclarationError as error:
             raise refuse_rules(str(error)) from None
-        session, user = strategy.session, strategy.runtime.user_id
-        if not (session.conversation_id and user):
+        self.user = turn.strategy.runtime.user_id or ""
+        self.lost: tuple[str, ...] = ()
+        session = turn.session
+        if not (session.conversation_id and self.user):
             missing = "user" if session.conversation_id else "conversation"
             problem = f"this run belongs to no {missing}, in which somebody could answer"
             raise refuse_rules(f"{APPROVAL_RULES} cannot be kept: {problem}; use it in a chatflow")
-        place = [session.app_id, session.conversation_id, user, parameters.model.full_name]
-        scope = json.dumps([*place, rules.text, [*own_names]])
-        return cls(strategy, rules, scope, settings, toolbox)
+        model = turn.parameters.model.full_name
+        place = [session.app_id, session.conversation_id, self.user, model]
+        # What tells this node, conversation and user from others.
+        scope = json.dumps([*place, self.rules.text, [*own_names]])
+        digest = hashlib.sha256(scope.encode(errors="replace"))
+        self._stored = StoredQuestion(session.storage, f"approval-{digest.hexdigest()}")
+        # Without a secret this finds damage, and what belongs to another conversation; whoever can write the storage can sign as well.
+        secret = turn.settings.snapshot_secret
+        self.key = hashlib.sha256(f"{secret}|{scope}".encode(errors="replace")).digest()
 
-    def take(self, parameters: Parameters) -> UserAnswer | None:
+    def take(self) -> UserAnswer | None:
         """Take the open question out of the storage, with the person's answer; None if there is no question.
 
         It is deleted before anything follows from it. Where the conversation has gone on without it, it is forgotten; where it has to be asked once more, it stays.
@@ -175,7 +153,7 @@ class OpenQuestions:
         """
         try:
             stored = self._stored.read()
-            return None if stored is None else self._take(stored, parameters)
+            return None if stored is None else self._take(stored)
         except Exception as error:  # noqa: BLE001 - the SDK raises what it likes
             told = " ".join(str(error).split())[:300]
             needed = "it needs Dify's storage (the plugin's permission `storage`)"
@@ -183,7 +161,8 @@ class OpenQuestions:
                 f"{APPROVAL_RULES} cannot be kept: {needed}, which has failed: {told}"
             ) from None
 
-    def _take(self, stored: bytes, parameters: Parameters) -> UserAnswer | None:
+    def _take(self, stored: bytes) -> UserAnswer | None:
+        parameters = self._turn.parameters
         reply, history = read_reply(parameters.query), parameters.model.history
         question: Question | None = None
         try:
@@ -229,14 +208,12 @@ class OpenQuestions:
         ids = [call.call_id for call in answer.question.calls]
         return replace(answer, decisions={name: replace(told, call_id=name) for name in ids})
 
-    def put(
-        self, asked: AskApproval, text: str, query: str, at_hand: FilesAtHand
-    ) -> Question | str:
+    def put(self, asked: AskApproval) -> Question | str:
         """Store a question with the person's message and the files at hand; return it, or the reason why it cannot be asked.
 
         Of the files' bytes as many are kept as there is room for: all, or those that the calls name, or none.
         """
-        question = self._build(asked, text, query)
+        question, at_hand = self._build(asked), self._turn.at_hand
         named = json.dumps([_read(call.arguments) for call in asked.calls], ensure_ascii=False)
         for names in (list(at_hand), [name for name in at_hand if name in named], []):
             data = self._pack(question, asked.snapshot or "", at_hand.save(with_data_of=names))
@@ -250,20 +227,23 @@ class OpenQuestions:
             return "nobody could be asked: Dify's storage has failed"
         return question
 
-    def _build(self, asked: AskApproval, text: str, query: str) -> Question:
-        code, now = _code(asked), time.time()
-        calls = tuple(
-            HeldCall(call_id=c.call_id, tool=c.name, seal=self._seal(code, c.call_id, c.name))
-            for c in asked.calls
-        )
+    def _build(self, asked: AskApproval) -> Question:
+        code = hashlib.sha256((asked.snapshot or "").encode()).hexdigest()[:CODE_LETTERS]
+        now = time.time()
+        query, redact = self._turn.parameters.query, self._turn.known.redact
+        shown = [replace(call, arguments=redact(call.arguments)) for call in asked.calls]
+        text = build_question(shown, names=self._toolbox.shown_names, code=code, query=query)
         return Question(
             code=code,
-            calls=calls,
+            calls=tuple(
+                HeldCall(call_id=c.call_id, tool=c.name, seal=self._seal(code, c.call_id, c.name))
+                for c in asked.calls
+            ),
             query=query.strip(),
-            text=text,
+            text=redact(text),
             files=(),
             asked_at=now,
-            expires_at=now + self._seconds,
+            expires_at=now + self._turn.settings.approval_seconds,
         )
 
     def _seal(self, code: str, call_id: str, tool: str) -> str:
@@ -300,11 +280,6 @@ class OpenQuestions:
         text = json.dumps(value, sort_keys=True, default=str)
         return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
 
-    @staticmethod
-    def tell(asked: AskApproval, query: str, names: Mapping[str, str]) -> str:
-        """Return the question as the person reads it, with what Dify shows of the tools by their names."""
-        return build_question(asked.calls, names=names, code=_code(asked), query=query)
-
 
 class _LostError(Exception):
     """The reason why a question is not taken up."""
@@ -328,11 +303,6 @@ def _check(question: Question, reply: Reply, history: Sequence[Any]) -> None:
     )
     if not is_asked:
         raise _LostError("the conversation has gone on without an answer to it")
-
-
-def _code(asked: AskApproval) -> str:
-    """Return a question's code: eight hexadecimal digits of a hash of its snapshot."""
-    return hashlib.sha256((asked.snapshot or "").encode()).hexdigest()[:8]
 
 
 def _read(arguments: str) -> Any:

@@ -1,13 +1,11 @@
 """The log of whole runs in a folder, and their spans, where the administrator asks for them."""
 
 import logging
-from collections.abc import Mapping
+import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from stream_text import KnownSecrets
-
-from ._parameters import Parameters
+from ._turn import Turn
 
 
 if TYPE_CHECKING:  # Hardly anybody has one written: nobody waits for what writes it.
@@ -20,16 +18,14 @@ _FLUSH_SECONDS = 0.5  # of which the answer, which has been told, is no part; a 
 _log = logging.getLogger("run_log")
 
 
-def find_run_log(
-    environment: Mapping[str, str], *, parameters: Parameters, known: KnownSecrets
-) -> "RunFeed | None":
+def find_run_log(turn: Turn) -> "RunFeed | None":
     """Return the log and traces of a run; None if the administrator wants neither."""
-    traces = _find_traces(environment)
-    if not environment.get(_VARIABLE) and traces is None:
+    traces = _find_traces()
+    if not os.environ.get(_VARIABLE) and traces is None:
         return None
     from run_log import RunFeed, RunLog  # noqa: PLC0415 - see above
 
-    model = parameters.model
+    parameters, model, known = turn.parameters, turn.parameters.model, turn.known
     about = {
         "plugin": "gpt5_agent_strategies",
         "provider": model.provider,
@@ -40,27 +36,25 @@ def find_run_log(
         "maximum_iterations": parameters.maximum_iterations,
     }
     observers = [] if traces is None else [traces]
-    log = RunLog.from_env(_VARIABLE, environment, known=known, about=about, observers=observers)
+    log = RunLog.from_env(_VARIABLE, os.environ, known=known, about=about, observers=observers)
     return log or RunFeed(observers, known=known, about=about)
 
 
-def flush_traces(environment: Mapping[str, str]) -> None:
+def flush_traces() -> None:
     """Send the remaining spans of a run that has ended: the process may be stopped now."""
-    traces = _find_traces(environment)
+    traces = _find_traces()
     if traces is not None:
         traces.flush(_FLUSH_SECONDS)
 
 
-def _find_traces(environment: Mapping[str, str]) -> "Traces | None":
-    wanted = environment.get(_TRACES, "").strip().lower()
+def _find_traces() -> "Traces | None":
+    wanted = os.environ.get(_TRACES, "").strip().lower()
     return _make_traces(wanted) if wanted in {"on", "content"} else None
 
 
 @cache
 def _make_traces(wanted: str) -> "Traces | None":
     """Return the exporter of spans, one for the process, which sends from its own thread."""
-    import os  # noqa: PLC0415 - see above
-
     from run_log.traces import Traces  # noqa: PLC0415 - see above
 
     traces = Traces.from_env(

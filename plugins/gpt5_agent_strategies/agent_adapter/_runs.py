@@ -1,45 +1,48 @@
-"""The state machine of a run, set up as the agent node says."""
+"""The state machine of a run and its driver, set up as the agent node says."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Generator, Mapping, Sequence
 
-from agent_loop import AgentRun, FallbackModel, Window
-from agent_tooling import ApprovalRules
+from agent_driver import drive
+from agent_loop import AgentRun, Decision, Event, FallbackModel, Message, Window
 
 from ._model import Model
-from ._model_calls import find_room
-from ._parameters import Parameters
+from ._model_calls import ModelCalls, find_room
+from ._open_questions import OpenQuestions
+from ._run_log import find_run_log
 from ._settings import Settings
-from ._tools import Toolbox
+from ._turn import Turn
 
 
 _LEAST_TOKENS = 4_000  # Of a smaller one there would be nothing left beside a summary.
 
 
-def build_run(  # noqa: PLR0913 - the parts of one run
-    parameters: Parameters,
-    settings: Settings,
-    toolbox: Toolbox,
+def start_run(  # noqa: PLR0913 - the parts of one run
+    turn: Turn,
+    messages: Sequence[Message],
     *,
-    messages: Iterable[Any],
     allowed: tuple[str, ...] | None,
-    rules: ApprovalRules | None,
-    redact: Callable[[str], str],
-) -> AgentRun:
-    """Return a run that has not started.
+    approvals: OpenQuestions | None,
+    resume: str | None = None,
+    decisions: Mapping[str, Decision] | None = None,
+) -> tuple[AgentRun, Generator[Event]]:
+    """Return a run and its events: a new one, or one that goes on.
 
     Args:
-        parameters: What the node has set.
-        settings: What the administrator has set.
-        toolbox: The tools.
-        messages: What the run begins with.
+        turn: The turn.
+        messages: What a new run begins with.
         allowed: The names of the only tools that may be called; None for all.
-        rules: Which calls a person has to approve; None for none.
-        redact: Takes out what nobody may read.
+        approvals: Which calls a person has to approve; None for none.
+        resume: The snapshot of a run that has waited.
+        decisions: What it has waited for, by the ids of its calls.
+
+    Raises:
+        SnapshotError: If the snapshot cannot be resumed.
     """
-    model = parameters.model
-    tools = toolbox.find_prompts(find_tool_search(parameters, settings))
-    return AgentRun(
+    parameters, settings, toolbox = turn.parameters, turn.settings, turn.toolbox
+    model, fallback = parameters.model, parameters.fallback
+    tool_search = settings.tool_search_from if parameters.searches_tools else None
+    tools = toolbox.find_prompts(tool_search)
+    run = AgentRun(
         messages,
         tools=tools,
         maximum_iterations=parameters.maximum_iterations,
@@ -49,20 +52,28 @@ def build_run(  # noqa: PLR0913 - the parts of one run
         has_tool_choice=model.has_tool_choice,
         budgets=parameters.budgets,
         allowed_tools=allowed,
-        approval_rules=rules,
+        approval_rules=approvals and approvals.rules,
         answer_schema=parameters.answer_schema,
         has_answer_format=model.has_answer_format,
         model=model.full_name,
-        fallback=parameters.fallback and _to_fallback(parameters.fallback, settings),
+        fallback=fallback and _to_fallback(fallback, settings),
         max_request_bytes=find_room(tools, parameters.models.values()),
-        window=_to_window(model.input_tokens, settings),
-        redact=redact,
+        window=_to_window(model, settings),
+        redact=turn.known.redact,
     )
-
-
-def find_tool_search(parameters: Parameters, settings: Settings) -> int | None:
-    """Return the number of tools from which the model searches them; None for never."""
-    return settings.tool_search_from if parameters.searches_tools else None
+    return run, drive(
+        run,
+        ModelCalls(turn),
+        toolbox.tools,
+        time_budget=settings.time,
+        result_characters=settings.result_characters,
+        tool_search=tool_search,
+        log=find_run_log(turn),
+        snapshot_key=approvals and approvals.key,
+        snapshot_seconds=settings.approval_seconds,
+        resume=resume,
+        decisions=decisions,
+    )
 
 
 def _to_fallback(model: Model, settings: Settings) -> FallbackModel:
@@ -71,13 +82,13 @@ def _to_fallback(model: Model, settings: Settings) -> FallbackModel:
         name=model.full_name,
         has_tool_choice=model.has_tool_choice,
         has_answer_format=model.has_answer_format,
-        window=_to_window(model.input_tokens, settings),
+        window=_to_window(model, settings),
     )
 
 
-def _to_window(input_tokens: int | None, settings: Settings) -> Window | None:
+def _to_window(model: Model, settings: Settings) -> Window | None:
     """Return a model's context window; None if its size is unknown or runs are not compacted."""
-    tokens = settings.window_tokens or input_tokens
+    tokens = settings.window_tokens or model.input_tokens
     if tokens is None or tokens < _LEAST_TOKENS or not settings.compact_percent:
         return None
     share = settings.compact_percent / 100

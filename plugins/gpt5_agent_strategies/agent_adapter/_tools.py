@@ -1,7 +1,7 @@
 """The chosen tools: how the model sees them, and how they are called."""
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Self, cast
@@ -15,8 +15,8 @@ from agent_tooling import Tool, ToolingError, unique_tool_names
 from stream_text import read_member
 
 from ._files_at_hand import FilesAtHand
-from ._model import Model
 from ._open_answers import OpenAnswers
+from ._parameters import Parameters
 from ._settings import Settings
 from ._tool_answers import read_answer
 
@@ -53,19 +53,6 @@ class ToolIdentity:
             credential_id=raw.get("credential_id") or None,
         )
 
-    def invoke(
-        self, session: Session, seconds: int, arguments: dict[str, Any]
-    ) -> Generator[ToolInvokeMessage]:
-        """Call the tool and iterate over its messages, as long as it is silent for no more than `seconds`."""
-        session.max_invocation_timeout = seconds
-        return session.tool.invoke(
-            self.provider_type,
-            self.provider,
-            self.tool_name,
-            arguments,
-            credential_id=self.credential_id,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolbox:
@@ -87,26 +74,19 @@ class Toolbox:
 
     @classmethod
     def from_raw(
-        cls,
-        raws: Iterable[Any],
-        session: Session,
-        settings: Settings,
-        *,
-        model: Model,
-        at_hand: FilesAtHand,
+        cls, parameters: Parameters, session: Session, settings: Settings, at_hand: FilesAtHand
     ) -> Self:
         """Read the tools one by one; leave out those that cannot be read.
 
         Args:
-            raws: The tools as Dify dumps them.
+            parameters: The tools as Dify dumps them, and the model, which reads images and files that tools make, or not.
             session: The session to call them through.
             settings: How long a tool may be silent, and where its images may lie.
-            model: The model, which reads images and files that tools make, or not.
             at_hand: The files at hand; offered where one of the tools takes files.
         """
         readable: list[Mapping[str, Any]] = []
         left_out: list[str] = []
-        for raw in raws:
+        for raw in parameters.tools:
             problem = _find_problem(raw)
             if problem is None:
                 readable.append(raw)
@@ -120,7 +100,10 @@ class Toolbox:
             identities[name] = identity = ToolIdentity.from_raw(raw)
             invoke = partial(_invoke, identity, session, settings.tool_seconds, answers)
             reader = partial(
-                read_answer, files_root=settings.files_root, model=model, at_hand=at_hand
+                read_answer,
+                files_root=settings.files_root,
+                model=parameters.model,
+                at_hand=at_hand,
             )
             tools[name] = Tool.from_declaration(
                 raw, invoke, name=name, reader=reader, files=at_hand
@@ -174,7 +157,16 @@ def _invoke(
     /,
     **arguments: Any,
 ) -> Generator[ToolInvokeMessage]:
-    return answers.read(identity.invoke(session, seconds, arguments))
+    """Call the tool and iterate over its messages, as long as it is silent for no more than `seconds`."""
+    session.max_invocation_timeout = seconds
+    answer = session.tool.invoke(
+        identity.provider_type,
+        identity.provider,
+        identity.tool_name,
+        arguments,
+        credential_id=identity.credential_id,
+    )
+    return answers.read(answer)
 
 
 def _find_fixed(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,54 @@
+"""What one turn is made of, once the node's parameters are read."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from dify_plugin.core.runtime import Session
+from dify_plugin.interfaces.agent import AgentStrategy
+
+from stream_text import KnownSecrets
+
+from ._files_at_hand import FilesAtHand
+from ._parameters import Parameters
+from ._secrets import find_secrets
+from ._settings import Settings
+from ._tools import Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One turn of an agent node.
+
+    Attributes:
+        strategy: The strategy that is called; builds what Dify is told.
+        parameters: What the node has set.
+        settings: What the administrator has set.
+        toolbox: The tools.
+        at_hand: The files that the model may choose for them.
+        known: Secrets that are taken out wherever they stand.
+    """
+
+    strategy: AgentStrategy
+    parameters: Parameters
+    settings: Settings
+    toolbox: Toolbox
+    at_hand: FilesAtHand
+    known: KnownSecrets
+
+    @classmethod
+    def begin(cls, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> Self:
+        """Read the tools, which say whether files are offered."""
+        at_hand = FilesAtHand(strategy.session)
+        return cls(
+            strategy=strategy,
+            parameters=parameters,
+            settings=settings,
+            toolbox=Toolbox.from_raw(parameters, strategy.session, settings, at_hand),
+            at_hand=at_hand,
+            known=find_secrets(parameters.tools),
+        )
+
+    @property
+    def session(self) -> Session:
+        """What models, tools and the storage are called through."""
+        return self.strategy.session
