@@ -85,11 +85,8 @@ class AgentRun:
 
     @takes_settings(RunSettings)
     def __init__(self, messages: Iterable[object], settings: RunSettings) -> None:
-        depth = settings.max_agent_depth
-        state = RunState.begin(messages, settings)
-        self._run = RunContext(
-            settings=settings, state=state, agent_depth=depth, max_agent_depth=depth
-        )
+        state, depth = RunState.begin(messages, settings), settings.max_agent_depth
+        self._run = RunContext(settings=settings, state=state, agent_depth=depth)
         self.agents = Agents(self._run)
         begin_conversation(self._run)
 

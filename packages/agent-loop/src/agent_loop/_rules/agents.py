@@ -12,7 +12,7 @@ from stream_text import strip_think
 
 from .ending import find_agent_uses, find_stop
 from .sentences import AGENT_FAILED, build_too_deep
-from .spending import pass_seconds
+from .spending import iter_chain, pass_seconds
 from .state import RunContext
 
 
@@ -60,10 +60,10 @@ class Agents:
             message = f"no open call has the id {call_id!r}"
             raise LocalProtocolError(message, state="ready", received="adopt")
         if caller.agent_depth < 1:
-            raise RefusedAgentError(build_too_deep(caller.max_agent_depth))
+            *_, outermost = iter_chain(caller)
+            raise RefusedAgentError(build_too_deep(outermost.settings.max_agent_depth))
         pass_seconds(caller, seconds)
         agent.caller, agent.joined_at, agent.lock = caller, seconds, caller.lock
-        agent.max_agent_depth = caller.max_agent_depth
         agent.agent_depth = min(agent.agent_depth, caller.agent_depth - 1)
         if stop := find_stop(agent):
             raise RefusedAgentError(stop.message)

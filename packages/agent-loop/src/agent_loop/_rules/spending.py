@@ -55,7 +55,7 @@ def add_usage(run: RunContext, usage: Usage) -> None:
     """Count a model call of a run itself; of one in another currency all but the money."""
     run.state.spending.model_calls += 1
     with run.lock:
-        for each in _iter_chain(run):
+        for each in iter_chain(run):
             spent = each.state.spending
             if not spent.usage.total_price:  # What has cost nothing has no currency.
                 spent.usage = replace(spent.usage, currency="")
@@ -66,7 +66,7 @@ def add_usage(run: RunContext, usage: Usage) -> None:
 def pass_seconds(run: RunContext, seconds: float) -> None:
     """Take note of how long a run has lasted; less than before changes nothing."""
     with run.lock:
-        for each in _iter_chain(run):
+        for each in iter_chain(run):
             each.state.spending.seconds = max(each.state.spending.seconds, seconds)
             seconds += each.joined_at
 
@@ -81,7 +81,7 @@ def take_tool_call(run: RunContext) -> bool:
     with run.lock:
         if find_used_up(run):
             return False
-        for each in _iter_chain(run):
+        for each in iter_chain(run):
             each.state.spending.tool_calls += 1
     return True
 
@@ -89,7 +89,7 @@ def take_tool_call(run: RunContext) -> bool:
 def give_back_tool_call(run: RunContext) -> None:
     """Count one tool call less, which was counted and is not made."""
     with run.lock:
-        for each in _iter_chain(run):
+        for each in iter_chain(run):
             each.state.spending.tool_calls -= 1
 
 
@@ -107,7 +107,7 @@ def find_unknown(run: RunContext, usage: Usage) -> Unknown | None:
     """Return what cannot be kept or told, because of what a model call tells of its use; the runs above know it from then on, too."""
     found: Unknown | None = None
     with run.lock:
-        for each in _iter_chain(run):
+        for each in iter_chain(run):
             spent = each.state.spending
             untold = _find_untold(each, usage, is_own=each is run)
             found = found or untold or spent.unknown
@@ -118,7 +118,7 @@ def find_unknown(run: RunContext, usage: Usage) -> Unknown | None:
 
 def find_unknown_below(run: RunContext) -> Unknown | None:
     """Return what cannot be kept, of a run itself or of one that it belongs to, because of what agents have used."""
-    spent = (each.state.spending for each in _iter_chain(run))
+    spent = (each.state.spending for each in iter_chain(run))
     return next((each.unknown for each in spent if each.unknown), None)
 
 
@@ -140,7 +140,7 @@ def _is_in_another_currency(spent: Usage, usage: Usage) -> bool:
     return len(currencies - {""}) > 1
 
 
-def _iter_chain(run: RunContext | None) -> Iterator[RunContext]:
+def iter_chain(run: RunContext | None) -> Iterator[RunContext]:
     """Yield a run and those that it belongs to, the outermost last."""
     while run is not None:
         yield run
@@ -148,7 +148,7 @@ def _iter_chain(run: RunContext | None) -> Iterator[RunContext]:
 
 
 def _iter_uses(run: RunContext) -> Iterator[BudgetUse]:
-    return (use for each in _iter_chain(run) for use in find_uses(each))
+    return (use for each in iter_chain(run) for use in find_uses(each))
 
 
 def _find(uses: Iterable[BudgetUse], share: Decimal) -> BudgetName | None:

@@ -180,7 +180,6 @@ class RunContext:
         joined_at: How many seconds old the caller was then.
         lock: One for all runs of a tree, which may be fed in different threads.
         agent_depth: How deep agents of this run may go: 0 where it may call none.
-        max_agent_depth: How deep agents of the outermost run may go.
         called: The agents that this run has called: the name, the id of the call, and the run of each.
     """
 
@@ -191,7 +190,6 @@ class RunContext:
     joined_at: float = 0.0
     lock: AbstractContextManager[Any] = field(default_factory=nullcontext)
     agent_depth: int
-    max_agent_depth: int
     called: list[tuple[str, str, "RunContext"]] = field(
         default_factory=list[tuple[str, str, "RunContext"]]
     )
