@@ -7,23 +7,15 @@ from typing import Any, Final
 from agent_loop import AgentAnswer, AgentRun
 from agent_tooling import Tool, ToolError
 
-from ._tool_calls import Tools, read_tools
+from ._tool_calls import Tools, one_text, read_tools
 
 
 TASK: Final = "task"
 """The one argument of an agent."""
 
-_PARAMETERS: Final = {
-    "type": "object",
-    "properties": {
-        TASK: {
-            "type": "string",
-            "description": "What to do, in full: nothing else of this conversation is seen.",
-        }
-    },
-    "required": [TASK],
-    "additionalProperties": False,
-}
+_PARAMETERS: Final = one_text(
+    TASK, "What to do, in full: nothing else of this conversation is seen."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

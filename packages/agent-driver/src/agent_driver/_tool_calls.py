@@ -263,6 +263,16 @@ def read_tools(tools: Tools) -> dict[str, Tool]:
     return read
 
 
+def one_text(name: str, description: str) -> dict[str, Any]:
+    """Return the JSON schema of an object with one text."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string", "description": description}},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
 def free_name(name: str, taken: Container[object]) -> str:
     """Return a name that is not taken: `name` itself, or with the first number from 2 on that makes it one."""
     names = chain([name], (f"{name}_{number}" for number in count(2)))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from agent_loop import CallInstead, OwnFunction
 from agent_tooling import Tool, ToolError, unknown_tool_text, validation_error_text
 
-from ._tool_calls import free_name
+from ._tool_calls import free_name, one_text
 from ._tool_ranking import ToolRanking
 
 
@@ -20,17 +20,10 @@ _MAX_NEAREST: Final = 5
 _MAX_DESCRIPTION_CHARACTERS: Final = 400
 _MAX_NAME_CHARACTERS: Final = 200
 
-_QUERY: Final = {
-    "type": "object",
-    "properties": {
-        "query": {
-            "type": "string",
-            "description": "What the tool shall do, in words that its name and description are likely to have, and in their language.",
-        }
-    },
-    "required": ["query"],
-    "additionalProperties": False,
-}
+_QUERY: Final = one_text(
+    "query",
+    "What the tool shall do, in words that its name and description are likely to have, and in their language.",
+)
 _TARGET: Final = {
     "type": "object",
     "properties": {
