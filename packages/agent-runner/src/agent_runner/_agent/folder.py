@@ -1,6 +1,5 @@
 """An agent's folder: its script and its input schema."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ class AgentFolder:
     """
 
     path: Path
-    input_schema: Mapping[str, Any] | None
+    input_schema: dict[str, Any] | None
 
 
 def read_folder(folder: Path) -> AgentFolder:
@@ -38,7 +37,7 @@ def read_folder(folder: Path) -> AgentFolder:
     return AgentFolder(path=path, input_schema=_read_schema_file(path / INPUT_SCHEMA))
 
 
-def _read_schema_file(path: Path) -> Mapping[str, Any] | None:
+def _read_schema_file(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:

@@ -17,7 +17,7 @@ from agent_runner._errors import ConfigurationError, InputError, InputProblem
 _SHOWN_CHARACTERS = 200
 
 
-def read_schema(schema: Any, *, name: str) -> Mapping[str, Any]:
+def read_schema(schema: Any, *, name: str) -> dict[str, Any]:
     """Return a schema if it is valid.
 
     Its draft is what `$schema` names, 2020-12 otherwise.

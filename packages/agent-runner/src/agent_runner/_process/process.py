@@ -133,24 +133,18 @@ async def _start(launch: Launch, pipes: Sequence["_Pipe"]) -> asyncio.subprocess
             )
 
 
+@dataclass(slots=True)
 class _Pipe:
     """The reading end of a pipe.
 
     asyncio's own pipes would make `Process.wait()` wait for everyone who holds them.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        reader: asyncio.StreamReader,
-        transport: asyncio.ReadTransport,
-        write_end: int,
-    ) -> None:
-        self.source: Source = source
-        self.write_end = write_end
-        self.is_idle = False
-        self._reader = reader
-        self._transport = transport
+    source: Source
+    write_end: int
+    _reader: asyncio.StreamReader
+    _transport: asyncio.ReadTransport
+    is_idle: bool = False
 
     @classmethod
     async def open(cls, source: Source) -> "_Pipe":
@@ -159,7 +153,7 @@ class _Pipe:
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", buffering=0)
         )
-        return cls(source, reader, transport, write_end)
+        return cls(source, write_end, reader, transport)
 
     async def read(self) -> bytes:
         self.is_idle = True
@@ -188,7 +182,6 @@ class _Supervisor:
     ) -> None:
         self.events = asyncio.Queue[Lines | Ended](maxsize=_WAITING_CHUNKS)
         self._process = process
-        self._pipes = pipes
         self._limits = limits
         self._marker = marker
         self._guard = guard

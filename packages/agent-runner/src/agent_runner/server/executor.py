@@ -88,10 +88,9 @@ class ScriptExecutor:
         Raises:
             ConfigurationError: If a folder or a schema can no longer be read.
         """
-        schemas = {name: read_folder(path).input_schema for name, path in self._agents.items()}
         return [
-            AgentDescription(name=name, input_schema=None if schema is None else dict(schema))
-            for name, schema in schemas.items()
+            AgentDescription(name=name, input_schema=read_folder(path).input_schema)
+            for name, path in self._agents.items()
         ]
 
     def check(self, agent: str, request: JsonObject) -> JsonObject:
