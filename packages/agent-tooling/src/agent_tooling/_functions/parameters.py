@@ -6,7 +6,7 @@ Imported when the first function becomes a tool, for it imports pydantic.
 import inspect
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Annotated, Any, Final, Self, cast, get_origin, get_type_hints
@@ -22,7 +22,7 @@ from agent_tooling._json_text import JsonSchema, path_text, shorten, value_text
 from agent_tooling._sentences import validation_error_text
 
 from .docstrings import parse_docstring
-from .portable_schema import to_portable_schema
+from .portable_schema import iter_objects, to_portable_schema
 
 
 _INTEGER_LIMIT: Final = 1e19  # The arguments of a call hold no longer whole numbers either.
@@ -82,7 +82,7 @@ class FunctionParameters:
             raw = _build_schema(model)
         except Exception as error:
             raise _find_culprit(function, parameters, fields, error) from error
-        closed = not any(_iter_open_objects(raw))
+        closed = not any(map(_is_open, iter_objects(raw)))
         return cls(
             description=docstring.description,
             schema=to_portable_schema(raw, closed=closed),
@@ -235,16 +235,9 @@ def _find_culprit(
     )
 
 
-def _iter_open_objects(schema: object) -> Iterator[object]:
-    """Yield the objects that take properties beyond those that they name."""
-    if isinstance(schema, dict):
-        node = cast("JsonSchema", schema)
-        if "properties" in node and node.get("additionalProperties", False) is not False:
-            yield node
-        schema = list(node.values())
-    if isinstance(schema, list):
-        for item in cast("list[object]", schema):
-            yield from _iter_open_objects(item)
+def _is_open(schema: JsonSchema) -> bool:
+    """Return whether an object takes properties beyond those that its schema names."""
+    return "properties" in schema and schema.get("additionalProperties", False) is not False
 
 
 def _with_integers(value: object) -> object:

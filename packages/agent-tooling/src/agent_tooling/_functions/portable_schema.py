@@ -98,13 +98,16 @@ def _is_recursive(name: str, definitions: Mapping[str, JsonSchema]) -> bool:
 
 def _iter_references(value: object) -> Iterator[str]:
     """Yield the names of the definitions that are referred to, as often as they are."""
+    references = (node.get("$ref") for node in iter_objects(value))
+    return (one.removeprefix(_PREFIX) for one in references if isinstance(one, str))
+
+
+def iter_objects(value: object) -> Iterator[JsonSchema]:
+    """Yield a JSON value and what is in it, as far as it is objects."""
     if isinstance(value, dict):
         node = cast("JsonSchema", value)
-        reference = node.get("$ref")
-        if isinstance(reference, str):
-            yield reference.removeprefix(_PREFIX)
-        for item in node.values():
-            yield from _iter_references(item)
-    elif isinstance(value, list):
+        yield node
+        value = list(node.values())
+    if isinstance(value, list):
         for item in cast("list[object]", value):
-            yield from _iter_references(item)
+            yield from iter_objects(item)
