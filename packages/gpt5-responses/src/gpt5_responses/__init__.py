@@ -3,13 +3,13 @@
 from ._async_client import AsyncResponsesClient
 from ._background.async_stream import AsyncBackgroundStream, aopen_background
 from ._background.jobs import CompletionWindow, Job
-from ._background.one_call import (
+from ._background.stream import (
+    BackgroundStream,
     attach_stream,
     cancel_background,
     poll_background,
     start_background,
 )
-from ._background.stream import BackgroundStream
 from ._cache_report import CacheReport, CacheWatch
 from ._calls.calls import CompactedWindow, InputItems
 from ._calls.fallbacks import Fallback
