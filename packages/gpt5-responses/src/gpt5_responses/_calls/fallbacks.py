@@ -104,9 +104,23 @@ def relax(
         fallback: What goes.
         whole: Returns the input without compactions, which is longer.
     """
-    if fallback == "without_compaction":
-        return {**request, "input": without_reasoning(whole())}
-    return _RELAXATIONS[fallback](request)
+    less = dict(request)
+    match fallback:
+        case "without_summary":
+            kept = {key: value for key, value in less.pop("reasoning").items() if key != "summary"}
+            less |= {"reasoning": kept} if kept else {}
+        case "without_streaming":
+            less.pop("stream_options", None)
+            less["stream"] = False
+        case "without_include":
+            del less["include"]
+        case "without_reasoning_items":
+            less["input"] = without_reasoning(less["input"])
+        case "without_compaction":
+            less["input"] = without_reasoning(whole())
+        case "without_flex":
+            less["service_tier"] = "default"
+    return less
 
 
 def retried_sentence(left_out: Sequence[Fallback]) -> str:
@@ -132,29 +146,6 @@ def _has_reasoning_items(request: Request) -> bool:
     return len(without_reasoning(held)) < len(held)
 
 
-def _without_summary(request: Request) -> dict[str, Any]:
-    kept = {key: value for key, value in request["reasoning"].items() if key != "summary"}
-    rest = {key: value for key, value in request.items() if key != "reasoning"}
-    return {**rest, "reasoning": kept} if kept else rest
-
-
-def _without_streaming(request: Request) -> dict[str, Any]:
-    rest = {key: value for key, value in request.items() if key != "stream_options"}
-    return {**rest, "stream": False}
-
-
-def _without_include(request: Request) -> dict[str, Any]:
-    return {key: value for key, value in request.items() if key != "include"}
-
-
-def _without_reasoning_items(request: Request) -> dict[str, Any]:
-    return {**request, "input": without_reasoning(request["input"])}
-
-
-def _without_flex(request: Request) -> dict[str, Any]:
-    return {**request, "service_tier": "default"}
-
-
 _LEFT_OUT_WORDS: dict[Fallback, str] = {
     "without_summary": "the reasoning summary",
     "without_streaming": "streaming",
@@ -162,11 +153,4 @@ _LEFT_OUT_WORDS: dict[Fallback, str] = {
     "without_reasoning_items": "earlier reasoning and what hosted tools did",
     "without_compaction": "compactions and earlier reasoning",
     "without_flex": "the flex tier",
-}
-_RELAXATIONS: dict[Fallback, Callable[[Request], dict[str, Any]]] = {
-    "without_summary": _without_summary,
-    "without_streaming": _without_streaming,
-    "without_include": _without_include,
-    "without_reasoning_items": _without_reasoning_items,
-    "without_flex": _without_flex,
 }

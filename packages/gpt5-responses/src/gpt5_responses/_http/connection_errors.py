@@ -3,7 +3,9 @@
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+
+import httpcore
 
 
 _CHECK = "Check the network and base_url."
@@ -28,22 +30,19 @@ class NoAnswerError(Exception):
     @property
     def is_timeout(self) -> bool:
         """Whether it took too long."""
-        return any(name.endswith("Timeout") for name in _names(self))
+        return find_cause(self, httpcore.TimeoutException) is not None
 
 
 def connection_sentence(error: NoAnswerError) -> str:
     """Return the error message for a failed connection."""
     cause = _cause(error)
-    return (
-        f"The server could not be reached: {cause}. {_CHECK}"
-        if cause
-        else f"The server could not be reached. {_CHECK}"
-    )
+    named = f": {cause}" if cause else ""
+    return f"The server could not be reached{named}. {_CHECK}"
 
 
 def timeout_sentence(error: NoAnswerError) -> str:
     """Return the error message for a server that took too long to connect or to answer."""
-    if "ConnectTimeout" not in _names(error):
+    if find_cause(error, httpcore.ConnectTimeout) is None:
         return _TOO_SLOW
     return f"The server could not be reached: {_who(error)} did not take the connection in time. {_CHECK}"
 
@@ -59,7 +58,14 @@ def unusable_sentence(error: Exception, environ: Mapping[str, str]) -> str:
 
 def find_cause[E: BaseException](error: BaseException, kind: type[E]) -> E | None:
     """Return the first error of a kind in an error's chain of causes."""
-    return next((cause for cause in _chain(error) if isinstance(cause, kind)), None)
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, kind):
+            return cause
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    return None
 
 
 def _cause(error: NoAnswerError) -> str:
@@ -70,14 +76,10 @@ def _cause(error: NoAnswerError) -> str:
         return f"the name of {who} was not found"
     if find_cause(error, ConnectionRefusedError) is not None:
         return f"{who} refused the connection"
-    if (
-        proxy := next(
-            (cause for cause in _chain(error) if type(cause).__name__ == "ProxyError"), None
-        )
-    ) is not None:
+    if (proxy := find_cause(error, httpcore.ProxyError)) is not None:
         status = re.match(r"\d{3}\b", str(proxy))
         return f"the proxy did not connect to it{f' (status {status[0]})' if status else ''}"
-    if "RemoteProtocolError" in _names(error):
+    if find_cause(error, httpcore.RemoteProtocolError) is not None:
         return f"{who} closed the connection without an answer, or answered with something that is no HTTP"
     failed = find_cause(error, OSError)
     return f"{failed.strerror}" if failed is not None and failed.errno and failed.strerror else ""
@@ -91,16 +93,3 @@ def _tls_reason(error: ssl.SSLError) -> str:
 
 def _who(error: NoAnswerError) -> str:
     return "the proxy" if error.is_proxied else "the server"
-
-
-def _names(error: BaseException) -> set[str]:
-    return {type(cause).__name__ for cause in _chain(error)}
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
