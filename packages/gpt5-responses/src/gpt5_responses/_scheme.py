@@ -128,10 +128,13 @@ class ResponsesScheme:
             mcp_tokens=mcp_tokens,
         )
         padding = self.include_obfuscation
-        wanted = {
-            "instructions": built.get("instructions"),
-            "tools": built.get("tools"),
-            "max_tool_calls": built.get("max_tool_calls"),
+        body = {
+            **built,
+            "input": [self._with_system_role(item) for item in built["input"]],
+            "store": self.store,
+            "stream": True,
+            "tool_choice": built.get("tool_choice", request.tool_choice or "auto"),
+            "parallel_tool_calls": built.get("parallel_tool_calls", request.parallel_tool_calls),
             "reasoning": self._reasoning(request, built),
             "include": self._include(built),
             "max_output_tokens": self._max_output_tokens(request, built),
@@ -139,21 +142,10 @@ class ResponsesScheme:
             "top_p": request.top_p if self.send_sampling_params else None,
             "previous_response_id": request.previous_response_id,
             "service_tier": self.service_tier,
-            "prompt_cache_key": built.get("prompt_cache_key"),
-            "prompt_cache_options": built.get("prompt_cache_options"),
-            "context_management": built.get("context_management"),
             "stream_options": None if padding is None else {"include_obfuscation": padding},
             "text": self._text(request, built),
         }
-        body = {
-            "model": built["model"],
-            "input": [self._with_system_role(item) for item in built["input"]],
-            "store": self.store,
-            "stream": True,
-            "tool_choice": built.get("tool_choice", request.tool_choice or "auto"),
-            "parallel_tool_calls": built.get("parallel_tool_calls", request.parallel_tool_calls),
-            **{key: value for key, value in wanted.items() if value is not None},
-        }
+        body = {key: value for key, value in body.items() if value is not None}
         return background_body(body) if request.background else body
 
     def _input(self, items: Sequence[ItemLike]) -> list[dict[str, Any]]:

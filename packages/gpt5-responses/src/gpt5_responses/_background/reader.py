@@ -55,11 +55,6 @@ class BackgroundReader(ResponseReader):
         self._has_started = False
 
     @override
-    def begin(self, *, status_code: int, headers: Mapping[str, str]) -> None:
-        self.begin_body()
-        super().begin(status_code=status_code, headers=headers)
-
-    @override
     def close(self) -> Iterator[list[StreamEvent]]:
         if self.is_stream:
             raise self._broken_off()

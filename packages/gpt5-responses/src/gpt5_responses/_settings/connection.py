@@ -157,14 +157,7 @@ class Connection:
     @property
     def secrets(self) -> KnownSecrets:
         """The secrets that no text about a call may contain: the key, values of extra headers, tokens of MCP servers, and secrets in the base URL's query."""
-        return KnownSecrets(
-            (
-                self.api_key,
-                *iter_header_secrets(self.extra_headers),
-                *iter_token_secrets(self.mcp_tokens),
-                *_query_secrets(self.base_url),
-            )
-        )
+        return _known(self.api_key, self.base_url, self.extra_headers, self.mcp_tokens)
 
     @property
     def fingerprint(self) -> str:
@@ -209,14 +202,12 @@ def find_secrets(credentials: object) -> KnownSecrets:
     given = cast("Mapping[str, object]", credentials)
     names = _CREDENTIAL_NAMES
     key, url = (str(given.get(name) or "").strip() for name in (names.api_key, names.base_url))
-    return KnownSecrets(
-        (
-            key,
-            *iter_header_secrets(given.get(names.extra_headers)),
-            *iter_token_secrets(given.get(names.mcp_tokens)),
-            *_query_secrets(url),
-        )
-    )
+    return _known(key, url, given.get(names.extra_headers), given.get(names.mcp_tokens))
+
+
+def _known(key: str, url: str, headers: object, tokens: object) -> KnownSecrets:
+    others = (*iter_header_secrets(headers), *iter_token_secrets(tokens), *_query_secrets(url))
+    return KnownSecrets((key, *others))
 
 
 @dataclass(frozen=True, slots=True)

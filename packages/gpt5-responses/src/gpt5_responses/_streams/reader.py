@@ -53,6 +53,7 @@ class ResponseReader:
         event_count: How many events the server has streamed so far.
         last_event_type: The type of the last event that the server has streamed.
         progress: A number that grows with what the server says, and not with what only keeps a connection alive.
+        is_stream: Whether the answer is an event stream.
         decoder: What knows all that the response has said.
     """
 
@@ -63,26 +64,12 @@ class ResponseReader:
         self.progress = 0
         self._model = model
         self._secrets = secrets
-        self._is_stream = False
+        self.is_stream = False
         self._has_begun = False  # whether any event was one of a response
-        self._size = 0
-        self._unpacker: Unpacker | None = None
-        self._frames = SSEDecoder(max_frame_bytes=MOST_WHOLE_BYTES)
-        self._body: list[bytes] = []
         self.decoder = StreamDecoder()
 
-    @property
-    def is_stream(self) -> bool:
-        """Whether the answer is an event stream."""
-        return self._is_stream
-
-    def begin_body(self) -> None:
-        """Forget the bytes of the last answer's body, but not the events in them."""
-        self._size, self._body, self._unpacker = 0, [], None
-        self._frames = SSEDecoder(max_frame_bytes=MOST_WHOLE_BYTES)
-
     def begin(self, *, status_code: int, headers: Mapping[str, str]) -> None:
-        """Read the answer's head.
+        """Read the answer's head, and forget the bytes of the answer before, but not the events in them.
 
         Args:
             status_code: The answer's HTTP status.
@@ -91,6 +78,10 @@ class ResponseReader:
         Raises:
             UnexpectedResponseError: If the content type is neither an event stream's nor JSON's, or the body is packed in an unknown way.
         """
+        self._size = 0
+        self._unpacker: Unpacker | None = None
+        self._frames = SSEDecoder(max_frame_bytes=MOST_WHOLE_BYTES)
+        self._body: list[bytes] = []
         self.request_id = short_fact(headers.get("x-request-id"), self._secrets)
         content_type = headers.get("content-type", "").partition(";")[0].strip()
         media_type = content_type.lower()
@@ -102,7 +93,7 @@ class ResponseReader:
                 f"The server answered with {found} where an event stream or JSON was expected. {_CHECK}",
                 status_code=status_code,
             )
-        self._is_stream = media_type == "text/event-stream"
+        self.is_stream = media_type == "text/event-stream"
         # Hardly any event stream is packed, and unpacking what is not costs time for every delta.
         if encoding := headers.get("content-encoding"):
             self._unpacker = Unpacker(encoding)
@@ -125,12 +116,12 @@ class ResponseReader:
         """
         for piece in (data,) if self._unpacker is None else self._unpacker.unpack(data):
             self._size += len(piece)
-            max_bytes = _MAX_BYTES if self._is_stream else MOST_WHOLE_BYTES
+            max_bytes = _MAX_BYTES if self.is_stream else MOST_WHOLE_BYTES
             if self._size > max_bytes:
                 raise self._unexpected(
                     f"The server's answer was given up: it is larger than {max_bytes // 1024 // 1024} MiB."
                 )
-            if self._is_stream:
+            if self.is_stream:
                 yield from self._decode(self._frames.feed(piece))
             else:
                 self.progress += bool(piece.strip())
@@ -142,7 +133,7 @@ class ResponseReader:
         Raises:
             ResponsesError: If the server reports a failure, or the body ends too early or is no response.
         """
-        if self._is_stream:
+        if self.is_stream:
             yield from self._decode(self._frames.close())
             if not self.is_over and (problem := self._instead_of_events()):
                 raise self._unexpected(problem)

@@ -25,14 +25,17 @@ class TimeLimits:
     Args:
         connection: Whose limits these are.
         seconds: How long the caller waits in all, where that is less than the connection's limit.
+
+    Attributes:
+        total_seconds: How long the call may take in all; None for no limit.
     """
 
     def __init__(self, connection: Connection, *, seconds: float | None = None) -> None:
         self._silent_seconds = connection.timeout_seconds
-        self._total_seconds = connection.total_seconds
+        self.total_seconds = connection.total_seconds
         self._limit = connection.total_limit
-        if seconds is not None and (self._total_seconds is None or seconds < self._total_seconds):
-            self._total_seconds, self._limit = seconds, "seconds"
+        if seconds is not None and (self.total_seconds is None or seconds < self.total_seconds):
+            self.total_seconds, self._limit = seconds, "seconds"
         self._progress = 0
         self._silent_until: float | None = None
         self._deadline: float | None = (
@@ -41,17 +44,12 @@ class TimeLimits:
         self._rest_until: float | None = None
 
     @property
-    def total_seconds(self) -> float | None:
-        """How long the call may take in all; None for no limit."""
-        return self._total_seconds
-
-    @property
     def seconds_left(self) -> float | None:
         """The rest of the call's time, counted from the first question for it; None for no limit."""
-        if self._total_seconds is None:
+        if self.total_seconds is None:
             return None
         if self._deadline is None:
-            self._deadline = time.monotonic() + self._total_seconds
+            self._deadline = time.monotonic() + self.total_seconds
         return max(self._deadline - time.monotonic(), 0)
 
     def begin_answer(self) -> None:
