@@ -87,16 +87,13 @@ class Connection:
             headers = _extra_headers(self.extra_headers, _OWN_NAMES)
             object.__setattr__(self, "extra_headers", headers)
         if not isinstance(self.mcp_tokens, SecretTexts):
-            tokens = read_mcp_tokens(self.mcp_tokens, _OWN_NAMES.mcp_tokens)
-            object.__setattr__(self, "mcp_tokens", tokens)
+            object.__setattr__(self, "mcp_tokens", read_mcp_tokens(self.mcp_tokens))
         _validate_seconds(self.timeout_seconds, _OWN_NAMES.timeout_seconds)
         if self.total_seconds is not None:
-            _validate_seconds(self.total_seconds, _OWN_NAMES.total_seconds)
+            _validate_seconds(self.total_seconds, "total_seconds")
         if type(self.max_retries) is not int or self.max_retries < 0:
-            got = f"got {self.max_retries!r:.50}"
-            raise SettingsError(
-                f"max_retries must be a whole number from 0, {got}", field="max_retries"
-            )
+            reason = f"must be a whole number from 0, got {self.max_retries!r:.50}"
+            raise _refused("max_retries", reason)
 
     @classmethod
     def from_credentials(
@@ -147,11 +144,11 @@ class Connection:
             organization=_header_text(values, names.organization) or None,
             base_url=_base_url(url, allowed_hosts, names.base_url),
             timeout_seconds=float(_clamped(values, names.timeout_seconds, 300, 30, 900)),
-            max_retries=_clamped(values, names.max_retries, 1, 0, 5),
+            max_retries=_clamped(values, "max_retries", 1, 0, 5),
             total_seconds=total_seconds,
             total_limit=total_limit,
-            extra_headers=_extra_headers(values.get(names.extra_headers), names),
-            mcp_tokens=read_mcp_tokens(values.get(names.mcp_tokens), names.mcp_tokens),
+            extra_headers=_extra_headers(values.get("extra_headers"), names),
+            mcp_tokens=read_mcp_tokens(values.get("mcp_tokens")),
         )
 
     @property
@@ -202,7 +199,7 @@ def find_secrets(credentials: object) -> KnownSecrets:
     given = cast("Mapping[str, object]", credentials)
     names = _CREDENTIAL_NAMES
     key, url = (str(given.get(name) or "").strip() for name in (names.api_key, names.base_url))
-    return _known(key, url, given.get(names.extra_headers), given.get(names.mcp_tokens))
+    return _known(key, url, given.get("extra_headers"), given.get("mcp_tokens"))
 
 
 def _known(key: str, url: str, headers: object, tokens: object) -> KnownSecrets:
@@ -212,16 +209,12 @@ def _known(key: str, url: str, headers: object, tokens: object) -> KnownSecrets:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The settings' names at their source, for error messages."""
+    """The settings' names at their source, as far as these differ, for error messages."""
 
     api_key: str = "api_key"
     organization: str = "organization"
     base_url: str = "base_url"
     timeout_seconds: str = "timeout_seconds"
-    max_retries: str = "max_retries"
-    total_seconds: str = "total_seconds"
-    extra_headers: str = "extra_headers"
-    mcp_tokens: str = "mcp_tokens"
     platform_seconds: str | None = None
 
 
@@ -248,9 +241,7 @@ def _number_text(values: Mapping[str, Any], name: str) -> str:
     """Return a number as text, as forms and variables hold it."""
     value = values.get(name)
     if not isinstance(value, str | int | float | None):
-        raise SettingsError(
-            f"{name} must be a number, got a value of type {type(value).__name__}", field=name
-        )
+        raise _refused(name, f"must be a number, got a value of type {type(value).__name__}")
     try:
         return "" if value is None else str(value).strip()
     except ValueError:  # a number of thousands of digits
@@ -260,17 +251,13 @@ def _number_text(values: Mapping[str, Any], name: str) -> str:
 def _validate_text(value: object, name: str) -> None:
     if not isinstance(value, str):
         # What it is stays out: it may be a key.
-        raise SettingsError(
-            f"{name} must be a text, got a value of type {type(value).__name__}", field=name
-        )
+        raise _refused(name, f"must be a text, got a value of type {type(value).__name__}")
 
 
 def _validate_seconds(value: object, name: str) -> None:
     is_bool = isinstance(value, bool)
     if is_bool or not (isinstance(value, int | float) and 0 < value < _NO_LIMIT):
-        raise SettingsError(
-            f"{name} must be a number of seconds above 0, got {value!r:.50}", field=name
-        )
+        raise _refused(name, f"must be a number of seconds above 0, got {value!r:.50}")
 
 
 def _header_text(values: Mapping[str, Any], name: str, *, required: bool = False) -> str:
@@ -282,21 +269,21 @@ def _header_text(values: Mapping[str, Any], name: str, *, required: bool = False
 def _validate_header_text(text: str, name: str, *, required: bool = False) -> None:
     """Raise if a text cannot stand in an HTTP header, which takes visible ASCII only."""
     if required and not text:
-        raise SettingsError(f"{name} is required", field=name)
+        raise _refused(name, "is required")
     if not all("!" <= character <= "~" for character in text):
-        raise SettingsError(f"{name} must be visible ASCII characters without spaces", field=name)
+        raise _refused(name, "must be visible ASCII characters without spaces")
 
 
 def _extra_headers(value: object, names: _Names) -> SecretTexts[str]:
     own = {"authorization": names.api_key, "openai-organization": names.organization}
-    return read_extra_headers(value, names.extra_headers, own)
+    return read_extra_headers(value, own)
 
 
 def _total_seconds(
     values: Mapping[str, Any], names: _Names, environ: Mapping[str, str]
 ) -> tuple[float | None, str]:
     """Return the limit of a whole call and the setting that it comes from: the operator's, or the platform's less what it takes to say so."""
-    text = _number_text(values, names.total_seconds) or environ.get(TOTAL_SECONDS_VARIABLE, "")
+    text = _number_text(values, "total_seconds") or environ.get(TOTAL_SECONDS_VARIABLE, "")
     limits = [(_seconds(text), TOTAL_SECONDS_VARIABLE)]
     if names.platform_seconds is not None:
         most = _seconds(environ.get(names.platform_seconds, ""))
@@ -392,4 +379,8 @@ def _is_allowed(host: str, allowed_hosts: str) -> bool:
 
 def _refused_base(name: str, reason: str) -> SettingsError:
     check = "Check API Base URL." if name == _CREDENTIAL_NAMES.base_url else ""
-    return SettingsError(f"{name} {reason}. {check}".strip(), field=name)
+    return _refused(name, f"{reason}. {check}".strip())
+
+
+def _refused(name: str, reason: str) -> SettingsError:
+    return SettingsError(f"{name} {reason}", field=name)

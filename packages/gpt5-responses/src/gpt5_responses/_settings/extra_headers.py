@@ -13,6 +13,7 @@ from gpt5_responses._errors import SettingsError
 from .header_settings import SecretTexts, read_members
 
 
+_FIELD = "extra_headers"
 _EXAMPLE = '{"X-Team": "blue"}'
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t -~]*")
@@ -32,55 +33,54 @@ _CONNECTION_HEADERS = frozenset(
 )
 
 
-def read_extra_headers(value: object, field: str, own: Mapping[str, str]) -> SecretTexts[str]:
+def read_extra_headers(value: object, own: Mapping[str, str]) -> SecretTexts[str]:
     """Return a setting's headers, with white space around values removed.
 
     Args:
         value: JSON text or a mapping; None, an empty one or a blank text for no headers.
-        field: The setting's name, for errors.
         own: The settings that have a header of their own, by its name in lower case.
 
     Raises:
         SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a name is no
             header's name, stands twice or belongs to the connection; or if a value is no text that can travel.
     """
-    given = read_members(value, field, what="header names and values", example=_EXAMPLE)
+    given = read_members(value, _FIELD, what="header names and values", example=_EXAMPLE)
     if len(given) > _MOST_HEADERS:
-        raise _refused(field, f"must hold at most {_MOST_HEADERS} headers, got {len(given)}")
+        raise _refused(f"must hold at most {_MOST_HEADERS} headers, got {len(given)}")
     headers: dict[str, str] = {}
     for number, (key, text) in enumerate(given, 1):
-        name = _validated_name(key, number, field, own)
+        name = _validated_name(key, number, own)
         if name.lower() in map(str.lower, headers):
-            raise _refused(field, f"names {_shown(name)} twice: upper and lower case are the same")
-        headers[name] = _validated_value(text, name, field)
+            raise _refused(f"names {_shown(name)} twice: upper and lower case are the same")
+        headers[name] = _validated_value(text, name)
     if sum(len(name) + len(text) for name, text in headers.items()) > _MOST_CHARACTERS:
-        raise _refused(field, f"must hold at most {_MOST_CHARACTERS} characters")
+        raise _refused(f"must hold at most {_MOST_CHARACTERS} characters")
     return SecretTexts(headers)
 
 
-def _refused(field: str, reason: str) -> SettingsError:
-    return SettingsError(f"{field} {reason}.", field=field)
+def _refused(reason: str) -> SettingsError:
+    return SettingsError(f"{_FIELD} {reason}.", field=_FIELD)
 
 
-def _validated_name(name: object, number: int, field: str, own: Mapping[str, str]) -> str:
+def _validated_name(name: object, number: int, own: Mapping[str, str]) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         reason = f"has a name that is not a header's (header {number}). It may hold letters, digits and -, and no spaces"
-        raise _refused(field, reason)
+        raise _refused(reason)
     lower = name.lower().replace("_", "-")  # Many a gateway takes both for one.
     if lower in own:
-        raise _refused(field, f"must not set {_shown(name)}. Use {own[lower]} for it")
+        raise _refused(f"must not set {_shown(name)}. Use {own[lower]} for it")
     if lower in _CONNECTION_HEADERS or lower.startswith(_CLIENT_PREFIX):
-        raise _refused(field, f"must not set {_shown(name)}, which the connection sets by itself")
+        raise _refused(f"must not set {_shown(name)}, which the connection sets by itself")
     return name
 
 
-def _validated_value(text: object, name: str, field: str) -> str:
+def _validated_value(text: object, name: str) -> str:
     if not isinstance(text, str):
         reason = f"has a value that is no text for {_shown(name)}. Put it in quotation marks"
-        raise _refused(field, reason)
+        raise _refused(reason)
     if not _VALUE.fullmatch(text):
         reason = f"has a value for {_shown(name)} that no header can hold. It may hold ASCII characters only, and no line breaks"
-        raise _refused(field, reason)
+        raise _refused(reason)
     return text.strip()
 
 

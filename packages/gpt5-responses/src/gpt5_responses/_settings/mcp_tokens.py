@@ -16,52 +16,52 @@ from .header_settings import Members, SecretTexts, read_members
 
 type Token = str | SecretTexts[str]
 
+_FIELD = "mcp_tokens"
 _EXAMPLE = '{"github": {"token": "...", "host": "api.githubcopilot.com"}}'
 _WHAT = "server labels and tokens"
 _MOST_TOKENS = 100  # far beyond what one request can use
 _MOST_CHARACTERS = 65_536  # of all labels, tokens and hosts
 
 
-def read_mcp_tokens(value: object, field: str) -> SecretTexts[Token]:
+def read_mcp_tokens(value: object) -> SecretTexts[Token]:
     """Return a setting's tokens, with white space around labels, tokens and hosts removed.
 
     Args:
         value: JSON text or a mapping, of `{"token": ..., "host": ...}` or texts by label; None, an empty one or a blank text for no tokens.
-        field: The setting's name, for errors.
 
     Raises:
         SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a label stands twice or
             is blank, a token is blank, no text or of several lines, or a host is none.
     """
-    given = read_members(value, field, what=_WHAT, example=_EXAMPLE)
+    given = read_members(value, _FIELD, what=_WHAT, example=_EXAMPLE)
     if len(given) > _MOST_TOKENS:
-        raise _refused(field, f"must hold at most {_MOST_TOKENS} tokens, got {len(given)}")
+        raise _refused(f"must hold at most {_MOST_TOKENS} tokens, got {len(given)}")
     tokens: dict[str, Token] = {}
     for number, (key, token) in enumerate(given, 1):
         label = key.strip() if isinstance(key, str) else ""
         if not label:
-            raise _refused(field, f"has no label for its token {number}")
+            raise _refused(f"has no label for its token {number}")
         if label in tokens:
-            raise _refused(field, f"has two tokens for one label (token {number})")
-        tokens[label] = _read_token(token, number, field)
+            raise _refused(f"has two tokens for one label (token {number})")
+        tokens[label] = _read_token(token, number)
     texts = [label + "".join(list_texts(token)) for label, token in tokens.items()]
     if sum(map(len, texts)) > _MOST_CHARACTERS:
-        raise _refused(field, f"must hold at most {_MOST_CHARACTERS} characters")
+        raise _refused(f"must hold at most {_MOST_CHARACTERS} characters")
     return SecretTexts(tokens)
 
 
-def _read_token(value: object, number: int, field: str) -> Token:
+def _read_token(value: object, number: int) -> Token:
     pairs = _pairs(value)
     names = sorted(str(name) for name, _ in pairs)
     texts = {str(name): text.strip() for name, text in pairs if isinstance(text, str)}
     if names not in (["token"], ["host", "token"]) or not _is_line(texts.get("token", "")):
         reason = f"must hold a token and its host, or a text of one line, under each label; token {number} is neither"
-        raise _refused(field, reason)
+        raise _refused(reason)
     if isinstance(value, str):
         return texts["token"]
     if not is_token_host(texts.get("host", "")):
         reason = f"must name a host in ASCII, without https:// and path, for token {number}"
-        raise _refused(field, reason)
+        raise _refused(reason)
     return SecretTexts(texts)
 
 
@@ -90,5 +90,5 @@ def iter_token_secrets(value: object) -> Iterator[str]:
             yield from iter_header_secrets(dict(enumerate(texts)))
 
 
-def _refused(field: str, reason: str) -> SettingsError:
-    return SettingsError(f"{field} {reason}. It looks as in {_EXAMPLE}.", field=field)
+def _refused(reason: str) -> SettingsError:
+    return SettingsError(f"{_FIELD} {reason}. It looks as in {_EXAMPLE}.", field=_FIELD)
