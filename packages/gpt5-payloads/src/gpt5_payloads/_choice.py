@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from ._errors import PayloadError
+from ._errors import PayloadError, refused
 from ._values import parse_json, quote
 
 
@@ -57,10 +57,10 @@ def _read_form(form: Any) -> dict[str, Any]:
 
 
 def _refused_choice() -> PayloadError:
-    return PayloadError(
-        "tool_choice must be auto, none, required, the name of a tool, or an object of type 'function' or 'allowed_tools' "
+    return refused(
+        "tool_choice",
+        "must be auto, none, required, the name of a tool, or an object of type 'function' or 'allowed_tools' "
         "or of another tool's type",
-        field="tool_choice",
     )
 
 
@@ -86,9 +86,7 @@ def resolve_tool_choice(
         named = [_find(name, tools, field="allowed_tools") for name in allowed]
         return {"type": "allowed_tools", "mode": choice, "tools": named}
     if allowed:
-        raise PayloadError(
-            "allowed_tools goes with a tool_choice of auto, required or none", field="allowed_tools"
-        )
+        raise refused("allowed_tools", "goes with a tool_choice of auto, required or none")
     if isinstance(choice, str):
         return _find(choice, tools, field="tool_choice")
     offered = [_form(tool) for tool in tools]
@@ -120,6 +118,4 @@ def _name(form: Mapping[str, Any]) -> str:
 
 
 def _not_offered(name: str, *, field: str) -> PayloadError:
-    return PayloadError(
-        f"{field} names {quote(name)!r}, which is not among the tools offered", field=field
-    )
+    return refused(field, f"names {quote(name)!r}, which is not among the tools offered")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._errors import PayloadError
+from ._errors import PayloadError, refused
 from ._hosted import tool_kind
 from ._model_profile import HOSTED_TOOLS, ModelProfile
 from ._parameters import Parameters
@@ -35,11 +35,9 @@ def validate_settings(settings: Parameters, profile: ModelProfile) -> None:
     for field, value, accepted in asked:
         if value is not None and value not in accepted:
             expected = f"; expected {', '.join(accepted)}" if accepted else ""
-            raise PayloadError(
-                f"{field} {value} is not available for this model{expected}", field=field
-            )
+            raise refused(field, f"{value} is not available for this model{expected}")
     if settings.flex_fallback and settings.service_tier != "flex":
-        raise PayloadError("flex_fallback goes with service_tier flex", field="flex_fallback")
+        raise refused("flex_fallback", "goes with service_tier flex")
 
 
 def validate_tools(

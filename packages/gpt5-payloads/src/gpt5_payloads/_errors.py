@@ -22,3 +22,8 @@ class PayloadError(ValueError):
     def __init__(self, message: str, *, field: str) -> None:
         super().__init__(message)
         self.field = field
+
+
+def refused(field: str, reason: str) -> PayloadError:
+    """Return the error for a field that cannot be sent; its message begins with the field's name."""
+    return PayloadError(f"{field} {reason}", field=field)

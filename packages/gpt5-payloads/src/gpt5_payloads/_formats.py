@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ._errors import PayloadError
+from ._errors import refused
 from ._strict import is_strict, validate_strict
 from ._strict_keywords import TYPES, named_types
 from ._values import coerce_bool, copy_json, is_blank, parse_json
@@ -39,7 +39,7 @@ def json_schema_format(raw: object) -> dict[str, Any]:
     spec = _named(_unwrapped(_json_object(raw)))
     schema = spec.get("schema")
     if not isinstance(schema, Mapping):
-        raise PayloadError(f"{_FIELD} must include an object field named 'schema'", field=_FIELD)
+        raise refused(_FIELD, "must include an object field named 'schema'")
     field = f"{_FIELD}.schema"
     copied = copy_json(cast("object", schema), field=field)
     result: dict[str, Any] = {
@@ -71,12 +71,10 @@ def validate_format(text_format: Mapping[str, Any]) -> None:
 
 def _json_object(raw: object) -> Mapping[str, Any]:
     if is_blank(raw):
-        raise PayloadError(
-            f"{_FIELD} is required when response_format is json_schema", field=_FIELD
-        )
+        raise refused(_FIELD, "is required when response_format is json_schema")
     value = parse_json(raw, field=_FIELD) if isinstance(raw, str) else raw
     if not isinstance(value, Mapping):
-        raise PayloadError(f"{_FIELD} must be a JSON object", field=_FIELD)
+        raise refused(_FIELD, "must be a JSON object")
     return cast("Mapping[str, Any]", value)
 
 
@@ -100,7 +98,4 @@ def _name(value: object) -> str:
         return _DEFAULT_NAME
     if isinstance(value, str) and _NAME.fullmatch(value.strip()):
         return value.strip()
-    raise PayloadError(
-        f"{_FIELD}.name must be 1 to 64 letters, digits, underscores or hyphens",
-        field=f"{_FIELD}.name",
-    )
+    raise refused(f"{_FIELD}.name", "must be 1 to 64 letters, digits, underscores or hyphens")

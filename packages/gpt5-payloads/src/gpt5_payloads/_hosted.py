@@ -9,7 +9,7 @@ Source: openai 3.54.0, `types/responses/` (`web_search_tool.py`, `file_search_to
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
-from ._errors import PayloadError
+from ._errors import PayloadError, refused
 from ._tools import function_tool, tool_name
 from ._values import copy_json, is_blank, quote
 
@@ -43,9 +43,9 @@ def web_search_tool(
     allowed, blocked = _listed(allowed_domains), _listed(blocked_domains)
     for domains in (allowed, blocked):
         if len(domains) > _MOST_DOMAINS:
-            raise PayloadError(
-                f"web_search_domains must be at most {_MOST_DOMAINS} allowed and {_MOST_DOMAINS} blocked ones",
-                field="web_search_domains",
+            raise refused(
+                "web_search_domains",
+                f"must be at most {_MOST_DOMAINS} allowed and {_MOST_DOMAINS} blocked ones",
             )
     filters = _given(allowed_domains=allowed, blocked_domains=blocked)
     located = {"type": "approximate", **user_location} if user_location else None
@@ -77,9 +77,7 @@ def file_search_tool(
         PayloadError: If there is no store, or something given is not JSON.
     """
     if not store_ids:
-        raise PayloadError(
-            "file_search_stores must name at least one vector store", field="file_search_stores"
-        )
+        raise refused("file_search_stores", "must name at least one vector store")
     return _tool(
         "file_search",
         vector_store_ids=_listed(store_ids),

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, cast
 
 from stream_text import is_secret_key, is_secret_setting, redact_text
 
-from ._errors import PayloadError
+from ._errors import PayloadError, refused
 from ._hosted import (
     ContextSize,
     code_interpreter_tool,
@@ -72,9 +72,7 @@ def _iter_tools(set_values: Mapping[str, object]) -> Iterator[tuple[str, dict[st
         yield "mcp_servers", server
     for tool in _objects(set_values.get("extra_tools"), field="extra_tools"):
         if is_blank(tool.get("type")) or not isinstance(tool["type"], str):
-            raise PayloadError(
-                "extra_tools must be tools of the API, each with a type", field="extra_tools"
-            )
+            raise refused("extra_tools", "must be tools of the API, each with a type")
         if tool["type"] == "mcp":
             _refuse_secrets(tool, field="extra_tools")
         yield "extra_tools", tool
@@ -87,9 +85,7 @@ def _web_search(set_values: Mapping[str, object]) -> dict[str, Any] | None:
     lines = _lines(set_values, "web_search_domains")
     if size == "off":
         if lines:
-            raise PayloadError(
-                "web_search_domains goes with web_search, which is off", field="web_search_domains"
-            )
+            raise refused("web_search_domains", "goes with web_search, which is off")
         return None
     return web_search_tool(
         context_size=size,
@@ -102,9 +98,9 @@ def _domain(text: str) -> str:
     """Return a domain as the API takes it, which is without the rest of an address."""
     domain = re.sub(r"^https?://", "", text.strip().lower()).rstrip("/")
     if not _DOMAIN.fullmatch(domain):
-        raise PayloadError(
-            f"web_search_domains has {quote(text.strip())!r}; expected a domain such as example.org, one a line",
-            field="web_search_domains",
+        raise refused(
+            "web_search_domains",
+            f"has {quote(text.strip())!r}; expected a domain such as example.org, one a line",
         )
     return domain
 
@@ -116,14 +112,14 @@ def _mcp_servers(value: object) -> Iterator[dict[str, Any]]:
         label, *addresses = (server.get(key) for key in ("server_label", *_ADDRESSES))
         are_texts = all(isinstance(text, str | None) for text in (label, *addresses))
         if server.get("type", "mcp") != "mcp" or not are_texts:
-            raise PayloadError(
-                "mcp_servers must be objects of type mcp, with texts for server_label and address",
-                field="mcp_servers",
+            raise refused(
+                "mcp_servers",
+                "must be objects of type mcp, with texts for server_label and address",
             )
         url, connector, tunnel = addresses
         mcp_tool(label or "", url=url, connector_id=connector, tunnel_id=tunnel)
         if label in labels:
-            raise PayloadError(f"mcp_servers has two servers {label!r}", field="mcp_servers")
+            raise refused("mcp_servers", f"has two servers {label!r}")
         labels.add(cast("str", label))
         yield {"type": "mcp", **server}
 
@@ -142,9 +138,8 @@ def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
     is_named = any(is_secret_key(name, value) for name, value in [*server.items(), *given.items()])
     is_seen = any(redact_text(text) != text for text in [url, *map(str, given.values())])
     if is_named or is_seen or _holds_secret(url):
-        raise PayloadError(
-            f"{field} must not hold a token; put it into mcp_tokens, under the server's label",
-            field=field,
+        raise refused(
+            field, "must not hold a token; put it into mcp_tokens, under the server's label"
         )
 
 
@@ -160,7 +155,7 @@ def _objects(value: object, *, field: str) -> list[dict[str, Any]]:
     told = parse_json(value, field=field) if isinstance(value, str) else value
     listed = cast("list[object]", told) if isinstance(told, list | tuple) else [None]
     if not all(isinstance(entry, Mapping) for entry in listed):
-        raise PayloadError(f"{field} must be a JSON list of objects", field=field)
+        raise refused(field, "must be a JSON list of objects")
     return [copy_json(entry, field=field) for entry in listed]
 
 
@@ -171,10 +166,10 @@ def _lines(set_values: Mapping[str, object], field: str) -> list[str]:
         return []
     told = value.splitlines() if isinstance(value, str) else value
     if not isinstance(told, list | tuple):
-        raise PayloadError(f"{field} must be a text, one entry a line", field=field)
+        raise refused(field, "must be a text, one entry a line")
     lines = cast("list[object]", told)
     if not all(isinstance(line, str) for line in lines):
-        raise PayloadError(f"{field} must be a text, one entry a line", field=field)
+        raise refused(field, "must be a text, one entry a line")
     stripped = (str(line).strip() for line in lines)
     return list(dict.fromkeys(line for line in stripped if line))
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-from ._errors import PayloadError
+from ._errors import PayloadError, refused
 from ._values import quote
 
 
@@ -62,9 +62,9 @@ def _read_token(told: object) -> _Token:
 
 
 def _refused_tokens() -> PayloadError:
-    return PayloadError(
-        'mcp_tokens must map each server\'s label to {"token": ..., "host": ...}, or to a text for a connector or tunnel',
-        field="mcp_tokens",
+    return refused(
+        "mcp_tokens",
+        'must map each server\'s label to {"token": ..., "host": ...}, or to a text for a connector or tunnel',
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from ._choice import resolve_tool_choice
 from ._combinations import validate_settings, validate_tools
-from ._errors import PayloadError
+from ._errors import refused
 from ._hosted import read_tool, tool_kind
 from ._mcp_tokens import McpTokens, read_tokens, with_token
 from ._model_profile import EFFORTS, SUMMARIES, VERBOSITIES, ModelProfile
@@ -105,20 +105,20 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
 def _model_name(model: object) -> str:
     if isinstance(model, str) and model.strip():
         return model
-    raise PayloadError("model must be the name of a model", field="model")
+    raise refused("model", "must be the name of a model")
 
 
 def _input(items: object, profile: ModelProfile, settings: Parameters) -> str | list[Any]:
     if isinstance(items, str):
         return items
     if not isinstance(items, Sequence) or isinstance(items, bytes | bytearray):
-        raise PayloadError("input must be a text or a list of items", field="input")
+        raise refused("input", "must be a text or a list of items")
     return [_item(item, profile, settings) for item in cast("Sequence[object]", items)]
 
 
 def _item(item: object, profile: ModelProfile, settings: Parameters) -> dict[str, Any]:
     if not isinstance(item, Mapping):
-        raise PayloadError("input must contain only items, which are objects", field="input")
+        raise refused("input", "must contain only items, which are objects")
     told = cast("Mapping[str, Any]", item)
     plain = with_fitted_parts(told, profile, detail=settings.image_detail)
     return plain | {"role": profile.system_role} if plain.get("role") == "system" else plain
@@ -130,9 +130,9 @@ def _validate_mention(items: str | list[Any]) -> None:
     Source: docs/evidence/responses-api.md, R23.
     """
     if not any("json" in text.lower() for text in iter_texts(items)):
-        raise PayloadError(
-            "response_format json_object needs the word JSON in a message, such as: Answer in JSON.",
-            field="response_format",
+        raise refused(
+            "response_format",
+            "json_object needs the word JSON in a message, such as: Answer in JSON.",
         )
 
 
@@ -181,9 +181,8 @@ def _context_management(settings: Parameters) -> list[dict[str, Any]] | None:
 
 def _text(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
     if settings.text_format["type"] == "json_schema" and not profile.structured_outputs:
-        raise PayloadError(
-            "response_format json_schema is not available for this model; expected text",
-            field="response_format",
+        raise refused(
+            "response_format", "json_schema is not available for this model; expected text"
         )
     verbosity = fit(settings.verbosity, accepted=profile.verbosities, ladder=VERBOSITIES)
     return {"format": settings.text_format} | ({"verbosity": verbosity} if verbosity else {})
@@ -215,5 +214,5 @@ def _short(value: str | None, *, field: str, limit: int) -> str | None:
     if is_blank(value):
         return None
     if not isinstance(value, str) or len(value) > limit:
-        raise PayloadError(f"{field} must be a text of at most {limit} characters", field=field)
+        raise refused(field, f"must be a text of at most {limit} characters")
     return value

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import stream_text
 
-from ._errors import PayloadError
+from ._errors import PayloadError, refused
 
 
 _BOOL_TEXTS = {"true": True, "1": True, "false": False, "0": False}
@@ -36,7 +36,7 @@ def coerce_bool(value: object, *, field: str) -> bool:
         case str() if (text := value.strip().lower()) in _BOOL_TEXTS:
             return _BOOL_TEXTS[text]
         case _:
-            raise PayloadError(f"{field} must be a boolean-like value", field=field)
+            raise refused(field, "must be a boolean-like value")
 
 
 def coerce_int(value: object, *, field: str, minimum: int, maximum: int) -> int:
@@ -49,9 +49,7 @@ def coerce_int(value: object, *, field: str, minimum: int, maximum: int) -> int:
     """
     number = _whole_number(value)
     if number is None or not minimum <= number <= maximum:
-        raise PayloadError(
-            f"{field} must be an integer between {minimum} and {maximum}", field=field
-        )
+        raise refused(field, f"must be an integer between {minimum} and {maximum}")
     return number
 
 
@@ -66,7 +64,7 @@ def coerce_float(value: object, *, field: str, maximum: float) -> float:
         with suppress(ValueError, OverflowError):
             number = float(value)
     if not 0 <= number <= maximum:
-        raise PayloadError(f"{field} must be a number between 0 and {maximum:g}", field=field)
+        raise refused(field, f"must be a number between 0 and {maximum:g}")
     return number
 
 
@@ -123,7 +121,7 @@ def parse_json(text: str, *, field: str) -> Any:
     try:
         return stream_text.parse_json(text)
     except stream_text.InvalidJsonError as error:
-        raise PayloadError(f"{field} must be valid JSON: {error}", field=field) from None
+        raise refused(field, f"must be valid JSON: {error}") from None
 
 
 def copy_json(value: object, *, field: str) -> Any:
@@ -135,7 +133,7 @@ def copy_json(value: object, *, field: str) -> Any:
     try:
         return json.loads(json.dumps(value, allow_nan=False, default=_plain_mapping))
     except (TypeError, ValueError, RecursionError):
-        raise PayloadError(f"{field} must contain only JSON values", field=field) from None
+        raise refused(field, "must contain only JSON values") from None
 
 
 def _plain_mapping(value: object) -> dict[str, Any]:
