@@ -165,9 +165,7 @@ def _lines(set_values: Mapping[str, object], field: str) -> list[str]:
     if value is None:
         return []
     told = value.splitlines() if isinstance(value, str) else value
-    if not isinstance(told, list | tuple):
-        raise refused(field, "must be a text, one entry a line")
-    lines = cast("list[object]", told)
+    lines = cast("list[object]", told) if isinstance(told, list | tuple) else [None]
     if not all(isinstance(line, str) for line in lines):
         raise refused(field, "must be a text, one entry a line")
     stripped = (str(line).strip() for line in lines)

@@ -83,12 +83,12 @@ def check_strict(schema: _Schema) -> Iterator[StrictFinding]:
         yield StrictFinding("", "its root must be of type object", is_certain=True)
     if "anyOf" in schema:
         yield StrictFinding("", "its root must not be anyOf", is_certain=True)
-    size = _Size()
+    schemas: list[_Schema] = []
     for node in _iter_nodes(schema):
         for expected, is_certain in _check_node(node, schema):
             yield StrictFinding(".".join(node.path), expected, is_certain)
-        size.add(node.schema)
-    for expected in size.check():
+        schemas.append(node.schema)
+    for expected in _check_size(schemas):
         yield StrictFinding("", expected)
 
 
@@ -217,37 +217,30 @@ def _first_property(schema: object, root: _Schema) -> tuple[str, str | None] | N
     return name, repr(told["const"]) if "const" in told else None
 
 
-class _Size:
-    """The amounts of what the API limits."""
+def _check_size(schemas: list[_Schema]) -> Iterator[str]:
+    """Yield which of the API's limits a schema exceeds with all that is in it."""
+    names = [
+        name
+        for schema in schemas
+        for keyword in ("properties", *DEFINITIONS)
+        if isinstance(group := schema.get(keyword), dict)
+        for name in cast("_Schema", group)
+    ]
+    # Of each schema, how many values its enum has, and how many characters these and its constant.
+    sizes = [(len(enum_values(schema)), _count_characters(schema)) for schema in schemas]
+    if len(names) > _MAX_PROPERTIES:
+        yield f"it must have at most {_MAX_PROPERTIES} properties"
+    if sum(values for values, _ in sizes) > _MAX_ENUM_VALUES:
+        yield f"it must have at most {_MAX_ENUM_VALUES} values in enums"
+    if sum(map(len, names)) + sum(characters for _, characters in sizes) > _MAX_CHARACTERS:
+        yield f"its names and values must have at most {_MAX_CHARACTERS} characters"
+    if any(
+        values > _LARGE_ENUM_VALUES and characters > _MAX_LARGE_ENUM_CHARACTERS
+        for values, characters in sizes
+    ):
+        yield f"a large enum must have at most {_MAX_LARGE_ENUM_CHARACTERS} characters"
 
-    def __init__(self) -> None:
-        self._properties = 0
-        self._enum_values = 0
-        self._characters = 0
-        self._has_large_enum = False
 
-    def add(self, schema: _Schema) -> None:
-        names = [
-            name
-            for keyword in ("properties", *DEFINITIONS)
-            if isinstance(group := schema.get(keyword), dict)
-            for name in cast("_Schema", group)
-        ]
-        values = enum_values(schema)
-        texts = [value for value in (*values, schema.get("const")) if isinstance(value, str)]
-        characters = sum(map(len, texts))
-        self._properties += len(names)
-        self._enum_values += len(values)
-        self._characters += sum(map(len, names)) + characters
-        is_large = len(values) > _LARGE_ENUM_VALUES
-        self._has_large_enum |= is_large and characters > _MAX_LARGE_ENUM_CHARACTERS
-
-    def check(self) -> Iterator[str]:
-        if self._properties > _MAX_PROPERTIES:
-            yield f"it must have at most {_MAX_PROPERTIES} properties"
-        if self._enum_values > _MAX_ENUM_VALUES:
-            yield f"it must have at most {_MAX_ENUM_VALUES} values in enums"
-        if self._characters > _MAX_CHARACTERS:
-            yield f"its names and values must have at most {_MAX_CHARACTERS} characters"
-        if self._has_large_enum:
-            yield f"a large enum must have at most {_MAX_LARGE_ENUM_CHARACTERS} characters"
+def _count_characters(schema: _Schema) -> int:
+    values = (*enum_values(schema), schema.get("const"))
+    return sum(len(value) for value in values if isinstance(value, str))

@@ -94,29 +94,22 @@ def _parameters(value: object, name: str) -> dict[str, Any]:
         ) from None
 
 
-def _with_properties(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return `schema` with `properties` in every object schema; keys that hold data, such as `enum`, are left alone."""
-    result = {key: _patched_keyword(key, value) for key, value in schema.items()}
-    if _is_object_type(schema.get("type")):
+def _with_properties(schema: object) -> Any:
+    """Return `schema`, which may also be `true` or `false`, with `properties` in every object schema; keys that hold data, such as `enum`, are left alone."""
+    if not isinstance(schema, dict):
+        return schema
+    members = cast("dict[str, object]", schema)
+    result = {key: _patched(key, value) for key, value in members.items()}
+    kind = members.get("type")
+    if kind == "object" or (isinstance(kind, list) and "object" in kind):
         result.setdefault("properties", {})
     return result
 
 
-def _patched_keyword(key: str, value: object) -> object:
-    if isinstance(value, dict) and key in _SCHEMA_KEYS:
-        return _with_properties(cast("dict[str, Any]", value))
-    if isinstance(value, dict) and key in _SCHEMA_MAP_KEYS:
+def _patched(key: str, value: object) -> object:
+    if key in _SCHEMA_MAP_KEYS and isinstance(value, dict):
         members = cast("dict[str, object]", value).items()
-        return {member: _patched(child) for member, child in members}
-    if isinstance(value, list) and key in _SCHEMA_LIST_KEYS:
-        return [_patched(child) for child in cast("list[object]", value)]
-    return cast("object", value)
-
-
-def _patched(schema: object) -> object:
-    """Return, with `properties`, a member of a schema list or map, which may also be `true` or `false`."""
-    return _with_properties(cast("dict[str, Any]", schema)) if isinstance(schema, dict) else schema
-
-
-def _is_object_type(value: object) -> bool:
-    return value == "object" or (isinstance(value, list) and "object" in value)
+        return {member: _with_properties(child) for member, child in members}
+    if key in _SCHEMA_LIST_KEYS and isinstance(value, list):
+        return [_with_properties(child) for child in cast("list[object]", value)]
+    return _with_properties(value) if key in _SCHEMA_KEYS else value
