@@ -8,7 +8,7 @@ Source: docs/evidence/responses-api.md, R1 to R5.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal, assert_never, cast
 
 from gpt5_messages import without_reasoning
 from gpt5_responses._http.error_answer import ErrorAnswer
@@ -120,6 +120,8 @@ def relax(
             less["input"] = without_reasoning(whole())
         case "without_flex":
             less["service_tier"] = "default"
+        case _:
+            assert_never(fallback)
     return less
 
 
