@@ -15,6 +15,12 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
+@pytest.fixture(scope="session")
+def anyio_backend():
+    """Run asynchronous tests on asyncio, and on nothing else."""
+    return "asyncio"
+
+
 async def _play_async(run: AgentRun, model: Any, tools: Any, settings: dict[str, Any]) -> list[Any]:
     return [event async for event in adrive(run, model, tools, **settings)]
 

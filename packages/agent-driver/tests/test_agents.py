@@ -423,7 +423,7 @@ def test_an_agent_that_cannot_be_is_refused_before_any_run(error, arguments):
         agent_tool(**{"name": "finder", "description": "Finds."} | arguments)
 
 
-def test_whoever_lets_go_of_a_run_lets_go_of_its_agents():
+async def test_whoever_lets_go_of_a_run_lets_go_of_its_agents():
     closed = threading.Event()
 
     def model(_):
@@ -445,13 +445,10 @@ def test_whoever_lets_go_of_a_run_lets_go_of_its_agents():
     events.close()
     assert closed.wait(5)
 
-    async def leave():
-        events = adrive(*start())
-        async for event in events:
-            if isinstance(event, AgentEvent):
-                break
-        await events.aclose()
-
     closed.clear()
-    asyncio.run(leave())
-    assert closed.wait(5)
+    events = adrive(*start())
+    async for event in events:
+        if isinstance(event, AgentEvent):
+            break
+    await events.aclose()
+    assert await asyncio.to_thread(closed.wait, 5)

@@ -113,11 +113,8 @@ def test_a_model_whose_api_makes_conversations_shorter_is_asked_for_that(play, l
     assert model.requests[-1].messages[1].opaque_body["responses_output"][0] > 3
 
 
-def test_an_api_that_has_to_be_awaited_is(long_run):
-    async def play():
-        return [event async for event in adrive(long_run, OfAsyncAPI(), [look])]
-
-    events = asyncio.run(play())
+async def test_an_api_that_has_to_be_awaited_is(long_run):
+    events = [event async for event in adrive(long_run, OfAsyncAPI(), [look])]
     assert {event.kind for event in only(events, RunCompacted)} == {"api"}
 
 

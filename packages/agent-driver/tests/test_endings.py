@@ -155,7 +155,7 @@ def test_what_breaks_because_it_was_closed_is_told_to_nobody(play, run, caplog):
 
 
 @pytest.mark.parametrize("patience", [0.0, 1.0])
-def test_a_cancel_ends_the_run_while_an_answer_is_awaited(run, patience):
+async def test_a_cancel_ends_the_run_while_an_answer_is_awaited(run, patience):
     async def answer() -> str:
         begin()
         try:
@@ -164,14 +164,10 @@ def test_a_cancel_ends_the_run_while_an_answer_is_awaited(run, patience):
             await asyncio.sleep(patience)
         return "late"
 
-    async def main() -> tuple[str, float]:
-        started = time.monotonic()
-        events = [event async for event in adrive(run, lambda _: answer(), cancelled=BEGUN)]
-        return events[-1].reason, time.monotonic() - started
-
-    reason, seconds = asyncio.run(main())
-    assert reason == "cancelled"
-    assert seconds < 0.9
+    started = time.monotonic()
+    events = [event async for event in adrive(run, lambda _: answer(), cancelled=BEGUN)]
+    assert events[-1].reason == "cancelled"
+    assert time.monotonic() - started < 0.9
 
 
 def test_a_cancel_that_comes_with_the_last_result_is_no_error(play):
@@ -211,7 +207,7 @@ def test_an_answer_that_cannot_be_closed_does_not_keep_a_generator_open(run):
     assert run.state == "model"
 
 
-def test_what_a_tool_says_after_its_run_was_cancelled_is_nobodys_business(run):
+async def test_what_a_tool_says_after_its_run_was_cancelled_is_nobodys_business(run):
     ended = threading.Event()
 
     def work() -> None:
@@ -220,14 +216,11 @@ def test_what_a_tool_says_after_its_run_was_cancelled_is_nobodys_business(run):
         time.sleep(0.6)
         ended.set()
 
-    async def main():
-        script = Script(ask(use("work")))
-        events = [event async for event in adrive(run, script, [work], cancelled=BEGUN)]
-        await asyncio.to_thread(ended.wait, 3)
-        await asyncio.sleep(0.05)
-        return events
-
-    assert asyncio.run(main())[-1].reason == "cancelled"
+    script = Script(ask(use("work")))
+    events = [event async for event in adrive(run, script, [work], cancelled=BEGUN)]
+    await asyncio.to_thread(ended.wait, 3)
+    await asyncio.sleep(0.05)
+    assert events[-1].reason == "cancelled"
 
 
 def test_calls_that_wait_for_others_are_not_told_after_a_cancel(play, run):
@@ -401,7 +394,7 @@ def test_whoever_closes_the_generator_lets_go_of_tools_that_have_not_begun(run):
     assert len(made) <= 2
 
 
-def test_a_cancelled_task_lets_go_of_everything(run):
+async def test_a_cancelled_task_lets_go_of_everything(run):
     stopped = []
 
     async def work() -> None:
@@ -416,22 +409,19 @@ def test_a_cancelled_task_lets_go_of_everything(run):
             if isinstance(event, RunTools):
                 began.set()
 
-    async def main() -> None:
-        began = asyncio.Event()
-        task = asyncio.create_task(follow(began))
-        await began.wait()
-        await asyncio.sleep(0.05)
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-        await asyncio.sleep(0)
-
-    asyncio.run(main())
+    began = asyncio.Event()
+    task = asyncio.create_task(follow(began))
+    await began.wait()
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(0)
     assert stopped == ["tool"]
 
 
 @pytest.mark.parametrize("settings", [{}, {"cancelled": threading.Event()}])
-def test_an_asynchronous_model_is_awaited_and_closed(run, settings):
+async def test_an_asynchronous_model_is_awaited_and_closed(run, settings):
     closed = []
 
     async def pieces():
@@ -441,29 +431,24 @@ def test_an_asynchronous_model_is_awaited_and_closed(run, settings):
         finally:
             closed.append(True)
 
-    async def main() -> None:
-        events = adrive(run, lambda _: pieces(), **settings)
-        async for event in events:
-            if isinstance(event, ShowText):
-                break
-        await events.aclose()
-
-    asyncio.run(main())
+    events = adrive(run, lambda _: pieces(), **settings)
+    async for event in events:
+        if isinstance(event, ShowText):
+            break
+    await events.aclose()
     assert closed == [True]
 
 
-def test_an_answer_may_be_awaited(run):
+async def test_an_answer_may_be_awaited(run):
     async def answer(_):
         await asyncio.sleep(0)
         return {"text": "4"}
 
-    async def main():
-        return [event async for event in adrive(run, answer)]
-
-    assert asyncio.run(main())[-1].answer == "4"
+    events = [event async for event in adrive(run, answer)]
+    assert events[-1].answer == "4"
 
 
-def test_an_asynchronous_iterable_needs_no_aclose(run):
+async def test_an_asynchronous_iterable_needs_no_aclose(run):
     class Pieces:
         def __init__(self) -> None:
             self.left = ["4"]
@@ -476,10 +461,8 @@ def test_an_asynchronous_iterable_needs_no_aclose(run):
                 raise StopAsyncIteration
             return self.left.pop()
 
-    async def main():
-        return [event async for event in adrive(run, lambda _: Pieces())]
-
-    assert asyncio.run(main())[-1].answer == "4"
+    events = [event async for event in adrive(run, lambda _: Pieces())]
+    assert events[-1].answer == "4"
 
 
 FAILING = """

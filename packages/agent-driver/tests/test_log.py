@@ -1,6 +1,5 @@
 """What a drive writes into a log."""
 
-import asyncio
 import json
 import threading
 import time
@@ -256,13 +255,10 @@ def test_a_drive_that_is_let_go_of_ends_its_log(run, log):
     assert find(log, "end")[0]["reason"] == "closed"
 
 
-def test_an_asynchronous_drive_that_is_let_go_of_ends_its_log(run, log):
-    async def look():
-        events = adrive(run, Script(["a", "b"]), log=log)
-        await anext(events)
-        await events.aclose()
-
-    asyncio.run(look())
+async def test_an_asynchronous_drive_that_is_let_go_of_ends_its_log(run, log):
+    events = adrive(run, Script(["a", "b"]), log=log)
+    await anext(events)
+    await events.aclose()
     assert find(log, "end")[0]["reason"] == "closed"
 
 

@@ -1,6 +1,5 @@
 """What cannot be meant is refused by its name, as early as it can be known."""
 
-import asyncio
 import gc
 import threading
 
@@ -37,17 +36,14 @@ class Pieces:
 @pytest.mark.parametrize(
     "settings", [{}, {"cancelled": threading.Event()}, {"time_budget": TimeBudget()}]
 )
-def test_a_model_that_is_async_says_what_awaits_it(run, model, settings):
+async def test_a_model_that_is_async_says_what_awaits_it(run, model, settings):
     with pytest.raises(TypeError, match=r"^model: .*use adrive"):
         list(drive(run, model, **settings))
     gc.collect()  # Nothing was forgotten that is to be awaited.
 
     again = AgentRun([], maximum_iterations=2)
-
-    async def main():
-        return [event async for event in adrive(again, model, **settings)]
-
-    assert asyncio.run(main())[-1].answer == "4"
+    events = [event async for event in adrive(again, model, **settings)]
+    assert events[-1].answer == "4"
 
 
 class Both:

@@ -69,7 +69,7 @@ def test_a_tool_may_wrap_an_asynchronous_function_as_it_likes(play, run, kind):
     assert (end.result.content, end.result.error) == ("from here", None)
 
 
-def test_what_a_wrapper_returns_is_awaited_by_the_loop_of_the_run():
+async def test_what_a_wrapper_returns_is_awaited_by_the_loop_of_the_run():
     loops = []
 
     async def ask_loop() -> None:
@@ -79,13 +79,10 @@ def test_what_a_wrapper_returns_is_awaited_by_the_loop_of_the_run():
     def look():
         return ask_loop()
 
-    async def main():
-        run = AgentRun([], maximum_iterations=3)
-        async for _ in adrive(run, Script(ask(use("look")), "So."), {"look": look}):
-            pass
-        assert loops == [asyncio.get_running_loop()]
-
-    asyncio.run(main())
+    run = AgentRun([], maximum_iterations=3)
+    async for _ in adrive(run, Script(ask(use("look")), "So."), {"look": look}):
+        pass
+    assert loops == [asyncio.get_running_loop()]
 
 
 def test_what_a_wrapper_returns_is_let_go_of_with_the_run(play, run):

@@ -22,6 +22,12 @@ def pytest_itemcollected(item):
         item.add_marker("long")
 
 
+@pytest.fixture(scope="session")
+def anyio_backend():
+    """Run asynchronous tests on asyncio, and on nothing else."""
+    return "asyncio"
+
+
 @pytest.fixture
 def cpu():
     """Measure what an act costs: the least of three times, for what else goes on only adds."""

@@ -191,16 +191,16 @@ async def count(to: int):
         raise ToolError("too far")
 
 
-def awaited(made, **arguments):
+async def awaited(made, **arguments):
     bound = made.bind(json.dumps(arguments))
-    return asyncio.run(made.ainvoke(bound.args))
+    return await made.ainvoke(bound.args)
 
 
-def test_an_async_function_is_awaited():
+async def test_an_async_function_is_awaited():
     made = tool(greet)
 
     assert made.is_async
-    assert awaited(made, name="Ada").content == "Hello Ada"
+    assert (await awaited(made, name="Ada")).content == "Hello Ada"
 
 
 def hello(name: str):
@@ -242,23 +242,23 @@ def handed_on(inner):
     ],
     ids=["thread", "pieces", "partial", "twice", "handed on"],
 )
-def test_a_function_is_awaited_where_any_of_its_decorators_makes_it_async(function):
+async def test_a_function_is_awaited_where_any_of_its_decorators_makes_it_async(function):
     made = Tool.from_function(function)
 
     assert made.is_async
-    assert awaited(made, name="Ada").content == "Hello Ada"
+    assert (await awaited(made, name="Ada")).content == "Hello Ada"
 
 
-def test_an_async_generator_yields_its_result_in_pieces():
+async def test_an_async_generator_yields_its_result_in_pieces():
     made = tool(count)
 
     assert made.is_async
-    assert awaited(made, to=3).content == "012"
-    assert awaited(made, to=4).content == "0123\ntoo far"
+    assert (await awaited(made, to=3)).content == "012"
+    assert (await awaited(made, to=4)).content == "0123\ntoo far"
 
 
-def test_a_tool_without_async_can_be_awaited_too():
-    assert awaited(returning("x")).content == "x"
+async def test_a_tool_without_async_can_be_awaited_too():
+    assert (await awaited(returning("x"))).content == "x"
 
 
 def test_what_a_function_hands_on_is_awaited_by_whoever_can_wait():
@@ -282,18 +282,15 @@ def test_calling_an_async_tool_without_await_fails_and_says_so_in_the_log(functi
     assert "await ainvoke()" in str(output.cause)
 
 
-def test_a_cancelled_tool_is_not_a_failed_one():
-    async def main():
-        task = asyncio.create_task(tool(sleep).ainvoke({}))
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
+async def test_a_cancelled_tool_is_not_a_failed_one():
     async def sleep() -> None:
         await asyncio.sleep(60)
 
-    asyncio.run(main())
+    task = asyncio.create_task(tool(sleep).ainvoke({}))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 def test_a_json_schema_is_a_tool_that_takes_what_it_says():
