@@ -1,4 +1,3 @@
-import asyncio
 import re
 import shutil
 import subprocess
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from agent_runner import (
-    AgentRunner,
     AudioOutput,
     ErrorOutput,
     ImageOutput,
@@ -43,22 +41,11 @@ def variables(simulator):
     return {"OPENAI_BASE_URL": simulator.base_url, "OPENAI_API_KEY": SIMULATOR_KEY}
 
 
-@pytest.fixture(scope="module")
-def weather(simulator, variables, tmp_path_factory):
-    """Return the outputs and the result of the weather agent, and its last request to the model."""
-    folder = shutil.copytree(EXAMPLES / "weather", tmp_path_factory.mktemp("agents") / "weather")
-    runner = AgentRunner(command=[sys.executable, "main.py"], production_env=variables)
-
-    async def collect():
-        return [output async for output in runner.run(folder, PROMPT)]
-
-    *outputs, result = asyncio.run(collect())
-    return outputs, result, simulator.requests[-1].body
-
-
-def test_the_weather_agent_calls_its_tool_and_answers(weather):
-    [text, answer], result, request = weather
-    items = [item for item in request["input"] if "output" in item]
+async def test_the_weather_agent_calls_its_tool_and_answers(
+    simulator, variables, example, run_agent
+):
+    [text, answer], result = await run_agent(example("weather"), PROMPT, production_env=variables)
+    items = [item for item in simulator.requests[-1].body["input"] if "output" in item]
     assert text == TextOutput(text="Looking up: What is the weather in Tokyo?")
     assert [item["output"] for item in items] == ["Tokyo: sunny, 24 degrees"]
     assert "24 degrees" in answer.value["answer"]
