@@ -4,6 +4,7 @@ Source: https://prometheus.io/docs/instrumenting/exposition_formats/.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector
@@ -22,44 +23,26 @@ from agent_server.runs import Statistics
 METRICS_TYPE: Final = CONTENT_TYPE_LATEST
 
 
+@dataclass(slots=True, eq=False)
 class _Figures(Collector):
-    def __init__(self, figures: Statistics) -> None:
-        self._figures = figures
+    figures: Statistics
 
     def collect(self) -> Iterator[Metric]:
         """Yield each metric."""
-        figures = self._figures
+        figures = self.figures
+        waited, is_away = figures.oldest_queued_seconds, float(figures.database_is_away)
         for name, meaning, value in (
-            (
-                "oldest_queued_seconds",
-                "How long the oldest waiting run has waited.",
-                figures.oldest_queued_seconds,
-            ),
+            ("oldest_queued_seconds", "How long the oldest waiting run has waited.", waited),
             ("executing", "Runs that this server executes now.", figures.executing),
             ("watchers", "Streams of events that are open here.", figures.watchers),
-            (
-                "database_away",
-                "1 while the database cannot be reached.",
-                float(figures.database_is_away),
-            ),
+            ("database_away", "1 while the database cannot be reached.", is_away),
         ):
             yield GaugeMetricFamily(f"agent_server_{name}", meaning, value=value)
+        gauge, counter = GaugeMetricFamily, CounterMetricFamily
         for kind, name, meaning, label, counts in (
-            (
-                GaugeMetricFamily,
-                "runs",
-                "Runs of the database, as last counted.",
-                "status",
-                figures.runs,
-            ),
-            (CounterMetricFamily, "runs_ended", "Runs that ended here.", "status", figures.ended),
-            (
-                CounterMetricFamily,
-                "tokens",
-                "Tokens used by the runs that ended here.",
-                "kind",
-                figures.tokens,
-            ),
+            (gauge, "runs", "Runs of the database, as last counted.", "status", figures.runs),
+            (counter, "runs_ended", "Runs that ended here.", "status", figures.ended),
+            (counter, "tokens", "Tokens used by the runs that ended here.", "kind", figures.tokens),
         ):
             family = kind(f"agent_server_{name}", meaning, labels=[label])
             for value, count in counts.items():

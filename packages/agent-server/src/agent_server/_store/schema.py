@@ -1,5 +1,7 @@
 """The tables, and the migrations of older databases."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex, CreateTable
 
@@ -44,31 +46,19 @@ runs = sa.Table(
 A finished run has no request any more: it may hold credentials.
 """
 
+
+def _index_some(where: sa.TextClause, name: str, *columns: sa.Column[Any]) -> sa.Index:
+    """Return an index of some rows only."""
+    return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
+
 _unfinished = sa.text("finished_at IS NULL")
 _finished = sa.text("finished_at IS NOT NULL")
 _indexes = (
     sa.Index("agent_runs_page", runs.c.executor, runs.c.tenant, runs.c.seq),
-    sa.Index(
-        "agent_runs_queue",
-        runs.c.status,
-        runs.c.executor,
-        runs.c.seq,
-        sqlite_where=_unfinished,
-        postgresql_where=_unfinished,
-    ),
-    sa.Index(
-        "agent_runs_active",
-        runs.c.executor,
-        runs.c.tenant,
-        sqlite_where=_unfinished,
-        postgresql_where=_unfinished,
-    ),
-    sa.Index(
-        "agent_runs_finished",
-        runs.c.finished_at,
-        sqlite_where=_finished,
-        postgresql_where=_finished,
-    ),
+    _index_some(_unfinished, "agent_runs_queue", runs.c.status, runs.c.executor, runs.c.seq),
+    _index_some(_unfinished, "agent_runs_active", runs.c.executor, runs.c.tenant),
+    _index_some(_finished, "agent_runs_finished", runs.c.finished_at),
 )
 
 labels = sa.Table(
