@@ -1,9 +1,9 @@
 """The page of run logs, separate for each tenant."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -42,17 +42,14 @@ class _Pages:
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
-        self._pages: OrderedDict[str, Any] = OrderedDict()
+        self._open = lru_cache(_OPEN_PAGES)(self._create)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        tenant = find_tenant(Request(scope))
-        page = self._pages.pop(tenant, None)
-        if page is None:
-            page = create_pages(self._settings.tenant_logs(tenant) or "", name=tenant)
-        self._pages[tenant] = page
-        while len(self._pages) > _OPEN_PAGES:
-            self._pages.popitem(last=False)
+        page = self._open(find_tenant(Request(scope)))
         await _until_stop(page, find_watchers(Request(scope)).closed)(scope, receive, send)
+
+    def _create(self, tenant: str) -> ASGIApp:
+        return create_pages(self._settings.tenant_logs(tenant) or "", name=tenant)
 
 
 def _until_stop(app: ASGIApp, closed: asyncio.Event) -> ASGIApp:
