@@ -52,7 +52,7 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "The client for asyncio, of which the blocking one is generated.": "The client that waits for each answer.",
             "A client for asyncio; close it, or use it as a context manager. Bound a wait with `asyncio.timeout`.": "A client for programs that wait for each answer; close it, or use it as a context manager.",
             "print((await client.get(run.run_id)).output)": "print(client.get(run.run_id).output)",
-            "(await self._call(build_agents(), AgentsDocument)).agents": "self._call(build_agents(), AgentsDocument).agents",
+            '(await self._call(build_call("GET", "agents"), AgentsDocument)).agents': 'self._call(build_call("GET", "agents"), AgentsDocument).agents',
             "for run in page.runs:\n                yield run": "yield from page.runs",
             "from asyncio import sleep": "from time import sleep",
             "aclosing": "closing",

@@ -27,12 +27,9 @@ from .calls import (
     Call,
     Retries,
     ServerProblemError,
-    build_agents,
-    build_cancel,
+    build_call,
     build_create,
     build_events,
-    build_get,
-    build_headers,
     build_list,
     build_next_page,
     check_answer,
@@ -72,7 +69,7 @@ class AsyncClient:
         self._timeout = httpx.Timeout(timeout_seconds, read=silence_seconds)
         self._http = httpx.AsyncClient(
             base_url=base_url,
-            headers=build_headers(api_key),
+            headers={} if api_key is None else {"Authorization": f"Bearer {api_key}"},
             timeout=timeout_seconds,
             transport=transport,
         )
@@ -96,7 +93,7 @@ class AsyncClient:
 
     async def agents(self) -> Sequence[AgentDocument]:
         """Return the agents that can be run."""
-        return (await self._call(build_agents(), AgentsDocument)).agents
+        return (await self._call(build_call("GET", "agents"), AgentsDocument)).agents
 
     async def create(
         self,
@@ -127,7 +124,7 @@ class AsyncClient:
         Raises:
             ServerProblemError: If there is none of this id (404).
         """
-        return await self._call(build_get(run_id), RunDocument)
+        return await self._call(build_call("GET", "runs", run_id), RunDocument)
 
     async def list(
         self,
@@ -162,7 +159,9 @@ class AsyncClient:
         Raises:
             ServerProblemError: If there is none of this id (404).
         """
-        return await self._call(build_cancel(run_id, reason), RunDocument)
+        body = {} if reason is None else {"reason": reason}
+        call = build_call("POST", "runs", run_id, "cancel", json=body)
+        return await self._call(call, RunDocument)
 
     async def events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[EventDocument]:
         """Iterate over a run's events as they come, each once, up to the last; a stream that breaks is resumed.

@@ -109,9 +109,10 @@ def check_answer(answer: httpx.Response) -> httpx.Response:
     raise ServerProblemError(answer.status_code, problem.detail, problem.errors or (), seconds)
 
 
-def build_headers(api_key: str | None) -> dict[str, str]:
-    """Return the headers of every request."""
-    return {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+def build_call(method: str, *path: str, **more: Any) -> Call:
+    """Return a request for a path below `/v1`, of which each part may be any text."""
+    parts = [quote(part, safe="") for part in path]
+    return {"method": method, "url": "/".join(["/v1", *parts]), **more}
 
 
 def build_create(
@@ -120,23 +121,7 @@ def build_create(
     """Return the request for a new run."""
     own = {"agent": agent, "metadata": None if metadata is None else dict(metadata)}
     body = {**request, **{name: value for name, value in own.items() if value is not None}}
-    return {"method": "POST", "url": "/v1/runs", "json": body, "headers": {"Idempotency-Key": key}}
-
-
-def build_agents() -> Call:
-    """Return the request for the agents."""
-    return {"method": "GET", "url": "/v1/agents"}
-
-
-def build_get(run_id: str) -> Call:
-    """Return the request for a run."""
-    return {"method": "GET", "url": f"/v1/runs/{quote(run_id, safe='')}"}
-
-
-def build_cancel(run_id: str, reason: str | None) -> Call:
-    """Return the request that cancels a run."""
-    path = f"/v1/runs/{quote(run_id, safe='')}/cancel"
-    return {"method": "POST", "url": path, "json": {} if reason is None else {"reason": reason}}
+    return build_call("POST", "runs", json=body, headers={"Idempotency-Key": key})
 
 
 def build_list(
@@ -160,7 +145,7 @@ def build_list(
             if time.tzinfo is None:
                 raise ValueError(f"{name}: expected a time with its zone")
             params.append((name, time.isoformat()))
-    return {"method": "GET", "url": "/v1/runs", "params": params}
+    return build_call("GET", "runs", params=params)
 
 
 def build_next_page(call: Call, cursor: str) -> Call:
@@ -174,5 +159,4 @@ def build_events(run_id: str, after: int, timeout: httpx.Timeout) -> Call:
     headers = {"Accept": "text/event-stream"}
     if after:
         headers["Last-Event-ID"] = str(after)
-    path = f"/v1/runs/{quote(run_id, safe='')}/events"
-    return {"method": "GET", "url": path, "headers": headers, "timeout": timeout}
+    return build_call("GET", "runs", run_id, "events", headers=headers, timeout=timeout)
