@@ -3,23 +3,19 @@
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, wraps
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final
 
 import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
-from starlette.routing import BaseRoute
 
-from ._command.serving import RefusedError, serve_until_stopped
-from .executor import Executor
+from ._command.serving import refuse, serve
 from .settings import ServerSettings
 
 
 __all__ = ["read_settings", "refuse", "serve", "takes_settings"]
-
-BAD_USAGE: Final = 2
 
 # What pydantic says of a number, in our words; everything else the settings say themselves.
 _EXPECTED: Final = {
@@ -106,36 +102,6 @@ def read_settings[Settings: ServerSettings](
             own = one["msg"].removeprefix("Value error, ")
             problems.append(f"{where}: {words.format(**one.get('ctx', {})) if words else own}")
         refuse(*problems)
-
-
-def serve(
-    executor: Executor, settings: ServerSettings, *, routes: Sequence[BaseRoute] = ()
-) -> None:
-    """Serve an agent system until the process is asked to stop; this command prints where it listens.
-
-    Args:
-        executor: The agent system.
-        settings: Where to listen, whose requests to answer, and how much of everything.
-        routes: Routes of the executor's own.
-
-    Raises:
-        Exit: If the address or the database cannot be had, or the server's name is taken: code 2, after one sentence.
-    """
-    try:
-        serve_until_stopped(executor, settings, routes)
-    except RefusedError as error:
-        refuse(str(error))
-
-
-def refuse(*problems: str) -> NoReturn:
-    """Print each problem on a line, and end the command with exit code 2.
-
-    Raises:
-        Exit: If it is called.
-    """
-    for problem in problems:
-        typer.echo(problem, err=True)
-    raise typer.Exit(BAD_USAGE) from None
 
 
 def _build_flag(kind: type[ServerSettings], name: str, field: FieldInfo) -> inspect.Parameter:

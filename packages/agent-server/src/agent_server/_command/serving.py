@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from tempfile import TemporaryFile
 from types import FrameType
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 import typer
 import uvicorn
@@ -22,22 +22,36 @@ from agent_server.executor import Executor
 from agent_server.settings import ServerSettings
 
 
+BAD_USAGE: Final = 2
+
 _BACKLOG: Final = 2048
 # By default a burst of a thousand streams is taken for garbage in the making, and the whole heap is searched each time.
 _ALLOCATIONS_BEFORE_SEARCH: Final = 20_000
 
 
-class RefusedError(Exception):
-    """A server that cannot be started as it is set up."""
-
-
-def serve_until_stopped(
-    executor: Executor, settings: ServerSettings, routes: Sequence[BaseRoute]
-) -> None:
-    """Serve until a signal asks the process to end.
+def refuse(*problems: str) -> NoReturn:
+    """Print each problem on a line, and end the command with exit code 2.
 
     Raises:
-        RefusedError: If the server cannot be started.
+        Exit: If it is called.
+    """
+    for problem in problems:
+        typer.echo(problem, err=True)
+    raise typer.Exit(BAD_USAGE) from None
+
+
+def serve(
+    executor: Executor, settings: ServerSettings, *, routes: Sequence[BaseRoute] = ()
+) -> None:
+    """Serve an agent system until the process is asked to stop; this command prints where it listens.
+
+    Args:
+        executor: The agent system.
+        settings: Where to listen, whose requests to answer, and how much of everything.
+        routes: Routes of the executor's own.
+
+    Raises:
+        Exit: If the address or the database cannot be had, or the server's name is taken: code 2, after one sentence.
     """
     gc.set_threshold(_ALLOCATIONS_BEFORE_SEARCH)
     gc.freeze()  # What was imported stays.
@@ -63,7 +77,7 @@ async def _serve(
                 typer.echo(f"{executor.name} listens on http://{where}:{port}")
                 await server.serve(sockets=[listener])
         except StorageError as error:
-            raise RefusedError(str(error)) from None
+            refuse(str(error))
         except asyncio.CancelledError:
             return  # A signal came before the server was there.
 
@@ -111,9 +125,7 @@ def _make_logs_folder(settings: ServerSettings) -> None:
         settings.run_logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         TemporaryFile(dir=settings.run_logs).close()
     except OSError as error:
-        raise RefusedError(
-            f"run_logs: expected a folder that can be written to: {error.strerror}"
-        ) from None
+        refuse(f"run_logs: expected a folder that can be written to: {error.strerror}")
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -129,5 +141,5 @@ def _bind(host: str, port: int) -> socket.socket:
             if error.errno == errno.EADDRINUSE
             else "an address of this machine and a port that may be listened on"
         )
-        raise RefusedError(f"{host}:{port}: expected {expected}") from None
+        refuse(f"{host}:{port}: expected {expected}")
     return listener
