@@ -7,11 +7,11 @@ import secrets
 import socket
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
 from agent_server._store import claims
-from agent_server._store.database import Database
+from agent_server._store.database import Database, open_database
 from agent_server._store.errors import StorageError
 from agent_server._store.fault_log import FaultLog
 from agent_server._store.listener import Listener
@@ -42,15 +42,25 @@ _LOOK_SECONDS = 0.05
 
 
 @asynccontextmanager
-async def run_engine(
-    settings: ServerSettings, executor: Executor, database: Database
-) -> AsyncGenerator[Runs]:
-    """Execute the runs of a database until the end of the context.
+async def open_engine(settings: ServerSettings, executor: Executor) -> AsyncGenerator[Runs]:
+    """Open the database, and execute its runs on the running loop until the end of the context.
+
+    Other servers on the same database share the runs of executors of the same name. At the end, runs get `stop_seconds` to end; what is left
+    then waits for another server, or the next start of this one.
+
+    Args:
+        settings: Which database, how many runs at a time, and how they end.
+        executor: What executes them.
 
     Raises:
-        ServerNameTakenError: If a living server has the name.
+        StorageError: If the database cannot be used, a newer version has written it, or a key is missing.
+        ServerNameTakenError: If a living server has the name that the settings give.
     """
-    with ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="agent-server-reader") as pool:
+    database = await asyncio.to_thread(open_database, settings, executor)
+    with (
+        closing(database),
+        ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="agent-server-reader") as pool,
+    ):
         engine = _Engine(settings, executor, database, pool)
         try:
             async with executor.opened(), _listening(engine, database), engine.running():

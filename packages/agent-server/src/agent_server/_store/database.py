@@ -7,10 +7,14 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
+
+from agent_server.executor import Executor
+from agent_server.settings import ServerSettings
 
 from .clock import add_clock
 from .encryption import Encryption, check_keys
@@ -57,23 +61,22 @@ class Database:
         self.reader.dispose()
 
 
-def open_database(url: str, encryption: Encryption) -> Database:
-    """Open a database, and make or migrate its tables.
+def open_database(settings: ServerSettings, executor: Executor) -> Database:
+    """Open the database of a server, and make or migrate its tables.
 
     A SQLite file is made for its owner alone, and so is its folder; one that others can read is closed to them.
 
     Raises:
         StorageError: If it cannot be used, a newer version has written it, or a key is missing.
     """
-    parsed = sa.make_url(url)
+    url = sa.make_url(_find_url(settings, executor))
+    keys = settings.storage_keys
+    encryption = Encryption("" if keys is None else keys.get_secret_value())
+    is_sqlite = url.get_backend_name() == "sqlite"
     try:
-        database = (
-            _open_sqlite(parsed, encryption)
-            if parsed.get_backend_name() == "sqlite"
-            else _open_postgresql(parsed, encryption)
-        )
+        database = (_open_sqlite if is_sqlite else _open_postgresql)(url, encryption)
         try:
-            if database.is_sqlite:  # pragma: no branch - nox -s postgresql
+            if is_sqlite:  # pragma: no branch - nox -s postgresql
                 _let_shrink(database.writer)
             with database.writer.begin() as connection:
                 migrate(connection)
@@ -88,15 +91,35 @@ def open_database(url: str, encryption: Encryption) -> Database:
     return database
 
 
+def state_folder(settings: ServerSettings, executor: Executor) -> Path:
+    """Return the folder of a server's own: the one that the settings name, or one where a user's programs keep such things.
+
+    Source: https://specifications.freedesktop.org/basedir-spec/latest/, `XDG_STATE_HOME`.
+    """
+    if settings.state is not None:
+        return settings.state
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base, executor.name)
+
+
+def _find_url(settings: ServerSettings, executor: Executor) -> str:
+    if settings.database is not None:
+        return settings.database.get_secret_value()
+    return f"sqlite:///{state_folder(settings, executor).absolute() / 'runs.sqlite'}"
+
+
 def _open_sqlite(url: sa.URL, encryption: Encryption) -> Database:
     _create_private_file(Path(url.database or ""))
     url = url.set(drivername="sqlite")
-    writer = sa.create_engine(url, pool_size=1, max_overflow=0, hide_parameters=True)
-    reader = sa.create_engine(url, pool_size=_READERS, max_overflow=0, hide_parameters=True)
+    writer, reader = _create_engine(url, 1), _create_engine(url, _READERS)
     for engine, begin in ((writer, "BEGIN IMMEDIATE"), (reader, "BEGIN")):
         event.listen(engine, "connect", _prepare_sqlite_connection)
         event.listen(engine, "begin", _begin_with(begin))
     return Database(writer=writer, reader=reader, encryption=encryption, url=url)
+
+
+def _create_engine(url: sa.URL, size: int, **more: Any) -> sa.Engine:
+    return sa.create_engine(url, pool_size=size, max_overflow=0, hide_parameters=True, **more)
 
 
 def _create_private_file(path: Path) -> None:
@@ -157,17 +180,8 @@ def _open_postgresql(
     url: sa.URL, encryption: Encryption
 ) -> Database:  # pragma: no cover - nox -s postgresql
     url = url.set(drivername="postgresql+psycopg")
-    writer = sa.create_engine(
-        url, pool_size=1, max_overflow=0, hide_parameters=True, connect_args=CLIENT_LIMITS
-    )
-    reader = sa.create_engine(
-        url,
-        pool_size=_READERS,
-        max_overflow=0,
-        hide_parameters=True,
-        connect_args=CLIENT_LIMITS,
-        pool_pre_ping=True,
-    )
+    writer = _create_engine(url, 1, connect_args=CLIENT_LIMITS)
+    reader = _create_engine(url, _READERS, connect_args=CLIENT_LIMITS, pool_pre_ping=True)
     database = Database(writer=writer, reader=reader, encryption=encryption, url=url)
     for engine in (writer, reader):
         database.sessions.follow(engine)
