@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from agent_server._store import claims
-from agent_server._store.claims import Claim, Ended, Owner
-from agent_server._store.endings import RunEnding, cancelled, with_result
+from agent_server._store.claims import Claim, Owner
+from agent_server._store.endings import Ended, RunEnding, cancelled, with_result
 from agent_server._store.fault_log import FaultLog
 from agent_server.executor import EventLimitError, Executor, RunResult
 from agent_server.runs import DatabaseAwayError
@@ -93,7 +93,7 @@ class Dispatcher:
     def cancel(self, reasons: dict[int, str | None]) -> None:
         """Cancel runs, if they are executed here."""
         for seq, reason in reasons.items():
-            for job in self._attempts(seq):
+            for job in [job for (known, _), job in self._jobs.items() if known == seq]:
                 job.is_asked_to_end = True
                 job.execution.cancel_reason = reason
                 job.interrupt()
@@ -133,9 +133,6 @@ class Dispatcher:
         job = _Job(RunExecution(claim, self._parts, on_lost=lambda: self._give_up(job)))
         self._jobs[claim.seq, claim.attempt] = job
         job.task = asyncio.create_task(self._execute(job), name=f"run {claim.run_id}")
-
-    def _attempts(self, seq: int) -> list[_Job]:
-        return [job for (known, _), job in self._jobs.items() if known == seq]
 
     def _give_up(self, job: _Job) -> None:
         job.is_given_up = True

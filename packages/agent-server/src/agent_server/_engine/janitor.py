@@ -47,9 +47,9 @@ class Janitor:
                 ended += await self._maintain(
                     housekeeping.end_unserved, self._executor, due, seconds=seconds
                 )
-        for row, ending, event in ended:
-            self._parts.hub.publish(row.seq, [event])
-            self._parts.tallies.count(row.tenant, ending, event.created_at)
+        for one in ended:
+            self._parts.hub.publish(one.seq, [one.event])
+            self._parts.tallies.count(one.tenant, one.ending, one.event.created_at)
 
     async def _tidy(self) -> None:
         with suppress(DatabaseAwayError):

@@ -16,7 +16,7 @@ from stream_text import dump_json
 
 from .clock import clock
 from .encryption import Encryption
-from .endings import RunEnding, cancelled, end_waiting, with_result, write_end, write_events
+from .endings import Ended, RunEnding, cancelled, end_waiting, with_result, write_end, write_events
 from .errors import StorageError
 from .records import Event, decrypt_text, dump_events, now
 from .schema import runs, servers, steps
@@ -133,25 +133,6 @@ class Claim:
         return {"claimed": self.seq, "owner": self.server, "current": self.attempt}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """A run that was ended instead of being executed again.
-
-    Attributes:
-        seq: The run's number in the store.
-        tenant: Whose it is.
-        ending: How it ended.
-        event: The event of its end.
-        started_at: When it was first begun, in microseconds since 1970; when it ended, if it never was.
-    """
-
-    seq: int
-    tenant: str
-    ending: RunEnding
-    event: Event
-    started_at: int
-
-
 def claim_runs(
     write: Write, owner: Owner, *, limit: int, claimed: Collection[int]
 ) -> Sequence[Claim | Ended]:
@@ -184,15 +165,7 @@ def _begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
     ending = _refuse(row, owner, write.encryption) if row.attempt else None
     content = _read(row, write.encryption)
     if content is None or ending is not None:
-        ending = ending or with_result(_UNREADABLE)
-        event = end_waiting(write, row, ending)
-        return Ended(
-            seq=row.seq,
-            tenant=row.tenant,
-            ending=ending,
-            event=event,
-            started_at=row.started_at or event.created_at,
-        )
+        return end_waiting(write, row, ending or with_result(_UNREADABLE))
     attempt = row.attempt + 1
     started = Event(
         number=row.last_event + 1,

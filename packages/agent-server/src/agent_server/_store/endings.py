@@ -1,7 +1,7 @@
 """The ends of runs: the last event and the last state, in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ from agent_server.runs import RunStatus
 from stream_text import dump_json
 
 from .clock import clock
-from .records import Event, dump_events, now, result_data
+from .records import Event, dump_events, now
 from .schema import events, runs, steps
 from .signals import EMITTED
 from .writer import Write
@@ -46,6 +46,25 @@ class RunEnding:
     result: RunResult | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A run that was ended while nobody executed it.
+
+    Attributes:
+        seq: The run's number in the store.
+        tenant: Whose it is.
+        ending: How it ended.
+        event: The event of its end.
+        started_at: When it was first begun, in microseconds since 1970; when it ended, if it never was.
+    """
+
+    seq: int
+    tenant: str
+    ending: RunEnding
+    event: Event
+    started_at: int
+
+
 def cancelled(reason: str | None) -> RunEnding:
     """Return the end of a cancelled run."""
     return RunEnding(status="cancelled", data={"reason": reason}, result=None)
@@ -53,7 +72,9 @@ def cancelled(reason: str | None) -> RunEnding:
 
 def with_result(result: RunResult) -> RunEnding:
     """Return the end of a run with a result."""
-    return RunEnding(status=result.status, data=result_data(result), result=result)
+    data = asdict(result)
+    del data["status"]
+    return RunEnding(status=result.status, data=data, result=result)
 
 
 def last_event(ending: RunEnding, *, number: int) -> Event:
@@ -97,8 +118,14 @@ def write_events(write: Write, seq: int, emitted: Sequence[Event], body: bytes) 
     write.signals.add(EMITTED)
 
 
-def end_waiting(write: Write, row: sa.Row[Any], ending: RunEnding) -> Event:
-    """End a run that nobody executes, and return its last event."""
+def end_waiting(write: Write, row: sa.Row[Any], ending: RunEnding) -> Ended:
+    """End a run that nobody executes."""
     event = last_event(ending, number=row.last_event + 1)
     write_end(write, row.seq, ending, [event], stored_bytes=row.bytes)
-    return event
+    return Ended(
+        seq=row.seq,
+        tenant=row.tenant,
+        ending=ending,
+        event=event,
+        started_at=row.started_at or event.created_at,
+    )

@@ -1,7 +1,7 @@
 """Housekeeping: counting runs, deleting old ones, failing stranded ones, encrypting with a new key."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +12,9 @@ from agent_server.executor import RunResult
 from agent_server.runs import RunStatus
 from agent_server.settings import ServerSettings
 
-from . import endings
 from .clock import clock
 from .encryption import key_mark
-from .endings import RunEnding
-from .records import Event
+from .endings import Ended, end_waiting, with_result
 from .schema import encryption_keys, events, labels, runs, servers, steps
 from .writer import Write
 
@@ -25,6 +23,9 @@ _TOGETHER = 200  # In one transaction, for which all runs wait.
 _DAY = 24 * 3600 * 1_000_000
 # What a run takes beside its content: its rows and their places in the indexes.
 _SIZE = runs.c.bytes + 1000
+_WAITS = (runs.c.status == "queued") & runs.c.finished_at.is_(None)
+# No living server encrypts with it.
+_IS_UNUSED = encryption_keys.c.key_id.not_in(sa.select(servers.c.key_id))
 
 _ENCRYPTED = (
     runs.c.metadata,
@@ -56,7 +57,7 @@ def count(connection: sa.Connection, executor: str) -> Count:
     states = sa.select(*whose, sa.func.count()).where(mine).group_by(*whose)
     oldest = (
         sa.select(runs.c.tenant, clock() - sa.func.min(runs.c.created_at))
-        .where(mine, runs.c.status == "queued", runs.c.finished_at.is_(None))
+        .where(mine, _WAITS)
         .group_by(runs.c.tenant)
     )
     return Count(
@@ -133,37 +134,29 @@ def _find_oldest(
     return doomed
 
 
-type EndedRuns = Sequence[tuple[sa.Row[Any], RunEnding, Event]]
-
-
-def end_stranded(write: Write, executor: str) -> EndedRuns:
+def end_stranded(write: Write, executor: str) -> Sequence[Ended]:
     """End runs that were begun under a version of the executor that no living server has, and return them."""
     living = sa.select(servers.c.version).where(servers.c.executor == executor)
-    stranded = _waiting(executor, runs.c.attempt > 0, runs.c.version.not_in(living))
-    return [
-        _fail(
-            write,
-            row,
-            "version_changed",
-            f"it was begun by version {row.version} of {executor}, and no server of that version is there to go on with it",
-        )
-        for row in write.connection.execute(stranded).all()
-    ]
+    return _fail(
+        write,
+        runs.c.executor == executor,
+        (runs.c.attempt > 0) & runs.c.version.not_in(living),
+        error_type="version_changed",
+        describe=lambda row: (
+            f"it was begun by version {row.version} of {executor}, and no server of that version is there to go on with it"
+        ),
+    )
 
 
 def read_unserved(connection: sa.Connection, executor: str) -> frozenset[str]:
     """Return the agents that runs wait for and no living server has."""
-    statement = (
-        sa.select(runs.c.agent)
-        .where(runs.c.executor == executor, runs.c.status == "queued", runs.c.finished_at.is_(None))
-        .distinct()
-    )
+    statement = sa.select(runs.c.agent).where(runs.c.executor == executor, _WAITS).distinct()
     return frozenset(connection.scalars(statement)) - _served(connection, executor)
 
 
 def end_unserved(
     write: Write, executor: str, agents: Collection[str], *, seconds: float
-) -> EndedRuns:
+) -> Sequence[Ended]:
     """End runs that wait for agents which no living server has, and return them.
 
     Args:
@@ -173,16 +166,13 @@ def end_unserved(
         seconds: For how long there was none.
     """
     gone = sorted(set(agents) - _served(write.connection, executor))
-    waiting = _waiting(executor, runs.c.agent.in_(gone))
-    return [
-        _fail(
-            write,
-            row,
-            "agent_gone",
-            f"no server has had its agent {row.agent} for {seconds:g} s",
-        )
-        for row in write.connection.execute(waiting).all()
-    ]
+    return _fail(
+        write,
+        runs.c.executor == executor,
+        runs.c.agent.in_(gone),
+        error_type="agent_gone",
+        describe=lambda row: f"no server has had its agent {row.agent} for {seconds:g} s",
+    )
 
 
 def _served(connection: sa.Connection, executor: str) -> frozenset[str]:
@@ -190,25 +180,19 @@ def _served(connection: sa.Connection, executor: str) -> frozenset[str]:
     return frozenset(name for names in connection.scalars(living) for name in json.loads(names))
 
 
-def _waiting(executor: str, *which: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    return (
-        sa.select(runs)
-        .where(
-            runs.c.executor == executor,
-            runs.c.status == "queued",
-            runs.c.finished_at.is_(None),
-            *which,
-        )
-        .limit(_TOGETHER)
-        .with_for_update(skip_locked=True)
-    )
-
-
 def _fail(
-    write: Write, row: sa.Row[Any], error_type: str, error: str
-) -> tuple[sa.Row[Any], RunEnding, Event]:
-    ending = endings.with_result(RunResult(status="failed", error=error, error_type=error_type))
-    return row, ending, endings.end_waiting(write, row, ending)
+    write: Write,
+    *which: sa.ColumnElement[bool],
+    error_type: str,
+    describe: Callable[[sa.Row[Any]], str],
+) -> Sequence[Ended]:
+    """End some of the runs that wait, and return them."""
+    waiting = sa.select(runs).where(*which, _WAITS).limit(_TOGETHER)
+    ended: list[Ended] = []
+    for row in write.connection.execute(waiting.with_for_update(skip_locked=True)).all():
+        result = RunResult(status="failed", error=describe(row), error_type=error_type)
+        ended.append(end_waiting(write, row, with_result(result)))
+    return ended
 
 
 def free_space(write: Write) -> bool:
@@ -239,27 +223,15 @@ def reencrypt(write: Write) -> bool:
 
     Once nothing is left, the other keys are forgotten, unless a living server still encrypts with them.
     """
-    others = _other_keys(write)
+    key_id = encryption_keys.c.key_id
+    is_old = (key_id != write.encryption.key_id) & _IS_UNUSED
+    others = write.connection.scalars(sa.select(key_id).where(is_old)).all()
     if not others:
         return False
-    for column in _ENCRYPTED:
-        if _reencrypt_column(write, column, others):
-            return True
-    used = sa.select(servers.c.key_id)
-    write.connection.execute(
-        sa.delete(encryption_keys).where(
-            encryption_keys.c.key_id.in_(others), encryption_keys.c.key_id.not_in(used)
-        )
-    )
+    if any(_reencrypt_column(write, column, others) for column in _ENCRYPTED):
+        return True
+    write.connection.execute(sa.delete(encryption_keys).where(key_id.in_(others), _IS_UNUSED))
     return False
-
-
-def _other_keys(write: Write) -> list[str]:
-    used = sa.select(servers.c.key_id)
-    statement = sa.select(encryption_keys.c.key_id).where(
-        encryption_keys.c.key_id != write.encryption.key_id, encryption_keys.c.key_id.not_in(used)
-    )
-    return list(write.connection.scalars(statement))
 
 
 def _reencrypt_column(write: Write, column: sa.Column[bytes], others: Sequence[str]) -> bool:

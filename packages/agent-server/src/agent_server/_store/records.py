@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from agent_server.executor import JsonObject, RunResult
+from agent_server.executor import RunResult
 from agent_server.runs import Run, StoredEvent
 from stream_text import dump_json
 
@@ -76,13 +76,6 @@ def to_stored(event: Event) -> StoredEvent:
         created_at=to_datetime(event.created_at),
         data=json.loads(event.text),
     )
-
-
-def result_data(result: RunResult) -> JsonObject:
-    """Return a result as the data of a run's last event."""
-    data = asdict(result)
-    del data["status"]
-    return data
 
 
 def load_run(row: sa.Row[Any], encryption: Encryption) -> Run:
