@@ -6,7 +6,7 @@ between machines.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import sqlalchemy as sa
 
@@ -64,17 +64,8 @@ def enter(write: Write, server: Server) -> Sequence[Server]:
     if in_the_way:
         return in_the_way
     enter_key(write.connection, write.encryption)
-    values = {
-        "name": server.name,
-        "token": server.token,
-        "executor": server.executor,
-        "version": server.version,
-        "key_id": server.key_id,
-        "keys": ",".join(server.keys),
-        "agents": _dump(server.agents),
-        "beat": 0,
-    }
-    write.connection.execute(sa.insert(servers).values(values))
+    lists = {"keys": ",".join(server.keys), "agents": _dump(server.agents)}
+    write.connection.execute(sa.insert(servers).values(**asdict(server) | lists, beat=0))
     # Runs under this name are those of a server that is gone.
     requeue(write, runs.c.server == server.name, is_lost=True)
     return []

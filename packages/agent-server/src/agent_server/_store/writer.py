@@ -100,8 +100,7 @@ class Writer:
             and since is not None
             and time.monotonic() - since > PATIENCE_SECONDS
         ):  # pragma: no cover - nox -s postgresql
-            with self._lock:
-                self._note_away(_no_answer())
+            self._note_away(_no_answer())
         return self._away_since is not None
 
     def submit[**Arguments, Result](
@@ -128,8 +127,7 @@ class Writer:
             raise DatabaseAwayError
         done = self._enqueue(lambda write: operation(write, *args, **kwargs), is_patient=False)
         if not await self._pulse.wait_for(done):  # pragma: no cover - nox -s postgresql
-            with self._lock:
-                self._note_away(_no_answer())
+            self._note_away(_no_answer())
             raise DatabaseAwayError
         return done.result()
 
@@ -177,8 +175,7 @@ class Writer:
             try:
                 undone = self._commit(jobs) if jobs else self._look()
             except Exception as error:  # noqa: BLE001 - whatever it is, it cannot be looked at
-                with self._lock:
-                    self._note_away(error)
+                self._note_away(error)
                 undone = []
             self._busy_since = None
             if self._away_since is not None:
@@ -203,8 +200,7 @@ class Writer:
             results, signals = self._transact(jobs)
         except Exception as error:  # noqa: BLE001 - it is the caller's
             if is_outage(error):
-                with self._lock:
-                    self._note_away(error)
+                self._note_away(error)
                 return jobs
             if len(jobs) == 1:
                 self._post(jobs, [error], set())
@@ -256,13 +252,14 @@ class Writer:
                 self._lock.wait_for(lambda: self._is_closing, _RETRY_SECONDS)
 
     def _note_away(self, error: Exception) -> None:
-        if self._away_since is None:
-            self._away_since = time.monotonic()
-        if self._complaints.is_due():
-            self._is_logged = True
-            _logger.warning(
-                "the database is away, what is to be stored waits: %s", describe_fault(error)
-            )
+        with self._lock:
+            if self._away_since is None:
+                self._away_since = time.monotonic()
+            if self._complaints.is_due():
+                self._is_logged = True
+                _logger.warning(
+                    "the database is away, what is to be stored waits: %s", describe_fault(error)
+                )
 
     def _note_reached(self) -> None:
         with self._lock:
