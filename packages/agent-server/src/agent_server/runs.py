@@ -1,9 +1,9 @@
 """The runs of a database as clients see them, whichever server executes them."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal
 
 from .executor import JsonObject, RunResult
 
@@ -21,7 +21,6 @@ __all__ = [
     "RunNotFoundError",
     "RunPage",
     "RunStatus",
-    "Runs",
     "Statistics",
     "StoredEvent",
     "TooManyWatchersError",
@@ -151,79 +150,6 @@ class RunPage:
 
     runs: Sequence[Run]
     next_cursor: str | None
-
-
-class Runs(Protocol):
-    """The runs of a database.
-
-    Every method raises `DatabaseAwayError` while the database cannot be reached.
-    """
-
-    async def create(self, run: NewRun) -> tuple[Run, bool]:
-        """Store a run, and return it with whether it is new.
-
-        Raises:
-            QueueFullError: If too many runs wait, of all or of this tenant.
-            IdempotencyConflictError: If the key came before with another body.
-        """
-        ...
-
-    async def get(self, run_id: str, *, tenant: str) -> Run:
-        """Return a run.
-
-        Raises:
-            RunNotFoundError: If the tenant has none of this id.
-        """
-        ...
-
-    async def list(
-        self, which: RunFilter, *, tenant: str, limit: int, cursor: str | None = None
-    ) -> RunPage:
-        """Return a page of a tenant's runs, newest first.
-
-        Raises:
-            RequestRefusedError: If the cursor is none of ours.
-        """
-        ...
-
-    async def cancel(self, run_id: str, *, tenant: str, reason: str | None = None) -> Run:
-        """Cancel a run; one that is finished stays as it is.
-
-        Raises:
-            RunNotFoundError: If the tenant has none of this id.
-        """
-        ...
-
-    async def read_events(
-        self, run_id: str, *, tenant: str, after: int = 0, limit: int = 100
-    ) -> Sequence[StoredEvent]:
-        """Return the stored events after a number, at most `limit`.
-
-        Large ones may be fewer: it reads no more than 256 KiB and one batch, and none only where there is none.
-
-        Raises:
-            RunNotFoundError: If the tenant has none of this id.
-        """
-        ...
-
-    def watch_events(
-        self, run_id: str, *, tenant: str, after: int = 0
-    ) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yield the events after a number as they come, in batches that are never empty, up to and including the run's last.
-
-        Raises:
-            RunNotFoundError: If the tenant has none of this id.
-            TooManyWatchersError: If the server has as many watchers as it may.
-        """
-        ...
-
-    async def ping(self) -> None:
-        """Return if runs can be accepted and executed now, by this server."""
-        ...
-
-    def statistics(self, *, tenant: str | None = None) -> "Statistics":
-        """Return the statistics of a tenant's runs, or of all, without asking the database, which may be away."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

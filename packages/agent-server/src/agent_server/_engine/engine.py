@@ -19,7 +19,7 @@ from agent_server._store.servers import Server
 from agent_server._store.signals import ALL_SIGNALS, CANCELLED, EMITTED, QUEUED
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
-from agent_server.runs import DatabaseAwayError, Runs
+from agent_server.runs import DatabaseAwayError
 from agent_server.settings import ServerSettings
 
 from .dispatcher import Dispatcher
@@ -42,7 +42,7 @@ _LOOK_SECONDS = 0.05
 
 
 @asynccontextmanager
-async def open_engine(settings: ServerSettings, executor: Executor) -> AsyncGenerator[Runs]:
+async def open_engine(settings: ServerSettings, executor: Executor) -> AsyncGenerator[RunService]:
     """Open the database, and execute its runs on the running loop until the end of the context.
 
     Other servers on the same database share the runs of executors of the same name. At the end, runs get `stop_seconds` to end; what is left

@@ -1,4 +1,4 @@
-"""The service that clients use: the runs of a database, as `agent_server.runs.Runs` describes them."""
+"""The service that clients use: the runs of a database, whichever server executes them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -20,7 +20,7 @@ _LARGEST_NUMBER = 2**31 - 2
 
 
 class RunService:
-    """The runs that clients see.
+    """The runs of a database. Every method raises `DatabaseAwayError` while the database cannot be reached.
 
     Args:
         parts: What reads and writes them.
@@ -37,7 +37,12 @@ class RunService:
         )
 
     async def create(self, run: NewRun) -> tuple[Run, bool]:
-        """Store a run, and return it with whether it is new."""
+        """Store a run, and return it with whether it is new.
+
+        Raises:
+            QueueFullError: If too many runs wait, of all or of this tenant.
+            IdempotencyConflictError: If the key came before with another body.
+        """
         request = None
         if has_many_values(run.request):
             # Not where the database's only writer would be held up.
@@ -45,17 +50,29 @@ class RunService:
         return await self._parts.writer.write(self._repository.create, run, request)
 
     async def get(self, run_id: str, *, tenant: str) -> Run:
-        """Return a run."""
+        """Return a run.
+
+        Raises:
+            RunNotFoundError: If the tenant has none of this id.
+        """
         return await self._parts.readers.read(self._repository.get, run_id, tenant)
 
     async def list(
         self, which: RunFilter, *, tenant: str, limit: int, cursor: str | None = None
     ) -> RunPage:
-        """Return a page of a tenant's runs, newest first."""
+        """Return a page of a tenant's runs, newest first.
+
+        Raises:
+            RequestRefusedError: If the cursor is none of ours.
+        """
         return await self._parts.readers.read(self._repository.list, which, tenant, limit, cursor)
 
     async def cancel(self, run_id: str, *, tenant: str, reason: str | None = None) -> Run:
-        """Cancel a run; one that is finished stays as it is."""
+        """Cancel a run; one that is finished stays as it is.
+
+        Raises:
+            RunNotFoundError: If the tenant has none of this id.
+        """
         asked = await self._parts.writer.write(self._repository.cancel, run_id, tenant, reason)
         await self._parts.hub.look()
         return asked
@@ -63,7 +80,13 @@ class RunService:
     async def read_events(
         self, run_id: str, *, tenant: str, after: int = 0, limit: int = 100
     ) -> Sequence[StoredEvent]:
-        """Return the stored events after a number, at most `limit`."""
+        """Return the stored events after a number, at most `limit`.
+
+        Large ones may be fewer: it reads no more than 256 KiB and one batch, and none only where there is none.
+
+        Raises:
+            RunNotFoundError: If the tenant has none of this id.
+        """
         position = min(after, _LARGEST_NUMBER)
 
         def query(connection: sa.Connection) -> Sequence[StoredEvent]:
@@ -77,7 +100,12 @@ class RunService:
     async def watch_events(
         self, run_id: str, *, tenant: str, after: int = 0
     ) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yield the events after a number as they come, up to and including the run's last."""
+        """Yield the events after a number as they come, in batches that are never empty, up to and including the run's last.
+
+        Raises:
+            RunNotFoundError: If the tenant has none of this id.
+            TooManyWatchersError: If the server has as many watchers as it may.
+        """
         seq = await self._parts.readers.read(self._repository.find, run_id, tenant)
         async with aclosing(self._parts.hub.watch(seq, tenant=tenant, after=after)) as batches:
             async for batch in batches:
@@ -88,7 +116,7 @@ class RunService:
         await self._parts.writer.probe()
 
     def statistics(self, *, tenant: str | None = None) -> Statistics:
-        """Return what `/metrics` shows of a tenant; of all for None."""
+        """Return the statistics of a tenant's runs, or of all, without asking the database, which may be away."""
         tallies = self._parts.tallies
         tally = tallies.of(tenant)
         executing, watchers = self._dispatcher.executing, self._parts.hub.watchers

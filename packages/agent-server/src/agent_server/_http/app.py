@@ -6,8 +6,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
+from agent_server.engine import RunService
 from agent_server.executor import Executor
-from agent_server.runs import Runs
 from agent_server.settings import ServerSettings
 
 from .access import AccessMiddleware
@@ -20,7 +20,7 @@ from .streams import Watchers
 def build_app(
     settings: ServerSettings,
     executor: Executor,
-    runs: Runs,
+    runs: RunService,
     *,
     routes: Sequence[BaseRoute] = (),
 ) -> Starlette:

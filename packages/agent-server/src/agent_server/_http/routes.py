@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from agent_server.engine import RunService
 from agent_server.executor import Executor
-from agent_server.runs import FINISHED, NewRun, Runs
+from agent_server.runs import FINISHED, NewRun
 from agent_server.settings import DEFAULT_TENANT
 from stream_text import LARGE_TEXT
 
@@ -205,7 +206,7 @@ async def stream_events(
     )
 
 
-def find_runs(request: Request) -> Runs:
+def find_runs(request: Request) -> RunService:
     """Return the runs that the server of a request serves."""
     return request.app.state.runs
 

@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent_server.runs import DatabaseAwayError, Runs, StoredEvent, TooManyWatchersError
+from agent_server.engine import RunService
+from agent_server.runs import DatabaseAwayError, StoredEvent, TooManyWatchersError
 from agent_server.settings import ServerSettings
 
 from .connections import CHUNKS, WriteChunk
@@ -250,7 +251,7 @@ async def _end(*tasks: asyncio.Task[None]) -> None:
             _logger.error("a stream of events ended early", exc_info=error)
 
 
-async def watch_run(runs: Runs, run_id: str, *, tenant: str, after: int) -> Batches:
+async def watch_run(runs: RunService, run_id: str, *, tenant: str, after: int) -> Batches:
     """Yield the events of a run after a number as they come, even if the database goes away meanwhile.
 
     Args:
