@@ -16,6 +16,12 @@ settings.register_profile("short", max_examples=20, derandomize=True, **PATIENT)
 settings.register_profile("long", max_examples=1_000, **PATIENT)
 
 
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio, and on nothing else."""
+    return "asyncio"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("long" if config.option.markexpr == "long" else "short")
 

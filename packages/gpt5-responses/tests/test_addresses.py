@@ -1,6 +1,5 @@
 """Where no request may go, however it is written and wherever a name leads."""
 
-import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
@@ -181,17 +180,17 @@ async def ask(wire: Wire, base_url: str | None = None) -> str:
         return (await client.complete(Request(items=[]))).status
 
 
-def test_an_asynchronous_client_looks_twice_as_well(
+async def test_an_asynchronous_client_looks_twice_as_well(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert asyncio.run(ask(wire)) == "completed"
+    assert await ask(wire) == "completed"
     with monkeypatch.context() as rebound:
         rebound.setattr("gpt5_responses._http.addresses.is_metadata_address", _seen_twice())
         with pytest.raises(SettingsError, match="host is not allowed"):
-            asyncio.run(ask(wire))
+            await ask(wire)
     monkeypatch.setattr(socket, "getaddrinfo", leading_to("169.254.169.254"))
     with pytest.raises(SettingsError, match="host is not allowed"):
-        asyncio.run(ask(wire, "http://innocent.example/v1"))
+        await ask(wire, "http://innocent.example/v1")
 
     assert len(wire.requests) == 1
 
@@ -202,7 +201,7 @@ def _seen_twice() -> Callable[[str], bool]:
     return lambda _: next(looks)
 
 
-def test_behind_a_proxy_the_proxy_connects(
+async def test_behind_a_proxy_the_proxy_connects(
     wire: Wire, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The proxy's own address is the operator's business, and where it leads only the proxy knows."""
@@ -211,4 +210,4 @@ def test_behind_a_proxy_the_proxy_connects(
     behind = Connection(api_key="key", base_url="http://innocent.example/v1", max_retries=0)
 
     assert create(behind, REQUEST, transport=transport).status == "completed"
-    assert asyncio.run(ask(wire, "http://innocent.example/v1")) == "completed"
+    assert await ask(wire, "http://innocent.example/v1") == "completed"

@@ -138,30 +138,26 @@ def test_what_cannot_be_read_or_sent_is_told_before_anything_is_sent() -> None:
         assert server.requests == []
 
 
-def test_the_twins_of_open_stream_and_create_send_the_same() -> None:
-    async def ask(connection: Connection) -> str:
-        body = {"model": "gpt-5.2", "input": "Hello", "stream": True}
+async def test_the_twins_of_open_stream_and_create_send_the_same() -> None:
+    body = {"model": "gpt-5.2", "input": "Hello", "stream": True}
+    with ResponsesSimulator() as server:
+        fields = {"openai_api_key": "k", "openai_api_base": server.base_url, "max_retries": "0"}
+        connection = Connection.from_credentials(fields)
         completion = await acreate(connection, body)
         async with aopen_stream(connection, body) as stream:
             async for _ in stream:
                 pass
         assert stream.completion.text == completion.text
-        return completion.text
-
-    with ResponsesSimulator() as server:
-        fields = {"openai_api_key": "k", "openai_api_base": server.base_url, "max_retries": "0"}
-        assert asyncio.run(ask(Connection.from_credentials(fields)))
+        assert completion.text
         assert server.requests[0].body == server.requests[1].body
 
 
-def test_a_refused_stream_lets_go_of_its_client() -> None:
-    async def ask(connection: Connection) -> None:
-        with pytest.raises(AuthenticationError):
-            await acreate(connection, {"model": "gpt-5.2", "input": "Hello", "stream": True})
-
+async def test_a_refused_stream_lets_go_of_its_client() -> None:
     with ResponsesSimulator(api_keys=["good"]) as server:
         fields = {"openai_api_key": "bad", "openai_api_base": server.base_url, "max_retries": "0"}
-        asyncio.run(ask(Connection.from_credentials(fields)))
+        connection = Connection.from_credentials(fields)
+        with pytest.raises(AuthenticationError):
+            await acreate(connection, {"model": "gpt-5.2", "input": "Hello", "stream": True})
 
 
 @pytest.mark.parametrize(

@@ -604,19 +604,16 @@ def test_a_pacer_reads_it_as_any_stream(transport: Transport) -> None:
     assert [event for batch in batches for event in batch][-1] == ResponseEnded(status="completed")
 
 
-def test_an_asynchronous_caller_that_is_cancelled_has_the_server_cancel() -> None:
-    async def cancel_after(server: ResponsesSimulator, seconds: float) -> None:
-        config = ModelConfig(model_id="gpt-5.2", api_key="k", base_url=server.base_url)
-        async with AsyncResponsesClient(config) as client:
-            task = asyncio.create_task(client.complete(ASKED))
-            await asyncio.sleep(seconds)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-
+async def test_an_asynchronous_caller_that_is_cancelled_has_the_server_cancel() -> None:
     for seconds in (0, 0.15):  # while it is sent, and while it is read
         with serving(60) as server:
-            asyncio.run(cancel_after(server, seconds))
+            config = ModelConfig(model_id="gpt-5.2", api_key="k", base_url=server.base_url)
+            async with AsyncResponsesClient(config) as client:
+                task = asyncio.create_task(client.complete(ASKED))
+                await asyncio.sleep(seconds)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
             assert server.background.cancelled == server.background.begun == 1
 
 

@@ -1,6 +1,5 @@
 """Why a server could not be reached, in the words of whoever fills the form in."""
 
-import asyncio
 import contextlib
 import os
 import re
@@ -214,12 +213,9 @@ def test_certificates_that_cannot_be_read() -> None:
     assert all("certificate settings (SSL_CERT_FILE), and base_url" in told for told in sentences)
 
 
-def test_an_asynchronous_client_tells_the_same() -> None:
-    async def ask() -> None:
-        url = f"http://127.0.0.1:{closed_port()}"
-        config = ModelConfig(model_id="m", api_key="k", base_url=url, max_retries=0)
-        async with AsyncResponsesClient(config) as client:
+async def test_an_asynchronous_client_tells_the_same() -> None:
+    url = f"http://127.0.0.1:{closed_port()}"
+    config = ModelConfig(model_id="m", api_key="k", base_url=url, max_retries=0)
+    async with AsyncResponsesClient(config) as client:
+        with pytest.raises(ResponsesError, match=r"the server refused the connection.*base_url"):
             await client.complete(Request(items=[]))
-
-    with pytest.raises(ResponsesError, match=r"the server refused the connection.*base_url"):
-        asyncio.run(ask())

@@ -1,6 +1,5 @@
 """Whole conversations with a server that checks each request as the real one would."""
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -221,48 +220,40 @@ def test_the_key_is_not_part_of_the_repr() -> None:
     assert "secret" not in repr(ModelConfig(model_id="gpt-5", api_key="secret"))
 
 
-def test_the_asynchronous_client_gives_the_same_answer() -> None:
-    async def ask(server: ResponsesSimulator) -> tuple[Completion, list[str]]:
-        async with AsyncResponsesClient(
-            config(server), scheme=ResponsesScheme(summary=None)
-        ) as client:
-            request = Request(items=[{"role": "user", "content": "Hi"}], effort="low")
+async def test_the_asynchronous_client_gives_the_same_answer() -> None:
+    request = Request(items=[{"role": "user", "content": "Hi"}], effort="low")
+    scheme = ResponsesScheme(summary=None)
+    with ResponsesSimulator(model=ScriptedModel([[Text(text="Hello!")]], repeat=True)) as server:
+        async with AsyncResponsesClient(config(server), scheme=scheme) as client:
             async with client.stream(request) as stream:
                 texts = [event.text async for event in stream if isinstance(event, BlockDelta)]
                 assert stream.request_id
-            return await client.complete(request), texts
-
-    with ResponsesSimulator(model=ScriptedModel([[Text(text="Hello!")]], repeat=True)) as server:
-        completion, texts = asyncio.run(ask(server))
+            completion = await client.complete(request)
 
     assert completion.text == "".join(texts) == "Hello!"
 
 
-def test_the_asynchronous_client_asks_for_less_when_refused() -> None:
-    async def ask(server: ResponsesSimulator) -> tuple[str, ...]:
-        async with AsyncResponsesClient(config(server)) as client:
-            request = Request(items=[{"role": "user", "content": "Hi"}], effort="low")
-            async with client.stream(request) as stream:
-                assert [event async for event in stream]
-            return stream.left_out
-
+async def test_the_asynchronous_client_asks_for_less_when_refused() -> None:
+    request = Request(items=[{"role": "user", "content": "Hi"}], effort="low")
     with ResponsesSimulator(faults=[UnverifiedOrganization(stream=True)]) as server:
-        assert asyncio.run(ask(server)) == ("without_summary", "without_streaming")
+        client = AsyncResponsesClient(config(server))
+        async with client, client.stream(request) as stream:
+            assert [event async for event in stream]
+
+    assert stream.left_out == ("without_summary", "without_streaming")
 
 
 @pytest.mark.parametrize(
     ("fault", "error"),
     [(CutStream(), StreamInterruptedError), (HtmlPage(), UnexpectedResponseError)],
 )
-def test_the_asynchronous_client_reports_failures_alike(
+async def test_the_asynchronous_client_reports_failures_alike(
     fault: object, error: type[Exception]
 ) -> None:
-    async def ask(server: ResponsesSimulator) -> None:
+    with ResponsesSimulator(faults=[fault]) as server:
         async with AsyncResponsesClient(config(server)) as client:
-            await client.complete(Request(items=[{"role": "user", "content": "Hi"}]))
-
-    with ResponsesSimulator(faults=[fault]) as server, pytest.raises(error):
-        asyncio.run(ask(server))
+            with pytest.raises(error):
+                await client.complete(Request(items=[{"role": "user", "content": "Hi"}]))
 
 
 def test_a_process_that_ends_leaves_no_connection_open() -> None:
@@ -275,35 +266,28 @@ def test_a_process_that_ends_leaves_no_connection_open() -> None:
     assert ended.stderr == ""
 
 
-def test_leaving_an_asynchronous_stream_early_closes_it() -> None:
-    async def ask(server: ResponsesSimulator) -> int:
+async def test_leaving_an_asynchronous_stream_early_closes_it() -> None:
+    request = Request(items=[{"role": "user", "content": "Hi"}])
+    with ResponsesSimulator() as server:
         async with AsyncResponsesClient(config(server)) as client:
-            async with client.stream(Request(items=[{"role": "user", "content": "Hi"}])) as stream:
+            async with client.stream(request) as stream:
                 async for _ in stream:
                     break
-            return len(
-                (await client.complete(Request(items=[{"role": "user", "content": "Hi"}]))).text
-            )
-
-    with ResponsesSimulator() as server:
-        assert asyncio.run(ask(server)) > 0
+            assert (await client.complete(request)).text
 
 
 @pytest.mark.parametrize(
     "options", [{"seconds": 3.0}, {"detached": True}], ids=["seconds", "detached"]
 )
-def test_what_is_for_the_background_is_refused_without_it(options: dict[str, Any]) -> None:
-    async def ask(server: ResponsesSimulator) -> None:
-        async with AsyncResponsesClient(config(server)) as client:
-            await client.complete(Request(items=[{"role": "user", "content": "Hi"}]), **options)
-
+async def test_what_is_for_the_background_is_refused_without_it(options: dict[str, Any]) -> None:
     [name] = options
+    request = Request(items=[{"role": "user", "content": "Hi"}])
     with ResponsesSimulator() as server:
-        request = Request(items=[{"role": "user", "content": "Hi"}])
         with pytest.raises(SettingsError, match=f"{name} is for a response that is made in the"):
             ResponsesClient(config(server)).stream(request, **options)
-        with pytest.raises(SettingsError, match=f"{name} is for"):
-            asyncio.run(ask(server))
+        async with AsyncResponsesClient(config(server)) as client:
+            with pytest.raises(SettingsError, match=f"{name} is for"):
+                await client.complete(request, **options)
         assert server.requests == []
         off = dict.fromkeys(options)
         assert ResponsesClient(config(server)).complete(request, **off).text

@@ -1,6 +1,5 @@
 """How long a call may take over all its tries, and which failures are tried again."""
 
-import asyncio
 import socket
 import threading
 import time
@@ -86,14 +85,14 @@ def test_an_answer_that_does_not_come_is_a_timeout_and_not_asked_for_again(
     assert len(wire.requests) == 1
 
 
-def test_an_asynchronous_call_is_not_made_again_either(
+async def test_an_asynchronous_call_is_not_made_again_either(
     pause: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Connection, "try_seconds", 0.1)
     for opening in (b"", head(**EVENTS)):
         with Wire(silent(pause, opening)) as wire:
             with pytest.raises(ConnectionTimeoutError, match="in time"):
-                asyncio.run(ask(wire, max_retries=3))
+                await ask(wire, max_retries=3)
             pause.set()
         pause.clear()
         assert len(wire.requests) == 1

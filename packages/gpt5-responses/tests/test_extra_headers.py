@@ -1,6 +1,5 @@
 """Headers of a user's own: what is sent, what is refused, and that their values stay secret."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -166,15 +165,10 @@ def sent(server: ResponsesSimulator) -> list[RecordedRequest]:
     return server.requests
 
 
-def test_they_go_along_with_every_request(transport: Transport) -> None:
+async def test_they_go_along_with_every_request(transport: Transport) -> None:
     headers = {"X-Team": "blue", "api-key": "k2", "User-Agent": "gateway/1"}
     settings: dict[str, Any] = {"api_key": "key", "extra_headers": headers}
-
-    async def ask(base_url: str) -> None:
-        config = ModelConfig(model_id="gpt-5.2", base_url=base_url, **settings)
-        async with AsyncResponsesClient(config) as client:
-            await client.complete(Request(items=[{"role": "user", "content": "Hello"}]))
-
+    request = Request(items=[{"role": "user", "content": "Hello"}])
     with ResponsesSimulator() as server:
         connection = Connection(base_url=server.base_url, **settings)
         validate_server(connection, transport=transport)
@@ -183,9 +177,9 @@ def test_they_go_along_with_every_request(transport: Transport) -> None:
             list(stream)
         create(connection, WHOLE, transport=transport)
         config = ModelConfig(model_id="gpt-5.2", base_url=server.base_url, **settings)
-        client = ResponsesClient(config, transport=transport)
-        client.complete(Request(items=[{"role": "user", "content": "Hello"}]))
-        asyncio.run(ask(server.base_url))
+        ResponsesClient(config, transport=transport).complete(request)
+        async with AsyncResponsesClient(config) as client:
+            await client.complete(request)
 
     assert len(sent(server)) == 6
     assert {request.headers["x-team"] for request in sent(server)} == {"blue"}

@@ -1,6 +1,5 @@
 """Which requests are sent again and after what, which connections serve more than one, and what is trusted."""
 
-import asyncio
 import re
 import socket
 import ssl
@@ -149,10 +148,10 @@ async def ask(wire: Wire, times: int, **settings: object) -> None:
             await client.complete(Request(items=[]))
 
 
-def test_an_asynchronous_client_tries_again_too() -> None:
+async def test_an_asynchronous_client_tries_again_too() -> None:
     failing = whole(b"{}", "500 x", retry_after_ms="1")
     with Wire(in_turn(failing, failing, stream(DONE))) as wire:
-        asyncio.run(ask(wire, 1, max_retries=2))
+        await ask(wire, 1, max_retries=2)
 
     assert len(wire.requests) == 3
 
@@ -181,7 +180,9 @@ def test_a_kept_connection_that_is_gone_costs_one_more_request_and_no_more(
     assert (len(wire.requests), wire.connections) == (3, 2)
 
 
-def test_a_request_that_an_answer_has_begun_for_is_not_sent_again(transport: Transport) -> None:
+async def test_a_request_that_an_answer_has_begun_for_is_not_sent_again(
+    transport: Transport,
+) -> None:
     with Wire(in_turn(stream(DONE), hang_up_in_mid_head, stream(DONE))) as wire:
         create(wire.connection(), REQUEST, transport=transport)
         with pytest.raises(ConnectionFailedError):
@@ -190,12 +191,14 @@ def test_a_request_that_an_answer_has_begun_for_is_not_sent_again(transport: Tra
         Wire(in_turn(stream(DONE), hang_up_in_mid_head, stream(DONE))) as asked,
         pytest.raises(ConnectionFailedError),
     ):
-        asyncio.run(ask(asked, 2, max_retries=0))
+        await ask(asked, 2, max_retries=0)
 
     assert len(wire.requests) == len(asked.requests) == 2
 
 
-def test_what_came_along_with_an_answer_answers_no_other_request(transport: Transport) -> None:
+async def test_what_came_along_with_an_answer_answers_no_other_request(
+    transport: Transport,
+) -> None:
     """A server or gateway out of step: two answers at once, of which the second would be somebody else's."""
     both: list[bytes] = []
     peer: Any = SimpleNamespace(sendall=both.append)
@@ -205,7 +208,7 @@ def test_what_came_along_with_an_answer_answers_no_other_request(transport: Tran
     with Wire(in_turn(*answers)) as wire:
         told = [create(wire.connection(), REQUEST, transport=transport) for _ in range(2)]
     with Wire(in_turn(*answers)) as asked:
-        asyncio.run(ask(asked, 2))
+        await ask(asked, 2)
 
     assert [one.response_id for one in told] == [None, None]
     assert wire.connections == asked.connections == 2
@@ -330,7 +333,7 @@ def trust(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path | None], N
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_is_used_with_its_password_and_its_connection_again(
+async def test_a_proxy_is_used_with_its_password_and_its_connection_again(
     transport: Transport,
     monkeypatch: pytest.MonkeyPatch,
     trust: Callable[[Path | None], None],
@@ -344,7 +347,7 @@ def test_a_proxy_is_used_with_its_password_and_its_connection_again(
         for _ in range(2):
             assert create(target, REQUEST, transport=transport).status == "completed"
         connections = proxy.connections
-        asyncio.run(acreate(target, REQUEST))
+        await acreate(target, REQUEST)
         transport.close()
 
     first = proxy.requests[0].split(b"\r\n")
@@ -375,7 +378,7 @@ class TlsServer(Wire):
             super()._serve(context.wrap_socket(peer, server_side=True))
 
 
-def test_a_certificate_that_the_environment_names_is_trusted(
+async def test_a_certificate_that_the_environment_names_is_trusted(
     transport: Transport, trust: Callable[[Path | None], None]
 ) -> None:
     trust(CERTIFICATE)
@@ -385,7 +388,7 @@ def test_a_certificate_that_the_environment_names_is_trusted(
         for _ in range(2):
             assert create(known, REQUEST, transport=transport).status == "completed"
         assert server.connections == 1
-        assert asyncio.run(acreate(known, REQUEST)).status == "completed"
+        assert (await acreate(known, REQUEST)).status == "completed"
         transport.close()
 
 
@@ -457,14 +460,14 @@ ITSELF.append(ITSELF)
         ({"include": ITSELF}, "include"),
     ],
 )
-def test_a_request_that_nests_too_deep_names_the_field_and_is_not_sent(
+async def test_a_request_that_nests_too_deep_names_the_field_and_is_not_sent(
     transport: Transport, fields: dict[str, object], field: str
 ) -> None:
     with Wire(stream(DONE)) as wire:
         with pytest.raises(InvalidRequestError, match="nests over 200 levels") as caught:
             create(wire.connection(), {**REQUEST, **fields}, transport=transport)
         with pytest.raises(InvalidRequestError, match="nests over 200 levels"):
-            asyncio.run(acreate(wire.connection(), {**REQUEST, **fields}))
+            await acreate(wire.connection(), {**REQUEST, **fields})
 
     assert str(caught.value.param).startswith(field)
     assert wire.requests == []

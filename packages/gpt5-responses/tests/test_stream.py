@@ -1,4 +1,3 @@
-import asyncio
 import contextlib
 import gzip
 import socket
@@ -10,7 +9,6 @@ import pytest
 
 from gpt5_messages import BlockDelta, ResponseEnded, ResponseStarted, StreamEvent
 from gpt5_responses import (
-    AsyncResponseStream,
     AuthenticationError,
     Connection,
     ConnectionFailedError,
@@ -430,19 +428,14 @@ def test_a_refused_compaction_is_replaced_by_what_it_stands_for(
     ]
 
 
-def test_an_asynchronous_stream_tells_and_replaces_the_same() -> None:
+async def test_an_asynchronous_stream_tells_and_replaces_the_same() -> None:
     short = {**REQUEST, "input": [FOREIGN, QUESTION]}
-
-    async def read(server: ResponsesSimulator) -> AsyncResponseStream:
+    with ResponsesSimulator() as server:
         opened = aopen_stream(connection(server), short, whole=lambda: [QUESTION, SAID, QUESTION])
         async with opened as stream:
             assert (stream.event_count, stream.last_event_type) == (0, None)
             async for _ in stream:
                 pass
-        return stream
-
-    with ResponsesSimulator() as server:
-        stream = asyncio.run(read(server))
 
     assert stream.left_out[-1] == "without_compaction"
     assert len(server.requests[-1].body["input"]) == 3

@@ -1,6 +1,5 @@
 """Servers that misbehave: errors under a good status, floods, silences, redirects, secrets that come back."""
 
-import asyncio
 import gzip
 import json
 import socket
@@ -324,12 +323,12 @@ def test_facts_of_the_server_s_are_short_texts(transport: Transport) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_no_redirect_is_followed(status: int, transport: Transport) -> None:
+async def test_no_redirect_is_followed(status: int, transport: Transport) -> None:
     with Wire(stream(DONE)) as elsewhere:
         answer = whole(b"{}", f"{status} Moved", location=f"{elsewhere.base_url}/responses")
         told = failure(answer, transport)
         with Wire(answer) as wire, pytest.raises(UnexpectedResponseError):
-            asyncio.run(ask(wire))
+            await ask(wire)
 
     assert elsewhere.connections == 0
     assert isinstance(told, UnexpectedResponseError)
@@ -350,12 +349,12 @@ def test_no_cookie_is_kept_and_none_crosses_keys(transport: Transport) -> None:
 
 
 @pytest.mark.parametrize("tail", [b"0\r\n\r\n", chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"])
-def test_streamed_calls_share_one_connection(tail: bytes, transport: Transport) -> None:
+async def test_streamed_calls_share_one_connection(tail: bytes, transport: Transport) -> None:
     with Wire(stream(DELTA, DONE, tail=tail)) as wire:
         for _ in range(10):
             assert create(wire.connection(), REQUEST, transport=transport).text == "Hi"
         ours = wire.connections
-        asyncio.run(ask(wire))
+        await ask(wire)
 
     assert (ours, wire.connections) == (1, 2)
 
@@ -380,7 +379,7 @@ def test_an_end_that_comes_a_little_later_is_waited_for(transport: Transport) ->
     [(b"", 0.25), (chunk(b": " + b"x" * 100_000), 60), (b"zz\r\n", 60)],
     ids=["silent", "endless", "broken"],
 )
-def test_an_end_that_does_not_come_costs_no_more_than_the_connection(
+async def test_an_end_that_does_not_come_costs_no_more_than_the_connection(
     tail: bytes, patience: float, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("time_limits", "async_stream"):
@@ -388,12 +387,12 @@ def test_an_end_that_does_not_come_costs_no_more_than_the_connection(
     with Wire(stream(DELTA, DONE, tail=tail)) as wire:
         for _ in range(2):
             assert create(wire.connection(), REQUEST, transport=transport).text == "Hi"
-        assert asyncio.run(ask(wire)).text == "Hi"
+        assert (await ask(wire)).text == "Hi"
 
     assert wire.connections > 2
 
 
-def test_a_connection_that_was_closed_meanwhile_costs_no_call(transport: Transport) -> None:
+async def test_a_connection_that_was_closed_meanwhile_costs_no_call(transport: Transport) -> None:
     def answer(peer: socket.socket) -> None:
         if peer in used:
             peer.shutdown(socket.SHUT_RDWR)
@@ -405,12 +404,12 @@ def test_a_connection_that_was_closed_meanwhile_costs_no_call(transport: Transpo
     with Wire(answer) as wire:
         for _ in range(3):
             create(wire.connection(), REQUEST, transport=transport)
-        asyncio.run(ask(wire))
+        await ask(wire)
 
     assert wire.connections == len(used) == 5
 
 
-def test_a_body_that_ends_with_its_connection_is_not_waited_for(transport: Transport) -> None:
+async def test_a_body_that_ends_with_its_connection_is_not_waited_for(transport: Transport) -> None:
     def answer(peer: object) -> None:
         peer.sendall(head(**EVENTS) + frames([DELTA, DONE]))
         gone.wait(5)
@@ -418,7 +417,7 @@ def test_a_body_that_ends_with_its_connection_is_not_waited_for(transport: Trans
     gone = threading.Event()
     with Wire(answer) as wire:
         create(wire.connection(), REQUEST, transport=transport)
-        asyncio.run(ask(wire))
+        await ask(wire)
         gone.set()
 
 
@@ -484,18 +483,18 @@ def test_a_body_that_cannot_be_unpacked_is_told(
     assert isinstance(told, UnexpectedResponseError)
 
 
-def test_an_error_whose_body_breaks_off_keeps_its_status(transport: Transport) -> None:
+async def test_an_error_whose_body_breaks_off_keeps_its_status(transport: Transport) -> None:
     def answer(peer: object) -> None:
         peer.sendall(head("401 No", content_length="100") + b"{")
         peer.shutdown(socket.SHUT_RDWR)
 
     assert failure(answer, transport).status_code == 401
     with Wire(answer) as wire, pytest.raises(ResponsesError) as caught:
-        asyncio.run(ask(wire))
+        await ask(wire)
     assert caught.value.status_code == 401
 
 
-def test_an_error_whose_body_does_not_come_keeps_its_status(
+async def test_an_error_whose_body_does_not_come_keeps_its_status(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpt5_responses._http.steps._MOST_SECONDS", 0.1)
@@ -503,10 +502,10 @@ def test_an_error_whose_body_does_not_come_keeps_its_status(
 
     assert isinstance(failure(answer, transport), RateLimitError)
     with Wire(answer) as wire, pytest.raises(RateLimitError):
-        asyncio.run(ask(wire))
+        await ask(wire)
 
 
-def test_an_endless_error_is_given_up(transport: Transport) -> None:
+async def test_an_endless_error_is_given_up(transport: Transport) -> None:
     def answer(peer: object) -> None:
         peer.sendall(head("400 No", content_type="application/json"))
         while True:
@@ -514,7 +513,7 @@ def test_an_endless_error_is_given_up(transport: Transport) -> None:
 
     assert failure(answer, transport).status_code == 400
     with Wire(answer) as wire, pytest.raises(ResponsesError) as caught:
-        asyncio.run(ask(wire))
+        await ask(wire)
     assert caught.value.status_code == 400
 
 
@@ -580,7 +579,7 @@ def slow_answers(pause: threading.Event) -> dict[str, Answer]:
 
 
 @pytest.mark.parametrize("name", slow_answers(threading.Event()))
-def test_a_whole_call_can_be_limited(name: str, transport: Transport) -> None:
+async def test_a_whole_call_can_be_limited(name: str, transport: Transport) -> None:
     pause = threading.Event()
     with Wire(slow_answers(pause)[name]) as wire:
         try:
@@ -588,7 +587,7 @@ def test_a_whole_call_can_be_limited(name: str, transport: Transport) -> None:
             with pytest.raises(ConnectionTimeoutError, match="longer than it may in all"):
                 list(ResponseStream(limited, REQUEST, transport=transport))
             with pytest.raises(ConnectionTimeoutError, match="longer than it may in all"):
-                asyncio.run(ask(wire, total_seconds=0.1))
+                await ask(wire, total_seconds=0.1)
         finally:
             pause.set()
 
