@@ -68,8 +68,13 @@ _STANDARD_ALPHABET = str.maketrans("-_", "+/", " \t\r\n")
 
 def kind_of(part: object) -> str | None:
     """Return what a part says it is, in small letters; None where it does not."""
-    kind = _plain(read_member(part, "type", "kind"))
-    return kind.lower() if isinstance(kind, str) else None
+    return word(read_member(part, "type", "kind"))
+
+
+def word(value: object) -> str | None:
+    """Return a word in small letters, be it a text or a member of an enum; None for anything else."""
+    value = _plain(value)
+    return value.lower() if isinstance(value, str) else None
 
 
 def is_media(value: object) -> bool:
@@ -209,15 +214,9 @@ class _Media:
 
 
 def _holders(part: object) -> list[object]:
-    return [part, *_iter_holders(part)]
-
-
-def _iter_holders(part: object) -> Iterator[object]:
-    """Yield the mappings and objects inside a part that say something of it."""
-    for name in _HOLDERS:
-        held = read_member(part, name)
-        if held is not None and not isinstance(held, str | bytes):
-            yield held
+    """Return what says something of a part: itself, and mappings and objects inside it."""
+    held = (read_member(part, name) for name in _HOLDERS)
+    return [part, *(one for one in held if one is not None and not isinstance(one, str | bytes))]
 
 
 def _find(holders: Sequence[object], names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from gpt5_messages._completion.hosted import iter_images
 from gpt5_messages._completion.marked_text import said_text
 from gpt5_messages._completion.reading import read_tool_call
 from gpt5_messages._completion.values import MADE_FOR_KEY, OPAQUE_KEY, Item, ToolCall
-from gpt5_messages._json import iter_mappings, type_of
+from gpt5_messages._json import iter_mappings, text_or_none, type_of
 from gpt5_messages._kinds import CALL_OUTPUTS, CALL_TYPES, OUTPUT_TYPES
 from gpt5_messages._media import Part
 from gpt5_messages._members import wrong_kind
@@ -18,12 +18,19 @@ from stream_text import MessageError, read_member
 from .compaction import compacts, is_compaction, without_compacted
 from .histories import Entry, iter_entries
 from .parts import read_media, read_parts, read_text
-from .places import with_media_moved
 from .replay import pair_id, replayable_items
 from .turns import History, Turn, call_key
 
 
 type Recall = Callable[[Turn], Sequence[Item] | None]
+
+_MEDIA = ("input_image", "input_file")
+_STAYS = {"type": "output_text", "text": "(what follows below)"}
+_NOTES = {
+    "assistant": "This came with the assistant's message above:",
+    "developer": "This belongs to the developer's message above:",
+    "system": "This belongs to the system message above:",
+}
 
 
 def build_input(  # noqa: PLR0913 - settings, each with a default
@@ -73,7 +80,7 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
         else:
             for entry in alike:
                 builder.add_message(entry)
-    return with_media_moved(builder.items)
+    return _with_media_moved(builder.items)
 
 
 def _answered_id(entry: Entry) -> str:
@@ -275,3 +282,44 @@ def _without_drawn(parts: list[Part], items: list[dict[str, Any]]) -> list[Part]
         else:
             rest.append(part)
     return rest
+
+
+def _with_media_moved(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """Return items with the images and files of other messages moved into user messages right behind those.
+
+    Images and files may stand in what a user says and what a tool answers, and nowhere else. What belongs together stays so: behind an assistant's message that is behind its calls and their outputs.
+
+    Source: docs/contracts/openai-gpt5-responses.md, A53.
+    """
+    placed: list[dict[str, Any]] = []
+    moved: list[dict[str, Any]] = []
+    open_calls: set[str] = set()
+    for item in items:
+        kind, call_id = type_of(item), text_or_none(item.get("call_id"))
+        if kind.endswith("_call"):
+            open_calls |= {call_id} if call_id else set()
+        elif kind.endswith("_call_output"):
+            open_calls -= {call_id}
+        elif moved and not open_calls:
+            placed += moved
+            moved = []
+        note = _NOTES.get(str(item.get("role")))
+        rest, media = _told_apart(item)
+        if note is None or not media:
+            placed.append(dict(item))
+            continue
+        if not rest and placed and type_of(placed[-1]) == "reasoning":
+            rest = [_STAYS]  # what reasoning led to
+        if rest:
+            placed.append({**item, "content": rest})
+        moved.append({"role": "user", "content": [{"type": "input_text", "text": note}, *media]})
+    return placed + moved
+
+
+def _told_apart(item: Item) -> tuple[list[Item], list[Item]]:
+    """Return the parts of a message that may stand in it, and those that have to move."""
+    parts = list(iter_mappings(item.get("content")))
+    if item.get("role") == "assistant" and not type_of(item):
+        return [], parts  # made here of what is no text
+    rest = [part for part in parts if type_of(part) not in _MEDIA]
+    return rest, [part for part in parts if type_of(part) in _MEDIA]

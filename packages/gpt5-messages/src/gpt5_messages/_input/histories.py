@@ -22,14 +22,8 @@ from .messages import iter_results, read_calls, read_content, read_role
 from .pydantic_ai import iter_part_messages
 
 
-_LANGCHAIN_ROLES = {
-    "human": "user",
-    "ai": "assistant",
-    "system": "system",
-    "tool": "tool",
-    "function": "function",
-    "chat": "user",  # or what it says of itself
-}
+# What langchain calls the roles; of `chat` a message says itself whose it is.
+_LANGCHAIN_KINDS = frozenset({"human", "ai", "system", "tool", "function", "chat"})
 _FURTHER = ("refusal", "function_call", "audio")
 _ITEM_VALUES = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | OtherItem
 _SAID = ("content", "refusal")
@@ -230,11 +224,10 @@ def _from_completion(completion: Completion) -> dict[str, Any]:
 
 
 def _langchain_role(message: object) -> str | None:
-    """Return the role of a message of langchain, or of a piece of one that was streamed."""
+    """Return the role of a message of langchain, by whatever name `read_role` knows, or of a piece of one that was streamed."""
     kind = read_member(message, "type")
-    if not isinstance(kind, str):
-        return None
-    return _LANGCHAIN_ROLES.get(kind.removesuffix("MessageChunk").lower())
+    role = kind.removesuffix("MessageChunk").lower() if isinstance(kind, str) else None
+    return role if role in _LANGCHAIN_KINDS else None
 
 
 def _from_langchain(message: object, role: str) -> dict[str, Any]:

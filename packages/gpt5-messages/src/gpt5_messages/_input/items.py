@@ -15,12 +15,6 @@ from gpt5_messages._json import iter_mappings, type_of
 
 type _Wire = Mapping[str, Any]
 
-_TEXT_TYPES = {"assistant": "output_text"}
-
-
-def _no_extra() -> _Wire:
-    return {}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageItem:
@@ -34,12 +28,12 @@ class MessageItem:
 
     role: Literal["user", "system", "developer", "assistant"]
     content: str | tuple[_Wire, ...]
-    extra: _Wire = field(default_factory=_no_extra)
+    extra: _Wire = field(default_factory=dict[str, Any])
 
     @classmethod
     def of_text(cls, role: Literal["user", "system", "developer", "assistant"], text: str) -> Self:
         """Make a message of one text part: `output_text` for the assistant, `input_text` for everyone else."""
-        part_type = _TEXT_TYPES.get(role, "input_text")
+        part_type = "output_text" if role == "assistant" else "input_text"
         return cls(role=role, content=({"type": part_type, "text": text},))
 
     @property
@@ -70,7 +64,7 @@ class ReasoningItem:
     text: str = ""
     summary: tuple[str, ...] = ()
     encrypted_content: str | None = None
-    extra: _Wire = field(default_factory=_no_extra)
+    extra: _Wire = field(default_factory=dict[str, Any])
 
     def to_wire(self) -> dict[str, Any]:
         """Return the item as the API takes it: `summary` always, because the API misses it even where it is empty."""
@@ -99,7 +93,7 @@ class ToolCallItem:
     call_id: str
     name: str
     arguments: str
-    extra: _Wire = field(default_factory=_no_extra)
+    extra: _Wire = field(default_factory=dict[str, Any])
 
     def to_wire(self) -> dict[str, Any]:
         """Return the item as the API takes it."""
@@ -122,7 +116,7 @@ class ToolOutputItem:
     type: Literal["function_call_output", "custom_tool_call_output"] = "function_call_output"
     call_id: str
     output: str | tuple[_Wire, ...]
-    extra: _Wire = field(default_factory=_no_extra)
+    extra: _Wire = field(default_factory=dict[str, Any])
 
     def to_wire(self) -> dict[str, Any]:
         """Return the item as the API takes it."""

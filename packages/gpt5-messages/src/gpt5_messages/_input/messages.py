@@ -1,10 +1,9 @@
 """Reading the messages of a conversation, whose shape only their platform has promised."""
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from typing import Any, cast
 
-from gpt5_messages._media import kind_of
+from gpt5_messages._media import kind_of, word
 from gpt5_messages._members import wrong_kind
 from stream_text import read_member, read_written_call
 
@@ -77,7 +76,7 @@ def _to_part(image: object) -> object:
 
 def read_role(message: object) -> str:
     """Read the role, also one that was made a text with its enum's name; what is missing or unknown counts as the user's."""
-    role = (_plain(read_member(message, "role")) or "").rpartition(".")[2]
+    role = (word(read_member(message, "role")) or "").rpartition(".")[2]
     role = _ALIASES.get(role, role)
     return role if role in _ROLES else "user"
 
@@ -95,8 +94,3 @@ def _iter_parts(content: object, field: str) -> Iterator[tuple[object, str]]:
         for index, part in enumerate(cast("Sequence[object]", content)):
             if not isinstance(part, str):
                 yield part, f"{field}.content[{index}]"
-
-
-def _plain(value: object) -> str | None:
-    value = value.value if isinstance(value, Enum) else value
-    return value.lower() if isinstance(value, str) else None
