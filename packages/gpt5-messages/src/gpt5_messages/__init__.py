@@ -1,4 +1,10 @@
-"""Conversations to Responses items, stream events to blocks, and completed output back again. No I/O."""
+"""Conversations to Responses items, stream events to blocks, and completed output back again. No I/O.
+
+A `MessageError` tells what a caller hands in. What the *server* gets wrong in a stream is never raised: it ends in a `ResponseFailure`, so that everything that
+arrived before it is kept.
+"""
+
+from stream_text import MessageError
 
 from ._completion.appendix import render_appendix
 from ._completion.citations import Citation, MadeFile, Source
@@ -21,7 +27,6 @@ from ._completion.hosted import ApprovalRequest, GeneratedImage, HostedCall, Too
 from ._completion.marked_text import render_addendum, render_sources, without_addenda
 from ._completion.reading import read_response
 from ._completion.values import Completion, FinishReason, Item, Status, ToolCall, Usage
-from ._errors import MessageError
 from ._input.building import build_input, carried_items
 from ._input.compaction import without_compacted
 from ._input.items import (

@@ -19,9 +19,23 @@ def iter_mappings(value: object) -> Iterator[Mapping[str, Any]]:
                 yield cast("Mapping[str, Any]", entry)
 
 
+def iter_parts(
+    items: Iterable[Mapping[str, Any]], item_type: str, key: str
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the parts that all items of a type have in the list under `key`."""
+    for item in items:
+        if type_of(item) == item_type:
+            yield from iter_mappings(item.get(key))
+
+
 def text_or_none(value: object) -> str | None:
     """Return a text in whole characters, and None for anything else."""
     return whole_characters(value) if isinstance(value, str) else None
+
+
+def text_at(value: Mapping[str, Any], key: str) -> str:
+    """Return the text under `key` in whole characters, and an empty one for anything else."""
+    return text_or_none(value.get(key)) or ""
 
 
 def type_of(value: Mapping[str, Any]) -> str:

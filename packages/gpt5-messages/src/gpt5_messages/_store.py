@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stream_text import MessageError
+
 from ._completion.reading import read_tool_call
 from ._completion.values import Item
-from ._errors import MessageError
 from ._input.replay import fit_items, replayable_items
 from ._input.turns import History, Turn, call_key
 from ._json import type_of

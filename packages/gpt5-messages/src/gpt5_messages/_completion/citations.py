@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from gpt5_messages._json import count, iter_mappings, text_or_none, type_of
+from gpt5_messages._json import count, iter_mappings, iter_parts, text_at, text_or_none, type_of
 
 
 type CitationType = Literal["url_citation", "file_citation", "container_file_citation", "file_path"]
@@ -71,19 +71,17 @@ class MadeFile:
 
 def iter_citations(items: Iterable[Mapping[str, Any]]) -> Iterator[Citation]:
     """Yield the citations of all messages, in the order in which they stand there; of a type that is not known none."""
-    for item in items:
-        if type_of(item) == "message":
-            for part in iter_mappings(item.get("content")):
-                for annotation in iter_mappings(part.get("annotations")):
-                    if (citation := _citation(annotation, part)) is not None:
-                        yield citation
+    for part in iter_parts(items, "message", "content"):
+        for annotation in iter_mappings(part.get("annotations")):
+            if (citation := _citation(annotation, part)) is not None:
+                yield citation
 
 
 def _citation(annotation: Mapping[str, Any], part: Mapping[str, Any]) -> Citation | None:
     kind = _TYPES.get(type_of(annotation))
     if kind is None:
         return None
-    text = text_or_none(part.get("text")) or ""
+    text = text_at(part, "text")
     start = count(annotation, "start_index") or count(annotation, "index")
     return Citation(
         type=kind,

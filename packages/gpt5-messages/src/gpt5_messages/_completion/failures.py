@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gpt5_messages._json import mapping, text_or_none, type_of
+from gpt5_messages._json import mapping, text_at, type_of
 from gpt5_messages._text import whole_characters
 
 from .events import ResponseFailure
@@ -57,7 +57,7 @@ def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
         return None
     if details := error_details(event):
         return to_failure(details, fallback="the stream reported an error")
-    kind = text_or_none(event.get("object")) or ""
+    kind = text_at(event, "object")
     if kind == "error" or event.get("status") == "error":
         return to_failure(event_details(event), fallback="the stream reported an error")
     if (code := find_protocol(event)) is not None:
@@ -73,7 +73,7 @@ def find_protocol(answer: Mapping[str, Any]) -> str | None:
         >>> find_protocol({"type": "message_start", "message": {}})
         'anthropic_messages'
     """
-    kind = text_or_none(answer.get("object")) or ""
+    kind = text_at(answer, "object")
     if kind.startswith("chat.completion") or isinstance(answer.get("choices"), list):
         return "chat_completions"
     if type_of(answer) in _ANTHROPIC_EVENTS:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gpt5_messages._json import count, iter_mappings, mapping, text_or_none, type_of
+from gpt5_messages._json import count, iter_mappings, mapping, text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS, KINDS
 from gpt5_messages._media import seen_type
 
@@ -127,7 +127,7 @@ def iter_hosted_calls(items: Iterable[_Item]) -> Iterator[HostedCall]:
         output = outputs.get((kind, text_or_none(item.get("call_id"))), {})
         yield HostedCall(
             type=kind,
-            item_id=text_or_none(item.get("id")) or "",
+            item_id=text_at(item, "id"),
             name=name,
             status=_status(item),
             input=given,
@@ -144,9 +144,9 @@ def iter_images(items: Iterable[_Item]) -> Iterator[GeneratedImage]:
             yield GeneratedImage(
                 data=data,
                 format=text_or_none(item.get("output_format")) or _format(data),
-                size=text_or_none(item.get("size")) or "",
-                prompt=text_or_none(item.get("revised_prompt")) or "",
-                item_id=text_or_none(item.get("id")) or "",
+                size=text_at(item, "size"),
+                prompt=text_at(item, "revised_prompt"),
+                item_id=text_at(item, "id"),
             )
 
 
@@ -155,16 +155,16 @@ def iter_approval_requests(items: Iterable[_Item]) -> Iterator[ApprovalRequest]:
     for item in items:
         if type_of(item) == "mcp_approval_request":
             yield ApprovalRequest(
-                item_id=text_or_none(item.get("id")) or "",
-                server_label=text_or_none(item.get("server_label")) or "",
-                name=text_or_none(item.get("name")) or "",
-                arguments=text_or_none(item.get("arguments")) or "",
+                item_id=text_at(item, "id"),
+                server_label=text_at(item, "server_label"),
+                name=text_at(item, "name"),
+                arguments=text_at(item, "arguments"),
             )
 
 
 def _status(item: _Item) -> str:
     """Return the state of a call; some tools have none, and Azure calls an image `generating` that is whole."""
-    status = text_or_none(item.get("status")) or ""
+    status = text_at(item, "status")
     if type_of(item) == "image_generation_call" and item.get("result") and status != "failed":
         return "completed"
     return status or ("failed" if item.get("error") else "completed")
@@ -206,32 +206,27 @@ def _read_file_search(item: _Item) -> tuple[str, str, str]:
 def _read_code(item: _Item) -> tuple[str, str, str]:
     outputs = iter_mappings(item.get("outputs"))
     told = (output.get("logs") or output.get("url") for output in outputs)
-    return "code_interpreter", text_or_none(item.get("code")) or "", _lines(told)
+    return "code_interpreter", text_at(item, "code"), _lines(told)
 
 
 def _read_image(item: _Item) -> tuple[str, str, str]:
-    size = len(text_or_none(item.get("result")) or "")
-    drawn = (
-        f"{text_or_none(item.get('size')) or 'an image'}, {size} characters of base64"
-        if size
-        else ""
-    )
-    return "image_generation", text_or_none(item.get("revised_prompt")) or "", drawn
+    size = len(text_at(item, "result"))
+    drawn = f"{text_at(item, 'size') or 'an image'}, {size} characters of base64" if size else ""
+    return "image_generation", text_at(item, "revised_prompt"), drawn
 
 
 def _read_mcp(item: _Item) -> tuple[str, str, str]:
-    label, name = text_or_none(item.get("server_label")), text_or_none(item.get("name"))
-    given, came = text_or_none(item.get("arguments")), text_or_none(item.get("output"))
-    return ".".join(filter(None, (label, name))), given or "", came or ""
+    name = ".".join(filter(None, (text_at(item, "server_label"), text_at(item, "name"))))
+    return name, text_at(item, "arguments"), text_at(item, "output")
 
 
 def _read_mcp_list(item: _Item) -> tuple[str, str, str]:
     tools = (tool.get("name") for tool in iter_mappings(item.get("tools")))
-    return text_or_none(item.get("server_label")) or "", "", _lines(tools)
+    return text_at(item, "server_label"), "", _lines(tools)
 
 
 def _read_program(item: _Item) -> tuple[str, str, str]:
-    return "programmatic_tool_calling", text_or_none(item.get("code")) or "", ""
+    return "programmatic_tool_calling", text_at(item, "code"), ""
 
 
 def _read_any(item: _Item) -> tuple[str, str, str]:
@@ -244,7 +239,7 @@ def _output_text(output: _Item) -> str:
         return _lines(tool.get("name") for tool in iter_mappings(output.get("tools")))
     ran = iter_mappings(output.get("output"))
     streams = [stream for one in ran for stream in (one.get("stdout"), one.get("stderr"))]
-    return _lines(streams) or text_or_none(output.get("result")) or ""
+    return _lines(streams) or text_at(output, "result")
 
 
 _READERS: dict[str, Callable[[_Item], tuple[str, str, str]]] = {

@@ -3,9 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast, get_args, runtime_checkable
 
-from gpt5_messages._errors import MessageError
-from gpt5_messages._json import count, iter_mappings, mapping, text_or_none, type_of
+from gpt5_messages._json import (
+    count,
+    iter_mappings,
+    iter_parts,
+    mapping,
+    text_or_none,
+    type_of,
+)
 from gpt5_messages._kinds import CALL_ARGUMENTS
+from gpt5_messages._members import wrong_kind
 from gpt5_messages._text import whole_characters
 
 from .failures import error_details
@@ -62,11 +69,12 @@ def to_completion(body: Mapping[str, Any]) -> Completion:
     items = tuple(map(_with_text_arguments, output))
     status = _status(body)
     calls = tuple(_iter_tool_calls(items)) if status == "completed" else ()
+    thoughts = (part.get("text") for part in iter_parts(items, "reasoning", "summary"))
     reason = text_or_none(mapping(body.get("incomplete_details")).get("reason"))
     return Completion(
         text="".join(iter_answer(items, "output_text")),
         refusal="".join(iter_answer(items, "refusal")),
-        reasoning_summaries=tuple(_iter_summaries(items)),
+        reasoning_summaries=tuple(text for text in thoughts if isinstance(text, str) and text),
         tool_calls=calls,
         usage=read_usage(body.get("usage")),
         status=status,
@@ -120,10 +128,7 @@ def _as_mapping(response: object) -> Mapping[str, Any]:
         return cast("Mapping[str, Any]", response)
     if isinstance(response, _Model):
         return response.model_dump(exclude_unset=True)
-    raise MessageError(
-        f"response: expected a mapping or an SDK model, got {type(response).__name__}",
-        field="response",
-    )
+    raise wrong_kind("response", "a mapping or an SDK model", response)
 
 
 def _status(body: Mapping[str, Any]) -> Status:
@@ -183,19 +188,8 @@ def with_parts(item: Item) -> Item:
 
 def iter_answer(items: Iterable[Item], *part_types: str) -> Iterator[str]:
     """Yield the texts of all messages' parts of these types, in order."""
-    for item in items:
-        if type_of(item) == "message":
-            for part in iter_mappings(item.get("content")):
-                for part_type in part_types:
-                    text = part.get(_PART_TEXTS[part_type])
-                    if type_of(part) in (part_type, "") and isinstance(text, str):
-                        yield text
-
-
-def _iter_summaries(items: Iterable[Item]) -> Iterator[str]:
-    for item in items:
-        if item.get("type") == "reasoning":
-            for part in iter_mappings(item.get("summary")):
-                text = part.get("text")
-                if isinstance(text, str) and text:
-                    yield text
+    for part in iter_parts(items, "message", "content"):
+        for part_type in part_types:
+            text = part.get(_PART_TEXTS[part_type])
+            if type_of(part) in (part_type, "") and isinstance(text, str):
+                yield text

@@ -6,10 +6,11 @@ Only that much is validated: most real traffic lacks fields that the official ty
 from collections.abc import Mapping
 from typing import Any
 
-from gpt5_messages._errors import MessageError
 from gpt5_messages._json import MOST_COUNTED, iter_mappings, mapping, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS
+from gpt5_messages._members import wrong_kind
 from gpt5_messages._text import is_too_deep
+from stream_text import MessageError
 
 from .values import Completion, Item
 
@@ -29,9 +30,7 @@ def validate_response(response: Mapping[str, Any]) -> None:
     """
     for name, kind, expected in (("status", str, "a text"), ("output", list, "a list")):
         if not isinstance(value := response.get(name), kind | None):
-            raise MessageError(
-                f"{name}: expected {expected}, got {type(value).__name__}", field=name
-            )
+            raise wrong_kind(name, expected, value)
     for index, item in enumerate(iter_mappings(response.get("output"))):
         validate_item(item, index)
     for group, names in _USAGE.items():
@@ -70,10 +69,7 @@ def validate_item(item: Item, index: int) -> None:
     if type_of(item) in CALL_ARGUMENTS:
         for name in ("call_id", "name"):
             if not isinstance(value := item.get(name), str | None):
-                path = f"output[{index}].{name}"
-                raise MessageError(
-                    f"{path}: expected a text, got {type(value).__name__}", field=path
-                )
+                raise wrong_kind(f"output[{index}].{name}", "a text", value)
     for name, value in item.items():
         if is_too_deep(value):
             path = f"output[{index}].{name}"

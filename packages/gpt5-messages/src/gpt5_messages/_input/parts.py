@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
 from gpt5_messages._media import Part, kind_of, media_part
-from gpt5_messages._members import has_member
-from stream_text import MessageError, read_member
+from gpt5_messages._members import has_member, wrong_kind
+from stream_text import read_member
 
 
 CALL_KINDS = frozenset({"custom_tool_call", "function_call", "tool_call", "tool_use"})
@@ -76,11 +76,7 @@ def _iter_content(
     elif kind_of(content) is not None:
         yield _text_or_part(content, f"{field}.content", untold)
     elif content is not None:
-        got = type(content).__name__
-        raise MessageError(
-            f"{field}.content: expected a text or a list of parts, got {got}",
-            field=f"{field}.content",
-        )
+        raise wrong_kind(f"{field}.content", "a text or a list of parts", content)
 
 
 def _text_or_part(part: object, field: str, untold: Collection[str]) -> object:
@@ -95,5 +91,4 @@ def _text_or_part(part: object, field: str, untold: Collection[str]) -> object:
     is_empty = text is None and kind is not None and has_member(part, *_TEXT_NAMES)
     if isinstance(text, str) or is_empty:
         return text or ""
-    got = "nothing" if part is None else type(part).__name__
-    raise MessageError(f"{field}: expected a part with type and text, got {got}", field=field)
+    raise wrong_kind(field, "a part with type and text", part)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from gpt5_messages._completion.values import Item
-from gpt5_messages._json import text_or_none, type_of
+from gpt5_messages._json import text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_OUTPUTS, KINDS, OUTPUT_TYPES, types_run_by
 from stream_text import render_omission
 
@@ -116,7 +116,7 @@ def _size(item: Item) -> int:
 
 
 def _sentence(image: Item) -> dict[str, Any]:
-    size = len(text_or_none(image.get("result")) or "")
+    size = len(text_at(image, "result"))
     told = render_omission("image", reason=f"{size} characters are too many to be carried along")
     part: dict[str, Any] = {"type": "output_text", "text": told, "annotations": []}
     return {"type": "message", "role": "assistant", "content": [part]}

@@ -9,7 +9,7 @@ from typing import Any
 from gpt5_messages._completion.marked_text import said_text
 from gpt5_messages._completion.reading import read_tool_call
 from gpt5_messages._completion.values import Item, ToolCall
-from gpt5_messages._json import text_or_none, type_of
+from gpt5_messages._json import text_at, type_of
 from stream_text import InvalidJsonError, parse_json, read_member, without_omissions
 
 from .histories import Entry, iter_entries
@@ -70,7 +70,7 @@ class History:
             entry = Entry(field=field, role="tool", content=output, call_id=call_id)
             self._add_message(entry)
         elif kind != "reasoning":
-            told = (text_or_none(item.get(key)) or "" for key in ("id", "encrypted_content"))
+            told = (text_at(item, key) for key in ("id", "encrypted_content"))
             self._hash.update(_framed("item", kind, *told))
 
     def _add_message(self, entry: Entry) -> None:

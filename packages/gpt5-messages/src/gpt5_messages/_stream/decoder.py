@@ -31,10 +31,10 @@ from gpt5_messages._completion.failures import (
 from gpt5_messages._completion.reading import iter_answer, to_completion, with_parts
 from gpt5_messages._completion.validation import check_calls, validate_item, validate_response
 from gpt5_messages._completion.values import Completion
-from gpt5_messages._errors import MessageError
 from gpt5_messages._json import iter_mappings, mapping, text_or_none, type_of
 from gpt5_messages._kinds import KINDS
 from gpt5_messages._text import whole_characters
+from stream_text import MessageError
 
 from .blocks import BlockLog
 from .item_index import ItemIndex
@@ -60,26 +60,33 @@ _INCONSISTENT = ResponseFailure(
 )
 # What whole items tell anyway: code, arguments and patches in pieces, previews of images, each a whole picture.
 _QUIET = frozenset(
-    {
-        *("response.in_progress", "response.queued", "response.output_text.annotation.added"),
-        *(
-            f"response.{name}"
-            for name in (
-                *("code_interpreter_call_code.delta", "code_interpreter_call_code.done"),
-                *("mcp_call_arguments.delta", "mcp_call_arguments.done"),
-                *("shell_call_command.added", "shell_call_command.delta"),
-                *("shell_call_command.done", "shell_call_output_content.delta"),
-                *("shell_call_output_content.done", "image_generation_call.partial_image"),
-                *("apply_patch_call_operation_diff.delta", "apply_patch_call_operation_diff.done"),
-            )
-        ),
-    }
+    f"response.{name}"
+    for name in (
+        *("in_progress", "queued", "output_text.annotation.added"),
+        *("code_interpreter_call_code.delta", "code_interpreter_call_code.done"),
+        *("mcp_call_arguments.delta", "mcp_call_arguments.done"),
+        *("shell_call_command.added", "shell_call_command.delta", "shell_call_command.done"),
+        *("shell_call_output_content.delta", "shell_call_output_content.done"),
+        *("apply_patch_call_operation_diff.delta", "apply_patch_call_operation_diff.done"),
+        "image_generation_call.partial_image",
+    )
 )
 _HOSTED = {
     f"response.{item_type}.{stage}": (item_type, stage)
     for item_type, item_kind in KINDS.items()
     for stage in item_kind.stages
 }
+_TEXT_EVENTS: dict[str, BlockKind] = {
+    "response.output_text": "text",
+    "response.refusal": "refusal",
+    "response.reasoning_text": "reasoning_text",
+    "response.reasoning_summary_text": "summary_text",
+}
+_DELTA_KINDS: dict[str, BlockKind] = {f"{name}.delta": kind for name, kind in _TEXT_EVENTS.items()}
+_DONE_KINDS: dict[str, BlockKind] = {f"{name}.done": kind for name, kind in _TEXT_EVENTS.items()}
+_TERMINAL = ("response.completed", "response.incomplete", "response.cancelled")
+_ERRORS = ("response.error", "error")
+_ENDS = frozenset({*_TERMINAL, *_ERRORS, "response.failed"})
 
 
 class StreamDecoder:
@@ -315,42 +322,16 @@ class StreamDecoder:
         "response.content_part.done": _on_part_done,
         "response.reasoning_summary_part.added": _on_part_added,
         "response.reasoning_summary_part.done": _on_part_done,
-        "response.output_text.delta": _on_part_delta,
-        "response.output_text.done": _on_part_text_done,
-        "response.refusal.delta": _on_part_delta,
-        "response.refusal.done": _on_part_text_done,
-        "response.reasoning_text.delta": _on_part_delta,
-        "response.reasoning_text.done": _on_part_text_done,
-        "response.reasoning_summary_text.delta": _on_part_delta,
-        "response.reasoning_summary_text.done": _on_part_text_done,
+        **dict.fromkeys(_DELTA_KINDS, _on_part_delta),
+        **dict.fromkeys(_DONE_KINDS, _on_part_text_done),
         "response.function_call_arguments.delta": _on_call_delta,
         "response.function_call_arguments.done": _on_call_done,
         "response.custom_tool_call_input.delta": _on_call_delta,
         "response.custom_tool_call_input.done": _on_call_done,
-        "response.completed": _on_terminal,
-        "response.incomplete": _on_terminal,
+        **dict.fromkeys(_TERMINAL, _on_terminal),
         "response.failed": _on_failed,
-        "response.cancelled": _on_terminal,
-        "response.error": _on_error,
-        "error": _on_error,
+        **dict.fromkeys(_ERRORS, _on_error),
     }
-
-
-_ENDS = frozenset(
-    {
-        *("response.completed", "response.incomplete", "response.failed", "response.cancelled"),
-        *("response.error", "error"),
-    }
-)
-_DELTA_KINDS: dict[str, BlockKind] = {
-    "response.output_text.delta": "text",
-    "response.refusal.delta": "refusal",
-    "response.reasoning_text.delta": "reasoning_text",
-    "response.reasoning_summary_text.delta": "summary_text",
-}
-_DONE_KINDS: dict[str, BlockKind] = {
-    name.removesuffix("delta") + "done": kind for name, kind in _DELTA_KINDS.items()
-}
 
 
 def _finish(opened: OpenItem, item: Mapping[str, Any]) -> list[StreamEvent]:

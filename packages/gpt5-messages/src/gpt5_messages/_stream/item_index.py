@@ -6,14 +6,11 @@ from typing import Any
 
 from gpt5_messages._completion.events import StreamEvent
 from gpt5_messages._completion.values import Item
-from gpt5_messages._json import mapping, text_or_none, type_of
+from gpt5_messages._json import mapping, text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS, ITEM_TYPES
 
 from .blocks import BlockLog
 from .open_item import OpenItem
-
-
-# The type of the item that an event without its item is about, by the middle of the event's name.
 
 
 class ItemIndex:
@@ -63,6 +60,7 @@ class ItemIndex:
             return opened  # nearly always, and once for every delta
         item = mapping(event.get("item"))
         item_id = text_or_none(event.get("item_id") or item.get("id"))
+        # An event without its item tells the type of that by the middle of its own name.
         item_type = type_of(item) or ITEM_TYPES.get(name.split(".")[1], "")
         if index is None or self._is_taken(index, name, item, item_id, item_type):
             place = self._likely_index(name, item, item_id, item_type)
@@ -104,10 +102,10 @@ class ItemIndex:
                 yield item, None if position in self._items else self._open(position)
 
     def _with_id(self, _: int, item: Item) -> int | None:
-        return self._index_by_id.get(text_or_none(item.get("id")) or "")
+        return self._index_by_id.get(text_at(item, "id"))
 
     def _with_call_id(self, _: int, item: Item) -> int | None:
-        return self._index_by_call.get(text_or_none(item.get("call_id")) or "")
+        return self._index_by_call.get(text_at(item, "call_id"))
 
     def _at_position(self, position: int, item: Item) -> int | None:
         opened = self._items.get(position)
@@ -137,7 +135,7 @@ class ItemIndex:
             return 0
         if name == "response.output_item.added":
             return self._last + 1
-        by_call = self._index_by_call.get(text_or_none(item.get("call_id")) or "", self._last)
+        by_call = self._index_by_call.get(text_at(item, "call_id"), self._last)
         for index in (by_call, self._last, self._last_of.get(item_type, self._last)):
             opened = self._items[index]
             is_same = opened.done is None or opened.done == item

@@ -176,7 +176,8 @@ class OpenItem:
         for kind, key, part_type, text_key in _PARTS.get(item_type, ()):
             parts = list(iter_mappings(whole.get(key)))
             told = sum(map(len, _part_texts(parts, part_type, text_key)))
-            texts = self._texts(kind) if kind != "reasoning_text" else []
+            blocks = self._of_kind(kind) if kind != "reasoning_text" else []
+            texts = [block.text for block in blocks]
             if told < sum(map(len, texts)):
                 whole[key] = _with_texts(parts, part_type, text_key, texts)
         return whole
@@ -184,9 +185,6 @@ class OpenItem:
     def _call_text(self) -> str:
         block = self._blocks.get(("tool_use", 0))
         return block.text if block else "".join(self._early_arguments)
-
-    def _texts(self, kind: BlockKind) -> list[str]:
-        return [block.text for block in self._of_kind(kind)]
 
     def _of_kind(self, kind: BlockKind) -> list[Block]:
         """List the blocks of one kind in the order of their parts."""

@@ -7,9 +7,10 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html section 9
 """
 
 import json
+import re
 from typing import Any, cast
 
-from .depth import deep_path
+from stream_text import MAX_DEPTH
 
 
 type Event = dict[str, Any]
@@ -17,6 +18,8 @@ type Event = dict[str, Any]
 PARSE_ERROR = "parse_error"
 _BOM = b"\xef\xbb\xbf"
 _SIGNS = frozenset('{}[]"')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]')
+_NAMED_LEVELS = 4  # such as `response.output[0].content`
 
 
 class SSEDecoder:
@@ -119,7 +122,7 @@ def parse_object(text: str) -> Event | None:
     try:
         value = json.loads(text)
     except RecursionError:
-        path = deep_path(text)
+        path = _deep_path(text)
         return {**_parse_error(f"{path}: nests deeper than can be read"), "param": path}
     except ValueError:  # bad JSON, or a number that is too long
         return None
@@ -145,3 +148,29 @@ def _parse_error(message: str) -> Event:
         "code": PARSE_ERROR,
         "message": f"Failed to parse the stream: {message}",
     }
+
+
+def _deep_path(text: str) -> str:
+    """Return the path, such as `output[1].data`, of what nests too deep in a JSON text that does; found without recursion."""
+    path: list[str | int] = []
+    string = ""
+    tokens = (match[0] for match in _TOKEN.finditer(text))
+    while len(path) <= MAX_DEPTH:
+        match token := next(tokens):
+            case "{":
+                path.append("")
+            case "[":
+                path.append(0)
+            case "}" | "]":
+                del path[-1:]
+            case ":":
+                path[-1:] = [string]
+            case ",":
+                path[-1:] = [step + 1 if isinstance(step, int) else step for step in path[-1:]]
+            case _:
+                string = json.loads(token, strict=False)
+    del path[_NAMED_LEVELS:]
+    while path and isinstance(path[-1], int):
+        path.pop()
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".") or "the event"
