@@ -17,14 +17,13 @@ from ._json import (
     has_many_values,
     parse_json,
 )
-from ._known_secrets import REDACTED, KnownSecrets, iter_header_secrets
+from ._known_secrets import REDACTED, KnownSecrets, SecretFilter, iter_header_secrets
 from ._lines import LineSplitter
 from ._markdown import MarkdownGuard
 from ._media_types import MAX_SIGNATURE_BYTES, find_media_type
 from ._omissions import render_omission, without_omissions
 from ._redaction import redact_log_data, redact_text
 from ._request_size import RequestSize
-from ._secret_filter import SecretFilter
 from ._secret_names import find_named_value, is_secret_key, is_secret_setting
 from ._think import ThinkPiece, ThinkReader, render_thinking
 from ._think_filter import ThinkFilter, strip_think

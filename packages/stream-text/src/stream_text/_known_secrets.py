@@ -1,14 +1,14 @@
-"""Redaction of secrets whose values are known, wherever they stand and however they are escaped."""
+"""Redaction of secrets whose values are known, wherever they stand and however they are escaped, also in a text that streams in."""
 
 import json
 import math
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Final, cast
 
-from ._encoded import iter_alone, iter_encoded
 from ._errors import InvalidJsonError
 from ._escaped import (
     UNSEEN,
@@ -29,6 +29,7 @@ _SHORT_TEXT: Final = 1_000  # characters, in which one pattern is found faster t
 _INTRODUCED: Final = re.compile(rf"[\\%+&{UNSEEN}]")
 _BEGINNING_UNITS: Final = 20  # of a secret with its gaps, which hardly any other text begins with
 _SHORTEST_ENCODED: Final = 8  # Shorter ones are words whose codes stand in other texts by chance.
+_URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 class KnownSecrets:
@@ -97,11 +98,11 @@ class KnownSecrets:
 
     @cached_property
     def _encoded(self) -> list[str]:
-        return list({form for text in self._long_texts for form in iter_encoded(text)})
+        return list({form for text in self._long_texts for form in _iter_encoded(text)})
 
     @cached_property
     def _all_encoded(self) -> list[str]:
-        alone = {form for text in self._long_texts for form in iter_alone(text)}
+        alone = {form for text in self._long_texts for form in _iter_alone(text)}
         return sorted(alone.union(self._encoded), key=lambda form: (-len(form), form))
 
     @cached_property
@@ -204,10 +205,38 @@ class KnownSecrets:
         return len(text)
 
 
-def _has_any(text: str, secrets: Iterable[str], pattern: re.Pattern[str]) -> bool:
-    if len(text) < _SHORT_TEXT:
-        return pattern.search(text) is not None
-    return any(secret in text for secret in secrets)
+class SecretFilter:
+    """A filter of known secrets in a streamed text, which also finds those that are cut into pieces.
+
+    How the text is cut into pieces makes no difference. Only what may be the beginning of a secret is held back.
+
+    Args:
+        known: The secrets.
+
+    Example:
+        >>> filter = SecretFilter(KnownSecrets(["hunter22"]))
+        >>> (
+        ...     filter.feed("It is hun"),
+        ...     filter.feed("ter22, I hu"),
+        ...     filter.feed("mbly"),
+        ...     filter.close(),
+        ... )
+        ('It is ', '[redacted], I ', 'humbly', '')
+    """
+
+    def __init__(self, known: KnownSecrets) -> None:
+        self._known = known
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and return what is certain of the text by now."""
+        shown, self._held = self._known.split(self._held + text)
+        return shown
+
+    def close(self) -> str:
+        """End the text: return what was held back. What is fed afterwards begins a new one."""
+        held, self._held = self._held, ""
+        return self._known.redact(held)
 
 
 def iter_header_secrets(headers: object) -> Iterator[str]:
@@ -238,3 +267,26 @@ def iter_header_secrets(headers: object) -> Iterator[str]:
         if isinstance(value, str):
             yield value
             yield value.strip().partition(" ")[2]
+
+
+def _has_any(text: str, secrets: Iterable[str], pattern: re.Pattern[str]) -> bool:
+    if len(text) < _SHORT_TEXT:
+        return pattern.search(text) is not None
+    return any(secret in text for secret in secrets)
+
+
+def _iter_encoded(text: str) -> Iterator[str]:
+    """Yield texts of which one stands wherever a secret is encoded in hexadecimal digits or base64, without the characters that it shares with its neighbours."""
+    octets = text.encode(errors="replace")
+    yield from (octets.hex(), octets.hex().upper())
+    for before in range(3):  # Three bytes make four characters.
+        written = b64encode(bytes(before) + octets).decode()
+        own = written[-(-before * 8 // 6) : (before + len(octets)) * 8 // 6]
+        yield from (own, own.translate(_URL_SAFE))
+
+
+def _iter_alone(text: str) -> Iterator[str]:
+    """Yield what a secret is as base64 with nothing around it, padded and not."""
+    written = b64encode(text.encode(errors="replace")).decode()
+    for form in (written, written.rstrip("=")):
+        yield from (form, form.translate(_URL_SAFE))
