@@ -36,19 +36,6 @@ _SHORTER = 4  # how many times shorter a compacted conversation is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The answer to a request.
-
-    Attributes:
-        response: The final response object.
-        run: How it is made in the background; None where it is made at once.
-    """
-
-    response: Json
-    run: BackgroundRun | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Responder:
     """What answers requests, as many at once as come.
 
@@ -73,8 +60,10 @@ class Responder:
     _cache: PromptCache = field(default_factory=PromptCache)
     _lock: Lock = field(default_factory=Lock)
 
-    def answer(self, body: Json, *, owner: str, id_source: str) -> Answer:
-        """Return the answer to a request, and keep it if it is to be stored.
+    def answer(
+        self, body: Json, *, owner: str, id_source: str
+    ) -> tuple[Json, BackgroundRun | None]:
+        """Return the final response to a request, and how it is made in the background, if it is; keep it if it is to be stored.
 
         Args:
             body: The request.
@@ -115,7 +104,7 @@ class Responder:
             with self._lock:
                 self.store.keep(kept, owner=owner)
         shown = [without_unasked(item, request.include) for item in output.items]
-        return Answer(response=response | {"output": shown}, run=run)
+        return response | {"output": shown}, run
 
     def count(self, body: Json, *, owner: str) -> int:
         """Return how many input tokens a request would have.

@@ -1,4 +1,4 @@
-"""Decoded JSON: its type, two narrowing tests, one way to write it, as text or as bytes."""
+"""Decoded JSON: its type, narrowing tests, ways to read and write it."""
 
 import json
 from collections.abc import Mapping
@@ -26,6 +26,20 @@ def objects_in(value: object) -> list[Json]:
 def object_at(value: Mapping[str, Any], key: str) -> Json:
     """Return the object under `key`; anything else counts as an empty one."""
     found: object = value.get(key)
+    return found if is_object(found) else {}
+
+
+def decoded(text: bytes) -> object:
+    """Return the value of a JSON text; None for what is none, or nests too deep."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def object_in(text: bytes) -> Json:
+    """Return the object that a JSON text is; anything else counts as an empty one."""
+    found = decoded(text)
     return found if is_object(found) else {}
 
 

@@ -251,18 +251,13 @@ def plain_name(model: str) -> str:
 
 def profile_for_unknown(model: str) -> ModelProfile:
     """Return a profile that refuses nothing, for an id that is in no table."""
-    efforts: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-    return ModelProfile(
+    return replace(
+        _5_6,
         name=model,
         snapshot=model,
-        efforts=efforts,
+        efforts=("none", "minimal", *_ALWAYS_REASONING),
+        has_phase=False,
         takes_sampling=True,
-        image_details=IMAGE_DETAILS,
-        contexts=_EVERY_CONTEXT,
         default_context="current_turn",
-        modes=("standard", "pro"),
-        lacks_tools=frozenset(),
-        has_cache_options=True,
-        chooses_added=True,
-        tiers=_EVERY_TIER,
+        keeps_cache=False,
     )

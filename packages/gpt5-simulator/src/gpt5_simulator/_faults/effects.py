@@ -1,6 +1,5 @@
 """Damage to a reply that was good: what a fault leaves of it."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from gpt5_simulator._faults.faults import (
     Silence,
     UnknownEvent,
 )
-from gpt5_simulator._json import Json, encode, is_object, object_at
+from gpt5_simulator._json import Json, encode, object_at, object_in
 from gpt5_simulator._reply import Drop, Pause, Reply, Step
 from gpt5_simulator._responses.events import encode_event
 
@@ -66,7 +65,7 @@ def _damaged_body(steps: tuple[Step, ...], fault: Fault) -> Iterator[Step]:
         case BrokenFrame():
             yield body[:-2]
         case LateError() | LateFailure():
-            yield encode(_failed(_decoded(body), fault))
+            yield encode(_failed(object_in(body), fault))
         case _:
             yield from steps
 
@@ -101,13 +100,5 @@ def _begun(steps: Sequence[Step]) -> Json:
     """Return the response object that a stream began with."""
     for line in _joined(steps).splitlines():
         if line.startswith(b"data:"):
-            return object_at(_decoded(line.removeprefix(b"data:")), "response")
+            return object_at(object_in(line.removeprefix(b"data:")), "response")
     return {}
-
-
-def _decoded(text: bytes) -> Json:
-    try:
-        decoded: object = json.loads(text)
-    except ValueError:
-        return {}
-    return decoded if is_object(decoded) else {}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -22,6 +23,8 @@ from gpt5_simulator._faults.faults import (
     UnverifiedOrganization,
 )
 
+
+type _Reader = tuple[Callable[[str], object], str]  # with what it reads, in words
 
 _BY_NAME: dict[str, tuple[type[Fault], dict[str, Any]]] = {
     "http": (HttpError, {}),
@@ -90,40 +93,21 @@ def _parse_setting(kind: type[Fault], setting: str, text: str) -> tuple[str, obj
         known = ", ".join(declared)
         reason = f"unknown setting {key!r}; expected one of: {known}"
         raise FaultError(f"fault {text!r}: {reason}", text=text)
-    try:
-        return key, _parse_value(value, declared[key])
-    except ValueError as error:
-        reason = f"{key} must be {_expected(declared[key])}, got {value!r}"
-        raise FaultError(f"fault {text!r}: {reason}", text=text) from error
+    readers = _readers(declared[key])
+    for read, _ in readers:
+        with suppress(ValueError, KeyError):
+            return key, read(value)
+    expected = " or ".join(words for _, words in readers)
+    reason = f"{key} must be {expected}, got {value!r}"
+    raise FaultError(f"fault {text!r}: {reason}", text=text)
 
 
-def _parse_value(value: str, declared: object) -> object:
-    """Return a value as the declared type says: the first of its alternatives that takes it."""
-    options = _options(declared)
+def _readers(declared: object) -> list[_Reader]:
+    """Return what reads each alternative of a declared type, in the order in which they are tried."""
+    options: tuple[Any, ...] = get_args(declared) or (declared,)
     if get_origin(declared) is Literal:
-        return options[options.index(value)] if value in options else _refuse(value)
-    if NoneType in options and value == "none":
-        return None
-    for kind, (parse, _) in _PARSERS.items():
-        if kind in options:
-            try:
-                return parse(value)
-            except ValueError:
-                continue
-    return _refuse(value)
-
-
-def _expected(declared: object) -> str:
-    """Return in words what a declared type takes."""
-    options = _options(declared)
-    if get_origin(declared) is Literal:
-        return " or ".join(options)
-    expected = [text for kind, (_, text) in _PARSERS.items() if kind in options]
-    return " or ".join([*expected, *(["none"] if NoneType in options else [])])
-
-
-def _options(declared: object) -> tuple[Any, ...]:
-    return get_args(declared) or (declared,)
+        return [({option: option for option in options}.__getitem__, " or ".join(options))]
+    return [reader for kind, reader in _READERS.items() if kind in options]
 
 
 def _validate_complete(kind: type[Fault], values: dict[str, Any], text: str) -> None:
@@ -132,26 +116,16 @@ def _validate_complete(kind: type[Fault], values: dict[str, Any], text: str) -> 
             raise FaultError(f"fault {text!r}: expected a value for {field.name}", text=text)
 
 
-def _parse_bool(value: str) -> bool:
-    answers = {"true": True, "false": False}
-    return answers[value.lower()] if value.lower() in answers else _refuse(value)
+def _from_zero(number: float) -> float:
+    if not number >= 0:
+        raise ValueError(number)
+    return number
 
 
-def _parse_int(value: str) -> int:
-    return int(value) if int(value) >= 0 else _refuse(value)
-
-
-def _parse_float(value: str) -> float:
-    return float(value) if float(value) >= 0 else _refuse(value)
-
-
-def _refuse(value: str) -> Any:
-    raise ValueError(value)
-
-
-_PARSERS: dict[type, tuple[Callable[[str], object], str]] = {
-    bool: (_parse_bool, "true or false"),
-    int: (_parse_int, "a whole number from 0 up"),
-    float: (_parse_float, "a number from 0 up"),
+_READERS: dict[type, _Reader] = {
+    bool: (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+    int: (lambda text: _from_zero(int(text)), "a whole number from 0 up"),
+    float: (lambda text: _from_zero(float(text)), "a number from 0 up"),
+    NoneType: ({"none": None}.__getitem__, "none"),
     str: (str, "text"),
 }

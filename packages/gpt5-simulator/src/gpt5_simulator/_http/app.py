@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from gpt5_simulator._answer import Answer, Responder
+from gpt5_simulator._answer import Responder
 from gpt5_simulator._errors import ApiError, FaultError
 from gpt5_simulator._faults.effects import damage
 from gpt5_simulator._faults.fault_queue import FaultQueue
@@ -22,12 +22,13 @@ from gpt5_simulator._faults.fault_text import parse_fault
 from gpt5_simulator._faults.faults import Fault, HttpError
 from gpt5_simulator._faults.refusals import build_error, retry_headers, validate_against
 from gpt5_simulator._http.delivery import Delivery
-from gpt5_simulator._http.recorded import RecordedRequest, RequestLog, fingerprint
+from gpt5_simulator._http.recorded import RequestLog, fingerprint
 from gpt5_simulator._http.replay import Recording, ReplayQueue
 from gpt5_simulator._json import Json, is_object, object_at
 from gpt5_simulator._profiles import iter_profiles
 from gpt5_simulator._reply import JSON, ChunkSizes, Reply
 from gpt5_simulator._responses.events import begun, encode_event, iter_events
+from gpt5_simulator._stored.background import BackgroundRun
 from gpt5_simulator._stored.stored_calls import StoredCalls
 
 
@@ -113,8 +114,8 @@ class Api:
         if self.replay:
             return self._replayed(call, body)
         answer = partial(self.responder.answer, body, owner=call.owner, id_source=call.source)
-        found = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
-        return self._response_reply(found, body, is_damaged=bool(call.faults))
+        made = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
+        return self._response_reply(*made, body, is_damaged=bool(call.faults))
 
     async def count_input(self, call: Call) -> Reply:
         """Answer `POST /v1/responses/input_tokens`."""
@@ -160,8 +161,8 @@ class Api:
     async def refuse_route(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which there is no route."""
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
-        recorded = self._record(request)
-        return self._deliver(_error_reply(_no_route(request, status)), recorded.number)
+        number = self.log.add(request).number
+        return self._deliver(_error_reply(_no_route(request, status)), number)
 
     async def report_failure(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which a model object, or the simulator itself, raised something unexpected."""
@@ -176,7 +177,7 @@ class Api:
     ) -> Delivery:
         """Answer a request as its route does, unless it is refused, and with what goes wrong with it."""
         raw = await request.body()
-        number = self._record(request, raw).number
+        number = self.log.add(request, raw).number
         try:
             owner = self._owner(request)
             faults = faults_of(request)
@@ -203,8 +204,9 @@ class Api:
         is_paced = FAULT_HEADER not in call.request.headers
         return StoredCalls(stored, self.responder.clock, is_paced)
 
-    def _response_reply(self, answer: Answer, body: Json, *, is_damaged: bool) -> Reply:
-        response, run = answer.response, answer.run
+    def _response_reply(
+        self, response: Json, run: BackgroundRun | None, body: Json, *, is_damaged: bool
+    ) -> Reply:
         if not body.get("stream"):
             return Reply.of_json(response if run is None else begun(response, status="queued"))
         obfuscate = object_at(body, "stream_options").get("include_obfuscation") is not False
@@ -232,11 +234,6 @@ class Api:
             text = f"No recording is named {name!r}."
             raise ApiError(text, status=HTTPStatus.NOT_FOUND, param=REPLAY_HEADER)
         return found
-
-    def _record(self, request: Request, body: bytes = b"") -> RecordedRequest:
-        return self.log.add(
-            method=request.method, path=request.url.path, headers=request.headers.items(), body=body
-        )
 
     def _owner(self, request: Request) -> str:
         """Return the fingerprint of the request's key.

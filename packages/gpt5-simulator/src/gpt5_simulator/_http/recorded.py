@@ -1,13 +1,15 @@
 """What the simulator remembers of the requests that it got."""
 
 import hashlib
-import json
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
 from threading import Lock
 from typing import Any
+
+from starlette.requests import Request
+
+from gpt5_simulator._json import decoded
 
 
 _MAX_REQUESTS = 10_000
@@ -41,18 +43,19 @@ class RequestLog:
         self._numbers = count()
         self._requests: deque[RecordedRequest] = deque(maxlen=_MAX_REQUESTS)
 
-    def add(
-        self, *, method: str, path: str, headers: Iterable[tuple[str, str]], body: bytes
-    ) -> RecordedRequest:
+    def add(self, request: Request, body: bytes = b"") -> RecordedRequest:
         """Keep a request without its secrets and return it."""
-        shown = {name.lower(): _shown(name.lower(), value) for name, value in headers}
-        decoded = _decoded(body)
+        headers = {name: _shown(name, value) for name, value in request.headers.items()}
         with self._lock:
-            request = RecordedRequest(
-                number=next(self._numbers), method=method, path=path, headers=shown, body=decoded
+            recorded = RecordedRequest(
+                number=next(self._numbers),
+                method=request.method,
+                path=request.url.path,
+                headers=headers,
+                body=decoded(body),
             )
-            self._requests.append(request)
-        return request
+            self._requests.append(recorded)
+        return recorded
 
     def snapshot(self) -> list[RecordedRequest]:
         """Return the requests so far, in the order of arrival; of very many, the newest."""
@@ -70,10 +73,3 @@ def _shown(name: str, value: str) -> str:
         return value
     scheme, space, secret = value.rpartition(" ")
     return f"{scheme}{space}{fingerprint(secret)}"
-
-
-def _decoded(body: bytes) -> object:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -69,16 +69,13 @@ class HostedTools:
     def _calls_of(self, tool: Json, *, is_forced: bool = False) -> list[HostedCall]:
         kind = plain_type(tool).removesuffix("_preview")
         rows = self.results.find(kind, self.question)
-        builders: dict[str, Callable[[Json, list[Json]], HostedCall]] = {
-            "web_search": self._web_search,
-            "image_generation": self._picture,
-        }
-        if kind not in builders:
+        if kind not in _CUES:
             return [self._given_call(kind, row) for row in rows if _is_for(tool, row)]
         is_meant = rows or _CUES[kind] & set(_WORD.findall(self.question.lower()))
         if not (is_meant or is_forced):
             return []
-        call = builders[kind](tool, rows)
+        is_search = kind == "web_search"
+        call = self._web_search(tool, rows) if is_search else self._picture(tool, rows)
         if self._is_made(f"{kind}_call"):
             return [HostedCall(items=(), quote=call.quote)]
         return [call]
@@ -117,7 +114,8 @@ class HostedTools:
         row = rows[0] if rows else {}
         item: Json = {"type": "image_generation_call"}
         if "error" in row:
-            error = row["error"] if is_object(row["error"]) else _image_error(str(row["error"]))
+            blocked: Json = {"code": "moderation_blocked", "message": str(row["error"])}
+            error = row["error"] if is_object(row["error"]) else blocked
             item |= {"status": "failed", "error": error, "result": None}
             quote = f"- image generation: {error.get('message')}"
             return HostedCall(items=(OutputItem(item=item),), quote=(quote,))
@@ -170,10 +168,6 @@ def _cited_page(row: Json) -> list[Segment]:
     if row.get("link") is False:
         return [(text, citation)]
     return [f"{text} ", (f"([{urlsplit(str(url)).hostname}]({url}))", citation)]
-
-
-def _image_error(message: str) -> Json:
-    return {"code": "moderation_blocked", "message": message}
 
 
 def annotate(segments: Sequence[Segment]) -> tuple[str, tuple[Mapping[str, Any], ...]]:

@@ -3,10 +3,7 @@
 import re
 import struct
 import zlib
-from collections.abc import Callable
 
-
-FORMATS = ("png", "jpeg", "webp", "gif", "svg")
 
 _SIZE = (1024, 1024)
 _SIZE_TEXT = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
@@ -24,17 +21,11 @@ def build_picture(output_format: str, size: tuple[int, int], colour: tuple[int, 
     """Build a picture of one colour.
 
     Args:
-        output_format: One of `FORMATS`.
+        output_format: `png`, `jpeg`, `webp`, `gif` or `svg`.
         size: Width and height in pixels.
         colour: Red, green and blue, 0 to 255.
     """
-    builders: dict[str, Callable[[tuple[int, int], tuple[int, int, int]], bytes]] = {
-        "png": _png,
-        "jpeg": _jpeg,
-        "webp": _webp,
-        "gif": _gif,
-        "svg": _svg,
-    }
+    builders = {"png": _png, "jpeg": _jpeg, "webp": _webp, "gif": _gif, "svg": _svg}
     return builders[output_format](size, colour)
 
 
