@@ -150,7 +150,7 @@ def test_a_value_that_the_model_sees_is_no_secret(agent):
 SABOTAGE = """
 
 def _sabotage(self, event):
-    raise LookupError(str([tool.runtime_parameters for tool in self._turn.toolbox.tools.values()]))
+    raise LookupError(str([given for _, _, given in self._turn.toolbox.fixed.values()]))
 
 
 DifyLog.start_tool_call = _sabotage
