@@ -22,7 +22,7 @@ def read_allowed_tools(value: object) -> tuple[str, ...] | None:
         ParameterError: If it is none of these.
     """
     if isinstance(value, str):
-        value = _parse_json(value) if value.strip()[:1] in {"[", '"'} else value.splitlines()
+        value = parse_json(value, _FIELD) if value.strip()[:1] in {"[", '"'} else value.splitlines()
     if isinstance(value, str):
         value = [value]
     if value is None:
@@ -36,11 +36,16 @@ def read_allowed_tools(value: object) -> tuple[str, ...] | None:
     )
 
 
-def _parse_json(text: str) -> object:
+def parse_json(text: str, field: str) -> Any:
+    """Return what a parameter says that begins like JSON.
+
+    Raises:
+        ParameterError: If it is none.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise ParameterError(_FIELD, "valid JSON where it begins like it", text) from None
+        raise ParameterError(field, "valid JSON where it begins like it", text) from None
 
 
 def find_allowed(

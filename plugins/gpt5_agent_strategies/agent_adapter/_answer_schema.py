@@ -19,7 +19,7 @@ def read_answer_schema(value: object) -> AnswerSchema | None:
     Raises:
         ParameterError: If it is no JSON schema.
     """
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if value is None:
         return None
     if not isinstance(value, str | dict):
         raise ParameterError(_FIELD, "a JSON schema", value)

@@ -1,17 +1,16 @@
 """The strategy's parameters as Dify's agent node sends them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from typing import Any, Self, cast
 
 from agent_loop import Budgets
 from agent_policy import check_overrides
 from agent_tooling import AnswerSchema, ApprovalRules, DeclarationError
 
-from ._allowed_tools import read_allowed_tools
+from ._allowed_tools import parse_json, read_allowed_tools
 from ._answer_schema import read_answer_schema
-from ._budgets import find_above, read_budgets
 from ._errors import ParameterError
 from ._model import Model
 from ._settings import read_flag
@@ -24,6 +23,13 @@ _FALLBACK = "fallback_model"
 _PROVIDER_PARTS = 3  # author/plugin/provider
 _DEFAULT_ITERATIONS = 6
 _MAXIMUM_ITERATIONS = 500
+# Of each budget the type and the most.
+_BUDGETS: Mapping[str, tuple[type, int]] = {
+    "max_total_tokens": (int, 100_000_000),
+    "max_cost": (Decimal, 10_000),
+    "max_seconds": (float, 3_600),
+    "max_tool_calls": (int, 10_000),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +82,9 @@ class Parameters:
             ParameterError: If a parameter has a type that cannot be read, or cannot be kept with this model.
         """
         model = Model.from_raw(raw.get("model"))
+        # A field of the node that was left blank is as good as none.
+        given = {name: value for name, value in raw.items() if not _is_blank(value)}
+        budgets, above = _read_budgets(given, model)
         return cls(
             query=_read_text(raw, "query"),
             instruction=_read_text(raw, "instruction"),
@@ -84,18 +93,18 @@ class Parameters:
             tools=_read_tools(raw.get("tools")),
             maximum_iterations=_read_iterations(raw.get("maximum_iterations")),
             emit_intermediate_thoughts=read_flag(
-                raw.get("emit_intermediate_thoughts"), default=True
+                given.get("emit_intermediate_thoughts"), default=True
             ),
             context=raw.get("context"),
             files=raw.get("files"),
-            budgets=read_budgets(raw, model),
-            budgets_above=find_above(raw),
-            allowed_tools=read_allowed_tools(raw.get("allowed_tools")),
-            answer_schema=read_answer_schema(raw.get("answer_schema")),
-            approval_rules=read_approval_rules(raw.get("approval_rules")),
-            fallback=read_fallback(raw.get("fallback_model"), model),
-            fails_with_model=read_flag(raw.get("fail_on_model_failure"), default=False),
-            searches_tools=read_flag(raw.get("tool_search"), default=False),
+            budgets=budgets,
+            budgets_above=above,
+            allowed_tools=read_allowed_tools(given.get("allowed_tools")),
+            answer_schema=read_answer_schema(given.get("answer_schema")),
+            approval_rules=_read_approval_rules(given.get(APPROVAL_RULES)),
+            fallback=_read_fallback(given.get(_FALLBACK), model),
+            fails_with_model=read_flag(given.get("fail_on_model_failure"), default=False),
+            searches_tools=read_flag(given.get("tool_search"), default=False),
         )
 
     @property
@@ -108,6 +117,10 @@ class Parameters:
     def unused_overrides(self) -> tuple[str, ...]:
         """A clause for each override that has no effect."""
         return check_overrides(self.prompt_policy_overrides)
+
+
+def _is_blank(value: object) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _read_text(raw: Mapping[str, Any], field: str) -> str:
@@ -144,16 +157,46 @@ def _read_iterations(value: object) -> int:
     return min(max(iterations, 1), _MAXIMUM_ITERATIONS)
 
 
-def read_approval_rules(value: object) -> ApprovalRules | None:
-    """Read the rules; None where there are none.
+def _read_budgets(given: Mapping[str, Any], model: Model) -> tuple[Budgets, tuple[str, ...]]:
+    """Read the budgets, and a line for each that is above its range, which counts as the end of that. Each may be missing, None or 0, which is no limit; numbers may be text.
 
     Raises:
-        ParameterError: If they are none.
+        ParameterError: If one is no number or negative, or is money and the model has no prices.
     """
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
+    amounts = {field: _read_amount(given.get(field), field) for field in _BUDGETS}
+    if amounts["max_cost"] and model.is_unpriced:
+        raise ParameterError("max_cost", "empty for a model without prices", given["max_cost"])
+    limits: dict[str, Any] = {}
+    above: list[str] = []
+    for field, (kind, maximum) in _BUDGETS.items():
+        amount = amounts[field]
+        if amount > maximum:
+            above.append(f"{field} counts up to {maximum:,}")
+            amount = Decimal(maximum)
+        if kind is int:  # Rounded up, so that nothing becomes no limit but 0.
+            amount = amount.to_integral_value(ROUND_CEILING)
+        limits[field] = kind(amount) or None
+    return Budgets(**limits), tuple(above)
+
+
+def _read_amount(value: object, field: str) -> Decimal:
+    if value is None:
+        return Decimal(0)
+    refused = ParameterError(field, f"a number from 0 to {_BUDGETS[field][1]:,}", value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise refused
     try:
-        return ApprovalRules.parse(value)
+        amount = Decimal(str(value).strip())
+    except InvalidOperation:
+        raise refused from None
+    if not amount.is_finite() or amount < 0:
+        raise refused
+    return amount
+
+
+def _read_approval_rules(value: object) -> ApprovalRules | None:
+    try:
+        return None if value is None else ApprovalRules.parse(value)
     except DeclarationError as error:
         raise refuse_rules(str(error)) from None
 
@@ -163,7 +206,7 @@ def refuse_rules(sentence: str) -> ParameterError:
     return ParameterError(APPROVAL_RULES, "rules", None, sentence=sentence)
 
 
-def read_fallback(raw: object, model: Model) -> Model | None:
+def _read_fallback(raw: object, model: Model) -> Model | None:
     """Read the parameter: `author/plugin/provider/model`, a model's name alone, or a selector, as JSON or as Dify dumps it. None where no model is named.
 
     What Dify does not tell of it is taken from `model` where both are of one provider; another provider's is taken to read text alone.
@@ -183,13 +226,10 @@ def read_fallback(raw: object, model: Model) -> Model | None:
 
 def _read_selector(text: str, model: Model) -> Any:
     if text[:1] in ("{", "[", '"'):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            raise ParameterError(_FALLBACK, "valid JSON where it begins like it", text) from None
+        return parse_json(text, _FALLBACK)
     *provider, name = (part.strip() for part in text.split("/", _PROVIDER_PARTS))
-    if len(text.splitlines()) > 1 or not (all(provider) and (name or not text)):
+    if len(text.splitlines()) > 1 or not (all(provider) and name):
         raise ParameterError(_FALLBACK, "a model's name, or author/plugin/provider/model", text)
     if len(provider) < _PROVIDER_PARTS:
-        return text and {"provider": model.provider, "model": text}
+        return {"provider": model.provider, "model": text}
     return {"provider": "/".join(provider), "model": name}
