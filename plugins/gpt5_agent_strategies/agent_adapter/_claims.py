@@ -5,22 +5,15 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
+
+from dify_plugin.invocations.storage import StorageInvocation
 
 
 PAUSE_SECONDS: Final = 0.1
 """How long others who claim a question at the same moment have to write their token."""
 
 _MAX_TAKEN: Final = 1_000
-
-
-class Storage(Protocol):
-    """What a plugin keeps in Dify, under names. The SDK raises what it likes; each operation is one request to the daemon."""
-
-    def exist(self, key: str) -> bool: ...
-    def get(self, key: str) -> bytes: ...
-    def set(self, key: str, val: bytes) -> object: ...
-    def delete(self, key: str) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +55,12 @@ class StoredQuestion:
       that meet such a moment may both go on.
 
     Args:
-        storage: Dify's storage.
+        storage: Dify's storage. Each operation is one request to the daemon, and raises what the SDK likes.
         name: The name of the place.
         taken: What this process has taken.
     """
 
-    def __init__(self, storage: Storage, name: str, *, taken: Taken = _TAKEN) -> None:
+    def __init__(self, storage: StorageInvocation, name: str, *, taken: Taken = _TAKEN) -> None:
         self._storage = storage
         self._name = name
         self._claim = f"{name}-claim"

@@ -45,15 +45,21 @@ class _Room:
     def __init__(self, size: int) -> None:
         self._left = size
 
-    def take(self, size: int) -> None:
+    def take(self, size: int, *, held: int) -> None:
         """Take room for what has come.
 
+        Args:
+            size: What has come.
+            held: What has come of its file so far.
+
         Raises:
-            FetchError: If there is none.
+            FetchError: If there is none, or the file is too large.
         """
         self._left -= size
         if self._left < 0:
             raise FetchError(f"the files have over {MAX_BYTES // 2**20} MB together")
+        if held > MAX_FILE_BYTES:
+            raise FetchError(f"it has over {MAX_FILE_BYTES // 2**20} MB")
 
 
 def fetch_all(urls: Sequence[str], *, seconds: float = SECONDS) -> list[Fetched]:
@@ -90,8 +96,7 @@ def _fetch(url: str, room: _Room) -> Fetched:
         with _open(url) as response:
             for piece in response.iter_raw(_PIECE_BYTES):
                 data += piece
-                room.take(len(piece))
-                _validate_size(len(data))
+                room.take(len(piece), held=len(data))
             media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     except FetchError as error:
         return Fetched(problem=str(error))
@@ -100,11 +105,6 @@ def _fetch(url: str, room: _Room) -> Fetched:
     if not data:
         return Fetched(problem="it is empty")
     return Fetched(data=bytes(data), media_type=media_type)
-
-
-def _validate_size(size: int) -> None:
-    if size > MAX_FILE_BYTES:
-        raise FetchError(f"it has over {MAX_FILE_BYTES // 2**20} MB")
 
 
 @contextmanager

@@ -149,10 +149,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
         """Replace the files with those that `save` returned."""
         self._held.clear()
         self._held_bytes = 0
-        self._files = {
-            one["name"]: FileAtHand(name=one["name"], described=one["described"], data=one["data"])
-            for one in saved
-        }
+        self._files = {one["name"]: FileAtHand(**one) for one in saved}
 
     def _hold(self, file: FileAtHand, size: int) -> None:
         self._held.append(file)

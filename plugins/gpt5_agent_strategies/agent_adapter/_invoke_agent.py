@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
-from dify_plugin.entities.invoke_message import InvokeMessage
 from dify_plugin.interfaces.agent import AgentStrategy
 
 from agent_loop import Finished, Usage
 from dify_plugin_kit import stdout
 from dify_plugin_kit.request_errors import hide_request
+from stream_text import read_member
 
 from ._errors import AgentAdapterError, AgentRunError, ParameterError, RequestTooLargeError
 from ._file_links import accept_file_links
@@ -35,10 +35,6 @@ def invoke_agent(
         AgentRunError: If the run failed; everything else has been yielded before.
     """
     accept_file_links(strategy.session)
-    return cast("Iterator[AgentInvokeMessage]", _run(strategy, raw_parameters))
-
-
-def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator[InvokeMessage]:
     try:
         settings = Settings.from_environment(os.environ)
         invocation = Invocation(strategy, Parameters.from_raw(raw_parameters), settings)
@@ -49,7 +45,7 @@ def _run(strategy: AgentStrategy, raw_parameters: Mapping[str, Any]) -> Iterator
         finished = Finished(reason="error", rounds=0, usage=Usage(), error=str(failure))
         yield strategy.create_json_message(build_execution_metadata(finished))
         raise failure from None  # the SDK sends a trace with the whole chain of errors
-    yield from invocation.run()
+    yield from cast("Iterator[AgentInvokeMessage]", invocation.run())
 
 
 _UNREADABLE = "Dify's request cannot be read. The plugin's log says more."
@@ -79,8 +75,4 @@ def shorten_line(line: bytes, limit: int) -> bytes:
 
 
 def _tools(request: object) -> object:
-    for name in ("agent_strategy_params", "tools"):
-        request = (
-            cast("Mapping[str, Any]", request).get(name) if isinstance(request, Mapping) else None
-        )
-    return request
+    return read_member(read_member(request, "agent_strategy_params"), "tools")

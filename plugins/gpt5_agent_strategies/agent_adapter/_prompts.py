@@ -16,7 +16,7 @@ from dify_plugin.entities.model.message import (
     ensure_prompt_message,
 )
 
-from agent_loop import Message, Role, ToolCall, with_files_moved
+from agent_loop import Message, ToolCall, with_files_moved
 from agent_policy import build_system_instruction
 
 from ._errors import ParameterError
@@ -25,16 +25,6 @@ from ._files_at_hand import FilesAtHand
 from ._model import Model
 from ._parameters import Parameters
 from ._parts import Part, join_texts, name_files, read_part, text_part, to_sdk_part
-
-
-# Dify's core has no developer role: to it such a message is a system message.
-_ROLES: Mapping[PromptMessageRole, Role] = {
-    PromptMessageRole.SYSTEM: "system",
-    PromptMessageRole.DEVELOPER: "system",
-    PromptMessageRole.USER: "user",
-    PromptMessageRole.ASSISTANT: "assistant",
-    PromptMessageRole.TOOL: "tool",
-}
 
 
 def build_messages(
@@ -82,9 +72,11 @@ def _with_names(message: Message) -> Message:
 
 
 def _to_message(prompt: PromptMessage, model: Model, at_hand: FilesAtHand) -> Message:
+    # Dify's core has no developer role: to it such a message is a system message.
+    role = "system" if prompt.role is PromptMessageRole.DEVELOPER else prompt.role.value
     calls = prompt.tool_calls if isinstance(prompt, AssistantPromptMessage) else []
     return Message(
-        role=_ROLES[prompt.role],
+        role=role,
         content=_to_content(prompt, model, at_hand),
         tool_calls=tuple(
             ToolCall(call_id=call.id, name=call.function.name, arguments=call.function.arguments)

@@ -89,7 +89,7 @@ class Settings:
 
 
 def _read_time(environment: Mapping[str, str]) -> TimeBudget:
-    read = partial(_read_optional, environment)
+    read = partial(read_int, environment, default=None, minimum=1, maximum=10**9)
     call_milliseconds = read("DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT")
     budget = TimeBudget.within(
         run_limit_seconds=read("PLUGIN_MAX_EXECUTION_TIMEOUT"),
@@ -99,10 +99,3 @@ def _read_time(environment: Mapping[str, str]) -> TimeBudget:
         silence_seconds=read("MAX_INVOCATION_TIMEOUT", minimum=60, maximum=3600),
     )
     return replace(budget, call_ending=_CALL_ENDING)
-
-
-def _read_optional(
-    environment: Mapping[str, str], name: str, *, minimum: int = 1, maximum: int = 10**9
-) -> int | None:
-    """Return a whole number, clamped to `minimum`..`maximum`; None where there is none."""
-    return read_int(environment, name, default=None, minimum=minimum, maximum=maximum)

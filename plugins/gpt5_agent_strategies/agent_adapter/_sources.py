@@ -10,9 +10,7 @@ from pydantic import ValidationError
 from stream_text import parse_json
 
 
-type Resource = InvokeMessage.RetrieverResourceMessage.RetrieverResource
-
-_Resource = InvokeMessage.RetrieverResourceMessage.RetrieverResource
+Resource = InvokeMessage.RetrieverResourceMessage.RetrieverResource
 
 # What Dify's retrieval nodes call a field, where it differs from what a resource calls it.
 _METADATA_NAMES = {
@@ -55,7 +53,7 @@ def _to_resource(piece: object) -> Resource | None:
     if isinstance(piece, Mapping):
         return _to_cited(cast("Mapping[str, Any]", piece))
     content = "" if piece is None else str(piece)
-    return _Resource(content=content) if content.strip() else None
+    return Resource(content=content) if content.strip() else None
 
 
 def _to_cited(piece: Mapping[str, Any]) -> Resource | None:
@@ -63,7 +61,7 @@ def _to_cited(piece: Mapping[str, Any]) -> Resource | None:
     facts = cast("Mapping[str, Any]", metadata) if isinstance(metadata, Mapping) else piece
     fields = {
         name: facts.get(_METADATA_NAMES.get(name, name), facts.get(name))
-        for name in _Resource.model_fields
+        for name in Resource.model_fields
     }
     fields["content"] = _read_content(piece)
     fields["document_name"] = fields["document_name"] or piece.get("title")
@@ -81,9 +79,9 @@ def _read_content(piece: Mapping[str, Any]) -> str | None:
 
 def _build_tolerantly(fields: dict[str, Any]) -> Resource:
     try:
-        return _Resource.model_validate(fields)
+        return Resource.model_validate(fields)
     except ValidationError as error:
         wrong = {str(detail["loc"][0]) for detail in error.errors()}
-        return _Resource.model_validate(
+        return Resource.model_validate(
             {name: value for name, value in fields.items() if name not in wrong}
         )
