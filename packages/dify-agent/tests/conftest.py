@@ -296,9 +296,9 @@ def build_execution():
     return MemoryExecution
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """Run `@pytest.mark.anyio` tests on asyncio, which the agent library needs."""
+    """Run asynchronous tests on asyncio, which the agent library needs."""
     return "asyncio"
 
 

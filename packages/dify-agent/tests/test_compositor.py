@@ -23,9 +23,6 @@ from dify_agent.compositor import (
 from dify_agent.exceptions import CompositionError, LayerLifecycleError, SnapshotError
 
 
-pytestmark = pytest.mark.anyio
-
-
 class CounterConfig(LayerConfig):
     step: int = 1
     password: SecretStr = SecretStr("")

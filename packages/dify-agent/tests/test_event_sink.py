@@ -6,9 +6,6 @@ from dify_agent.protocol import RunCancelledEvent, RunStartedEvent, TextDeltaEve
 from dify_agent.runtime.event_sink import InMemoryRunEventSink
 
 
-pytestmark = pytest.mark.anyio
-
-
 async def emit_texts(sink: InMemoryRunEventSink, run_id: str, *texts: str) -> None:
     for text in texts:
         await sink.emit(TextDeltaEvent(run_id=run_id, text=text))

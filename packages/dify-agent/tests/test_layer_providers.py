@@ -29,7 +29,6 @@ def plugin_layer(**settings):
     return provider.create(DifyPluginLayerConfig(tenant_id="t"))
 
 
-@pytest.mark.anyio
 async def test_the_server_says_how_long_replies_may_be_silent():
     assert plugin_layer().silence == SilenceLimits(
         model_seconds=600, keep_alive_seconds=60, tool_seconds=600

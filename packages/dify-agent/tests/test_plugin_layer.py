@@ -7,9 +7,6 @@ from dify_agent.layers.dify_plugin.llm_layer import DifyPluginLLMDeps, DifyPlugi
 from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
 
 
-pytestmark = pytest.mark.anyio
-
-
 def a_plugin_layer() -> DifyPluginLayer:
     layer = DifyPluginLayer.from_config_with_settings(
         DifyPluginLayerConfig(tenant_id="tenant-1", user_id="user-1"),

@@ -47,8 +47,6 @@ from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner
 
 
-pytestmark = pytest.mark.anyio
-
 SECRET = "sk-very-secret-0123456789"
 
 type Delta = str | dict[int, DeltaToolCall] | dict[int, DeltaThinkingPart]

@@ -24,8 +24,6 @@ from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 
 
-pytestmark = pytest.mark.anyio
-
 EXAMPLE = Path(__file__).parent / "fixtures" / "search_composition.txt"
 
 

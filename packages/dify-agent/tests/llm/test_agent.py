@@ -10,9 +10,6 @@ from pydantic_ai.messages import (
 )
 
 
-pytestmark = pytest.mark.anyio
-
-
 @pytest.fixture
 def agent(daemon):
     agent = Agent(daemon.model(), instructions="Use the tools.")

@@ -8,8 +8,6 @@ from pydantic_ai.messages import ModelRequest, TextPart
 from pydantic_ai.models import ModelRequestParameters
 
 
-pytestmark = pytest.mark.anyio
-
 QUESTION = [ModelRequest.user_text_prompt("hi")], None, ModelRequestParameters()
 
 

@@ -15,8 +15,6 @@ from pydantic_ai.messages import (
 )
 
 
-pytestmark = pytest.mark.anyio
-
 ITEMS = {"responses_output": [{"type": "reasoning", "encrypted_content": "gAAA"}]}
 
 

@@ -98,7 +98,6 @@ def test_instructions_are_read_through_the_model():
     assert {"messages", "model_request_parameters"} <= taken
 
 
-@pytest.mark.anyio
 async def test_instructions_of_a_history_are_found(daemon):
     daemon.reply(daemon.chunk("ok"))
 

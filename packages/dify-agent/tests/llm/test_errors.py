@@ -23,8 +23,6 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.test import TestModel
 
 
-pytestmark = pytest.mark.anyio
-
 QUESTION = [ModelRequest.user_text_prompt("hi")], None, ModelRequestParameters()
 HTTP_ERRORS = [
     ("PluginDaemonUnauthorizedError", 401, ModelAuthenticationError),

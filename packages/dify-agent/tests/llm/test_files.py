@@ -24,8 +24,6 @@ from pydantic_ai.messages import (
 )
 
 
-pytestmark = pytest.mark.anyio
-
 PIXEL = BinaryContent(
     data=b"\x89PNG", media_type="image/png", vendor_metadata={"filename": "a.png"}
 )

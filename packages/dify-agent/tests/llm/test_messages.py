@@ -35,8 +35,6 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestParameters
 
 
-pytestmark = pytest.mark.anyio
-
 PIXEL = BinaryContent(data=b"\x89PNG", media_type="image/png")
 
 

@@ -2,7 +2,6 @@ import asyncio
 import json
 
 import httpx
-import pytest
 from pydantic_ai import Agent
 from pydantic_ai.messages import TextPart
 
@@ -17,7 +16,6 @@ ADDRESS = {
 }
 
 
-@pytest.mark.anyio
 async def test_a_call_goes_to_the_llm_dispatch(daemon):
     daemon.reply(daemon.chunk("Hi"))
 
@@ -45,7 +43,6 @@ async def test_a_call_goes_to_the_llm_dispatch(daemon):
     }
 
 
-@pytest.mark.anyio
 async def test_without_a_user_none_is_named(daemon):
     daemon.reply(daemon.chunk("Hi"))
 
@@ -54,7 +51,6 @@ async def test_without_a_user_none_is_named(daemon):
     assert "user_id" not in daemon.bodies[0]
 
 
-@pytest.mark.anyio
 async def test_the_client_can_be_used_alone(daemon):
     daemon.reply(daemon.chunk("Hi"), daemon.chunk(" there"))
     client = daemon.provider().client
@@ -74,7 +70,6 @@ async def test_the_client_can_be_used_alone(daemon):
     assert [chunk.delta.message.content async for chunk in chunks] == ["Hi", " there"]
 
 
-@pytest.mark.anyio
 async def test_a_provider_is_named_after_its_plugin(daemon):
     provider = daemon.provider()
 
@@ -84,7 +79,6 @@ async def test_a_provider_is_named_after_its_plugin(daemon):
     assert daemon.model(provider).model_id == "DifyPlugin/langgenius/openai:gpt-5"
 
 
-@pytest.mark.anyio
 async def test_nothing_shows_a_credential(daemon):
     provider = daemon.provider()
     model = daemon.model(provider)
@@ -94,7 +88,6 @@ async def test_nothing_shows_a_credential(daemon):
     assert "0123456789" not in shown
 
 
-@pytest.mark.anyio
 async def test_a_client_that_was_given_stays_open(daemon):
     http_client = httpx.AsyncClient(transport=httpx.MockTransport(daemon.handle))
 
@@ -104,7 +97,6 @@ async def test_a_client_that_was_given_stays_open(daemon):
     assert not http_client.is_closed
 
 
-@pytest.mark.anyio
 async def test_a_client_of_its_own_is_closed_at_the_end():
     provider = DifyPluginDaemonProvider(**ADDRESS)
 
@@ -117,7 +109,6 @@ async def test_a_client_of_its_own_is_closed_at_the_end():
     assert not http_client.trust_env
 
 
-@pytest.mark.anyio
 async def test_an_agent_closes_the_client_that_its_provider_made(daemon):
     provider = DifyPluginDaemonProvider(**ADDRESS)
 
@@ -139,7 +130,6 @@ def test_a_client_of_its_own_is_new_in_another_event_loop():
     assert first is not second
 
 
-@pytest.mark.anyio
 async def test_models_are_equal_if_all_that_makes_them_is(daemon):
     provider = daemon.provider()
 
@@ -147,7 +137,6 @@ async def test_models_are_equal_if_all_that_makes_them_is(daemon):
     assert daemon.model(provider) != daemon.model(provider, credentials={"api_key": "other"})
 
 
-@pytest.mark.anyio
 async def test_the_credentials_are_the_models_own_copy(daemon):
     credentials = {"api_key": "one"}
     model = daemon.model(credentials=credentials)

@@ -13,8 +13,6 @@ from pydantic_ai.models import ModelRequestParameters
 from dify_agent.plugin_daemon_transport import SilenceLimits
 
 
-pytestmark = pytest.mark.anyio
-
 QUESTION = [ModelRequest.user_text_prompt("hi")], None, ModelRequestParameters()
 LONG = 60
 

@@ -13,9 +13,6 @@ from pydantic_ai.messages import (
 )
 
 
-pytestmark = pytest.mark.anyio
-
-
 async def test_text_streams_delta_by_delta(daemon):
     daemon.reply(daemon.chunk("Hel"), daemon.chunk(""), daemon.chunk("lo"))
 

@@ -38,7 +38,6 @@ def test_a_text_in_single_characters_gives_the_same_parts(make_daemon, text, exp
     assert parts_of(make_daemon, list(text)) == expected
 
 
-@pytest.mark.anyio
 async def test_a_thought_streams_while_it_comes(daemon):
     daemon.reply(*map(daemon.chunk, ["<th", "ink>\nAdd", " them", ".\n</think>", "4"]))
 
@@ -49,7 +48,6 @@ async def test_a_thought_streams_while_it_comes(daemon):
     assert answer.parts == [ThinkingPart("Add them."), TextPart("4")]
 
 
-@pytest.mark.anyio
 async def test_a_thought_goes_on_after_a_tool_call(daemon):
     daemon.reply(
         daemon.chunk("<think>first\n", tool_calls=[daemon.call("c1", "add", "{}")]),
@@ -70,7 +68,6 @@ async def test_a_thought_goes_on_after_a_tool_call(daemon):
     ]
 
 
-@pytest.mark.anyio
 async def test_white_space_before_a_tool_call_is_no_answer(daemon):
     daemon.reply(
         daemon.chunk("<think>x</think>\n\n"),
@@ -82,7 +79,6 @@ async def test_white_space_before_a_tool_call_is_no_answer(daemon):
     assert [part.part_kind for part in answer.parts] == ["thinking", "tool-call"]
 
 
-@pytest.mark.anyio
 async def test_text_after_a_tool_call_is_a_part_of_its_own(daemon):
     daemon.reply(
         daemon.chunk("One <"),

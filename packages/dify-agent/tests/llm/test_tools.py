@@ -9,8 +9,6 @@ from pydantic_ai.settings import ToolOrOutput
 from pydantic_ai.tools import ToolDefinition
 
 
-pytestmark = pytest.mark.anyio
-
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
 
 
