@@ -135,8 +135,8 @@ async def test_a_chunk_that_says_something_is_no_keep_alive(daemon, slow_daemon,
     slow_daemon.send(daemon.chunk("Hel"))
     slow_daemon.send(daemon.chunk(said.pop("content"), **said))
     with anyio.fail_after(10):
-        _, error = await read(build_model(model_seconds=0.2, keep_alive_seconds=0.1))
-    assert "nothing for 0.2 seconds:" in error
+        _, error = await read(build_model(model_seconds=0.5, keep_alive_seconds=0.1))
+    assert "nothing for 0.5 seconds:" in error
 
 
 async def test_a_keep_alive_may_have_parts(daemon, slow_daemon, build_model):
