@@ -1,6 +1,5 @@
 """Compositions as an executor of an agent server runs them, on a daemon of this process."""
 
-import asyncio
 import json
 
 import pytest
@@ -27,15 +26,12 @@ def make_executor(daemon):
 def run(make_executor, build_request, build_execution):
     """Return a function that runs a composition, or executes an attempt that was made before."""
 
-    def execute(execution=None, **settings):
+    async def execute(execution=None, **settings):
         executor = make_executor(**settings)
 
-        async def work():
-            async with executor.opened():
-                return await executor.execute(execution)
-
         execution = execution or build_execution(executor.check("composition", build_request()))
-        return asyncio.run(work()), execution
+        async with executor.opened():
+            return await executor.execute(execution), execution
 
     return execute
 
@@ -53,8 +49,8 @@ def calls_a_tool(daemon, chunks, *, said="It is."):
     daemon.model = model
 
 
-def test_a_composition_is_run_to_its_answer(run):
-    result, execution = run()
+async def test_a_composition_is_run_to_its_answer(run):
+    result, execution = await run()
 
     assert (result.status, result.output) == ("succeeded", "Hello!")
     assert [layer["name"] for layer in result.details["session_snapshot"]["layers"]] == [
@@ -70,12 +66,12 @@ def test_a_composition_is_run_to_its_answer(run):
     ]
 
 
-def test_an_attempt_after_a_crash_does_and_tells_nothing_again(run, daemon, chunks):
+async def test_an_attempt_after_a_crash_does_and_tells_nothing_again(run, daemon, chunks):
     calls_a_tool(daemon, chunks)
-    result, execution = run()
+    result, execution = await run()
     told = list(execution.told)
 
-    again, _ = run(execution.again())
+    again, _ = await run(execution.again())
 
     assert again == result
     assert execution.told == told
@@ -91,20 +87,20 @@ def test_an_attempt_after_a_crash_does_and_tells_nothing_again(run, daemon, chun
 
 
 @pytest.mark.parametrize("kept", range(6))
-def test_an_attempt_goes_on_behind_the_last_recorded_step(run, daemon, chunks, kept):
+async def test_an_attempt_goes_on_behind_the_last_recorded_step(run, daemon, chunks, kept):
     calls_a_tool(daemon, chunks)
-    result, execution = run()
+    result, execution = await run()
     for key in list(execution.recorded)[kept:]:
         del execution.recorded[key]
 
-    again, _ = run(execution.again())
+    again, _ = await run(execution.again())
 
     assert again.output == result.output
     assert len(daemon.model_requests) == 2 + (kept < 1) + (kept < 5)
     assert len(daemon.tool_requests) == 1 + (kept < 3)
 
 
-def test_usage_and_cost_are_summed_over_all_requests_also_those_of_earlier_attempts(
+async def test_usage_and_cost_are_summed_over_all_requests_also_those_of_earlier_attempts(
     run, daemon, chunks
 ):
     def model(data):
@@ -118,34 +114,34 @@ def test_usage_and_cost_are_summed_over_all_requests_also_those_of_earlier_attem
         return [chunk]
 
     daemon.model = model
-    result, execution = run()
-    again, _ = run(execution.again())
+    result, execution = await run()
+    again, _ = await run(execution.again())
 
     for usage in (result.usage, again.usage):
         assert (usage.model_requests, usage.input_tokens, usage.output_tokens) == (2, 20, 4)
         assert (usage.cached_tokens, usage.cost, usage.currency) == (8, "0.0030", "RMB")
 
 
-def test_a_run_without_prices_has_no_cost(run):
-    usage = run()[0].usage
+async def test_a_run_without_prices_has_no_cost(run):
+    usage = (await run())[0].usage
     assert (usage.cost, usage.currency, usage.cached_tokens) == (None, None, None)
 
 
-def test_a_tool_that_fails_is_told_as_failed(run, daemon, chunks):
+async def test_a_tool_that_fails_is_told_as_failed(run, daemon, chunks):
     calls_a_tool(daemon, chunks)
     daemon.tool = lambda _data: [ValueError("no such page")]
 
-    result, execution = run()
+    result, execution = await run()
 
     told = dict(execution.told)["tool_result"]
     assert (told["outcome"], told["content"]) == ("failed", "tool invoke error: no such page")
     assert result.status == "succeeded"
 
 
-def test_a_run_that_asks_its_model_too_often_ends_and_says_so(run, daemon, chunks):
+async def test_a_run_that_asks_its_model_too_often_ends_and_says_so(run, daemon, chunks):
     daemon.model = lambda _data: [chunks.call(("c1", "search", {"q": "a"}))]
 
-    result, _ = run(max_model_requests=3)
+    result, _ = await run(max_model_requests=3)
 
     assert (result.status, result.error_type) == ("failed", "model_request_limit")
     assert result.error == "The run has made as many model requests as it may."
@@ -185,90 +181,92 @@ PASSING = [
 
 
 @pytest.mark.parametrize("fault", PASSING, ids=str)
-def test_a_fault_of_a_model_that_may_pass_is_tried_again(run, daemon, chunks, fault):
+async def test_a_fault_of_a_model_that_may_pass_is_tried_again(run, daemon, chunks, fault):
     daemon.model = Answers(fault, fault, [chunks.text("Here.", finish_reason="stop")])
 
-    result, execution = run()
+    result, execution = await run()
 
     assert result.output == "Here."
     assert types(execution) == ["model_request_started", "text_delta"]
 
 
 @pytest.mark.parametrize("fault", [400, 401, [ValueError("bad key")]], ids=str)
-def test_a_fault_that_does_not_pass_is_not_tried_again(run, daemon, fault):
+async def test_a_fault_that_does_not_pass_is_not_tried_again(run, daemon, fault):
     daemon.model = Answers(fault)
 
-    result, _ = run()
+    result, _ = await run()
 
     assert result.status == "failed"
     assert len(daemon.model_requests) == 1
 
 
-def test_a_fault_that_stays_ends_the_run_with_the_model_s_own_error(run, daemon):
+async def test_a_fault_that_stays_ends_the_run_with_the_model_s_own_error(run, daemon):
     daemon.model = Answers(503)
 
-    result, _ = run()
+    result, _ = await run()
 
     assert (result.status, len(daemon.model_requests)) == ("failed", 4)
     assert "503" in result.error or "Unavailable" in result.error_type
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again_and_told_anew(run, daemon, chunks):
+async def test_an_answer_that_breaks_off_is_asked_for_again_and_told_anew(run, daemon, chunks):
     broken = [chunks.text("It"), InvokeServerUnavailableError("overloaded")]
     daemon.model = Answers(broken, [chunks.text("It is.", finish_reason="stop")])
 
-    result, execution = run()
+    result, execution = await run()
 
     assert result.output == "It is."
     assert types(execution) == ["model_request_started", "text_delta"] * 2
 
 
-def test_what_was_shown_before_a_fault_is_kept_and_the_request_not_repeated_if_so_set(
+async def test_what_was_shown_before_a_fault_is_kept_and_the_request_not_repeated_if_so_set(
     run, daemon, chunks
 ):
     daemon.model = Answers([chunks.text("It"), InvokeServerUnavailableError("overloaded")])
 
-    result, execution = run(repeat_shown=False)
+    result, execution = await run(repeat_shown=False)
 
     assert result.status == "failed"
     assert types(execution) == ["model_request_started", "text_delta"]
     assert len(daemon.model_requests) == 1
 
 
-def test_a_tool_that_cannot_be_called_now_is_called_again(run, daemon, chunks):
+async def test_a_tool_that_cannot_be_called_now_is_called_again(run, daemon, chunks):
     calls_a_tool(daemon, chunks)
     daemon.tool = Answers(503, [{"type": "text", "message": {"text": "found"}}])
 
-    result, execution = run()
+    result, execution = await run()
 
     assert (result.output, len(daemon.tool_requests)) == ("It is.", 2)
     assert dict(execution.told)["tool_result"]["content"] == "found"
 
 
-def test_of_a_tool_that_cannot_be_called_at_all_the_model_is_told(run, daemon, chunks):
+async def test_of_a_tool_that_cannot_be_called_at_all_the_model_is_told(run, daemon, chunks):
     calls_a_tool(daemon, chunks)
     daemon.tool = Answers(503)
 
-    result, execution = run()
-    again, _ = run(execution.again())
+    result, execution = await run()
+    again, _ = await run(execution.again())
 
     assert result.output == again.output == "It is."
     assert dict(execution.told)["tool_result"]["outcome"] == "failed"
     assert len(daemon.tool_requests) == 4
 
 
-def test_a_daemon_that_is_gone_ends_the_run(run, build_execution, make_executor, build_request):
+async def test_a_daemon_that_is_gone_ends_the_run(
+    run, build_execution, make_executor, build_request
+):
     request = make_executor().check("composition", build_request())
-    result, _ = run(build_execution(request), plugin_daemon_url="http://127.0.0.1:9")
+    result, _ = await run(build_execution(request), plugin_daemon_url="http://127.0.0.1:9")
 
     assert (result.status, result.error_type) == ("failed", "ModelConnectionError")
 
 
-def test_a_daemon_that_goes_between_model_and_tool_ends_the_run(run, daemon, chunks):
+async def test_a_daemon_that_goes_between_model_and_tool_ends_the_run(run, daemon, chunks):
     calls_a_tool(daemon, chunks)
     daemon.tool = lambda _data: [ConnectionResetError()]
 
-    result, _ = run()
+    result, _ = await run()
 
     assert (result.status, result.error_type) == ("failed", "RemoteProtocolError")
     assert len(daemon.tool_requests) == 4
@@ -290,13 +288,13 @@ class Unwilling:
 
 
 @pytest.mark.parametrize("refused", ["model:", "tool:"])
-def test_a_step_that_the_server_never_tries_ends_the_run(run, daemon, chunks, refused):
+async def test_a_step_that_the_server_never_tries_ends_the_run(run, daemon, chunks, refused):
     calls_a_tool(daemon, chunks)
-    execution = Unwilling(run()[1].again())
+    execution = Unwilling((await run())[1].again())
     execution.recorded.clear()
     execution.refused = refused
 
-    assert run(execution)[0].error_type == "RuntimeError"
+    assert (await run(execution))[0].error_type == "RuntimeError"
 
 
 def test_a_request_that_cannot_be_run_is_refused_field_by_field(make_executor, build_request):
@@ -375,9 +373,9 @@ def test_a_run_that_a_server_died_under_is_begun_again(make_executor):
     assert (executor.name, executor.version) == ("dify-agent", "1")
 
 
-def test_an_executor_that_is_not_open_executes_nothing(make_executor, build_execution):
+async def test_an_executor_that_is_not_open_executes_nothing(make_executor, build_execution):
     with pytest.raises(RuntimeError, match="must be opened"):
-        asyncio.run(make_executor().execute(build_execution({})))
+        await make_executor().execute(build_execution({}))
 
 
 def read_log(folder):
@@ -385,13 +383,13 @@ def read_log(folder):
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_a_run_s_log_has_what_was_asked_called_and_answered_and_no_secret(
+async def test_a_run_s_log_has_what_was_asked_called_and_answered_and_no_secret(
     run, daemon, chunks, tmp_path
 ):
     calls_a_tool(daemon, chunks, said="It is s3cret-model-key.")
     daemon.tool = lambda _data: [{"type": "text", "message": {"text": "s3cret-tool-token"}}]
 
-    run(run_logs=tmp_path)
+    await run(run_logs=tmp_path)
 
     lines = read_log(tmp_path)
     assert [line["type"] for line in lines if line["type"] != "long_text"] == [
@@ -415,24 +413,24 @@ def test_a_run_s_log_has_what_was_asked_called_and_answered_and_no_secret(
     assert "s3cret" not in json.dumps(lines)
 
 
-def test_a_run_s_log_has_a_model_s_text_without_its_thoughts(run, daemon, chunks, tmp_path):
+async def test_a_run_s_log_has_a_model_s_text_without_its_thoughts(run, daemon, chunks, tmp_path):
     daemon.model = lambda _data: [chunks.text("<think>Hm.</think>It is.", finish_reason="stop")]
 
-    _, execution = run(run_logs=tmp_path)
+    _, execution = await run(run_logs=tmp_path)
 
     assert types(execution)[1:] == ["thinking_delta", "text_delta"]
     [delta] = [line for line in read_log(tmp_path) if line["type"] == "delta"]
     assert delta["text"] == "It is."
 
 
-def test_failures_stand_in_a_run_s_log(run, daemon, chunks, tmp_path):
+async def test_failures_stand_in_a_run_s_log(run, daemon, chunks, tmp_path):
     calls_a_tool(daemon, chunks)
     daemon.tool = lambda _data: [ValueError("no such page")]
-    run(run_logs=tmp_path / "tool")
+    await run(run_logs=tmp_path / "tool")
     daemon.model = Answers([ValueError("bad key")])
-    run(run_logs=tmp_path / "model")
+    await run(run_logs=tmp_path / "model")
     daemon.model = Answers(503)
-    run(run_logs=tmp_path / "away")
+    await run(run_logs=tmp_path / "away")
 
     results = [line for line in read_log(tmp_path / "tool") if line["type"] == "result"]
     assert [line["outcome"] for line in results] == ["failed"]

@@ -63,39 +63,34 @@ async def collect(client, payload=PAYLOAD, *, api_key=KEY, plugin_id="langgenius
         return [data async for data in stream]
 
 
-def stream(*pieces, status=200, payload=PAYLOAD):
+async def stream(*pieces, status=200, payload=PAYLOAD):
     """Return what a daemon's reply yields, and make sure that it was closed."""
     body = Body(*pieces)
 
-    async def run():
-        transport = httpx.MockTransport(lambda _: httpx.Response(status, stream=body))
-        async with httpx.AsyncClient(transport=transport) as client:
+    transport = httpx.MockTransport(lambda _: httpx.Response(status, stream=body))
+    async with httpx.AsyncClient(transport=transport) as client:
+        try:
             return await collect(client, payload)
-
-    try:
-        return asyncio.run(run())
-    finally:
-        assert body.is_closed
+        finally:
+            assert body.is_closed
 
 
-def failure(*pieces, **options):
+async def failure(*pieces, **options):
     with pytest.raises(PluginDaemonError) as raised:
-        stream(*pieces, **options)
+        await stream(*pieces, **options)
     return raised.value
 
 
-def test_a_request_carries_the_daemons_headers_and_the_payload():
+async def test_a_request_carries_the_daemons_headers_and_the_payload():
     requests = []
 
     def answer(request):
         requests.append(request)
         return httpx.Response(200)
 
-    async def run():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
-            return await collect(client, {"user_id": "ü", "data": {"count": (1, 2)}})
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+        assert await collect(client, {"user_id": "ü", "data": {"count": (1, 2)}}) == []
 
-    assert asyncio.run(run()) == []
     [request] = requests
     assert request.method == "POST"
     assert str(request.url) == URL
@@ -105,8 +100,8 @@ def test_a_request_carries_the_daemons_headers_and_the_payload():
     assert json.loads(request.content) == {"user_id": "ü", "data": {"count": [1, 2]}}
 
 
-def test_the_data_of_each_frame_is_yielded_in_order():
-    assert stream(frame({"n": 1}), frame([2]), frame("three"), frame(False)) == [
+async def test_the_data_of_each_frame_is_yielded_in_order():
+    assert await stream(frame({"n": 1}), frame([2]), frame("three"), frame(False)) == [
         {"n": 1},
         [2],
         "three",
@@ -118,32 +113,32 @@ def test_the_data_of_each_frame_is_yielded_in_order():
     "noise",
     [b"\n", b": ping\n", b"event: message\n", b"id: 7\n", b"retry: 10\n", b"data:\n", b"\r\n"],
 )
-def test_lines_without_a_frame_are_passed_over(noise):
-    assert stream(noise, frame(1), noise, frame(2), noise) == [1, 2]
+async def test_lines_without_a_frame_are_passed_over(noise):
+    assert await stream(noise, frame(1), noise, frame(2), noise) == [1, 2]
 
 
 @pytest.mark.parametrize("line", [b'{"code":0,"data":1}', b'data:{"code":0,"data":1}'])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
-def test_a_bare_envelope_and_a_last_line_without_an_end_are_frames(line, end):
-    assert stream(line + end) == [1]
+async def test_a_bare_envelope_and_a_last_line_without_an_end_are_frames(line, end):
+    assert await stream(line + end) == [1]
 
 
-def test_line_separators_inside_a_text_end_no_line():
+async def test_line_separators_inside_a_text_end_no_line():
     text = "a\x85b\u2028c\u2029d\x0be"
 
-    assert stream(frame(text)) == [text]
+    assert await stream(frame(text)) == [text]
 
 
 @given(
     st.lists(st.text() | st.integers() | st.dictionaries(st.text(), st.text()), max_size=5),
     st.lists(st.integers(0, 400), max_size=12),
 )
-def test_any_split_of_the_bytes_gives_the_same_frames(items, cuts):
+async def test_any_split_of_the_bytes_gives_the_same_frames(items, cuts):
     reply = b"".join(frame(item) for item in items)
     edges = [0, *sorted(min(cut, len(reply)) for cut in cuts), len(reply)]
     pieces = [reply[start:end] for start, end in pairwise(edges)]
 
-    assert stream(*pieces) == items
+    assert await stream(*pieces) == items
 
 
 @pytest.mark.parametrize(
@@ -160,8 +155,8 @@ def test_any_split_of_the_bytes_gives_the_same_frames(items, cuts):
         b'data: {"code":0,"data":' + b"9" * 5_000 + b"}",
     ],
 )
-def test_a_malformed_frame_is_the_daemons_error(line):
-    error = failure(line + b"\n")
+async def test_a_malformed_frame_is_the_daemons_error(line):
+    error = await failure(line + b"\n")
 
     assert error.message == "Plugin daemon returned an invalid stream item."
     assert error.error_type == PROTOCOL_ERROR_TYPE
@@ -169,15 +164,15 @@ def test_a_malformed_frame_is_the_daemons_error(line):
     assert not isinstance(error, ValueError)
 
 
-def test_a_frame_without_data_is_the_daemons_error():
-    error = failure(frame(1), frame(None))
+async def test_a_frame_without_data_is_the_daemons_error():
+    error = await failure(frame(1), frame(None))
 
     assert error.message == "Plugin daemon returned an empty stream item."
     assert error.error_type == PROTOCOL_ERROR_TYPE
 
 
 @pytest.mark.parametrize(("end", "most"), [(b"", 50), (b"\n", 130)])
-def test_a_reply_or_a_line_without_an_end_is_cut_off(end, most):
+async def test_a_reply_or_a_line_without_an_end_is_cut_off(end, most):
     taken = []
 
     def pieces():
@@ -188,18 +183,15 @@ def test_a_reply_or_a_line_without_an_end_is_cut_off(end, most):
     body = Body()
     body.pieces = pieces()
 
-    async def run():
-        transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=body))
-        async with httpx.AsyncClient(transport=transport) as client:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=body))
+    async with httpx.AsyncClient(transport=transport) as client:
+        with pytest.raises(PluginDaemonError, match="reply is too large"):
             await collect(client)
-
-    with pytest.raises(PluginDaemonError, match="reply is too large"):
-        asyncio.run(run())
     assert len(taken) <= most
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_reply_that_is_packed_is_not_unpacked(status):
+async def test_a_reply_that_is_packed_is_not_unpacked(status):
     packed = gzip.compress(b"x" * 50_000_000)
     body = Body(packed)
 
@@ -207,14 +199,11 @@ def test_a_reply_that_is_packed_is_not_unpacked(status):
         assert request.headers["Accept-Encoding"] == "identity"
         return httpx.Response(status, headers={"Content-Encoding": "gzip"}, stream=body)
 
-    async def run():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
-            await collect(client)
-
     tracemalloc.start()
     try:
-        with pytest.raises(PluginDaemonError):
-            asyncio.run(run())
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+            with pytest.raises(PluginDaemonError):
+                await collect(client)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -222,11 +211,11 @@ def test_a_reply_that_is_packed_is_not_unpacked(status):
     assert peak < 10_000_000
 
 
-def test_an_error_frame_says_its_nested_type_and_message():
+async def test_an_error_frame_says_its_nested_type_and_message():
     inner = error("InvokeRateLimitError", "slow down", args={"description": "x"})
     outer = error("PluginInvokeError", inner, args=None)
 
-    raised = failure(frame({"n": 1}), frame(None, code=-500, message=outer))
+    raised = await failure(frame({"n": 1}), frame(None, code=-500, message=outer))
 
     assert raised.error_type == "InvokeRateLimitError"
     assert raised.message == str(raised) == "slow down"
@@ -237,15 +226,15 @@ def test_an_error_frame_says_its_nested_type_and_message():
     ("message", "said"),
     [("", "Plugin daemon returned an error stream item."), ("plain words", "plain words")],
 )
-def test_an_error_frame_without_a_payload_says_its_message(message, said):
-    raised = failure(frame(None, code=-400, message=message))
+async def test_an_error_frame_without_a_payload_says_its_message(message, said):
+    raised = await failure(frame(None, code=-400, message=message))
 
     assert raised.message == said
     assert raised.error_type is None
 
 
-def test_an_error_frame_whose_message_is_no_text_says_a_fixed_sentence():
-    raised = failure(b'data: {"code":-500,"message":{"a":1}}\n')
+async def test_an_error_frame_whose_message_is_no_text_says_a_fixed_sentence():
+    raised = await failure(b'data: {"code":-500,"message":{"a":1}}\n')
 
     assert raised.message == "Plugin daemon returned an error stream item."
 
@@ -267,41 +256,45 @@ def test_an_error_frame_whose_message_is_no_text_says_a_fixed_sentence():
         ),
     ],
 )  # fmt: skip
-def test_an_error_status_is_an_error_with_that_status(status, body, error_type, message):
-    raised = failure(body.encode(), status=status)
+async def test_an_error_status_is_an_error_with_that_status(status, body, error_type, message):
+    raised = await failure(body.encode(), status=status)
 
     assert raised.status_code == status
     assert raised.error_type == error_type
     assert raised.message == message
 
 
-def test_the_body_of_an_error_status_may_be_no_text():
-    assert failure(b"\xff\xfe", status=500).message == "\ufffd\ufffd"
+async def test_the_body_of_an_error_status_may_be_no_text():
+    assert (await failure(b"\xff\xfe", status=500)).message == "\ufffd\ufffd"
 
 
-def test_only_the_beginning_of_a_long_error_is_kept():
-    assert failure(*[b"x" * 10_000] * 100, status=500).message == "x" * 10_000
-    assert failure(frame(None, code=-1, message="y" * 20_000)).message == "y" * 10_000
+async def test_only_the_beginning_of_a_long_error_is_kept():
+    assert (await failure(*[b"x" * 10_000] * 100, status=500)).message == "x" * 10_000
+    assert (await failure(frame(None, code=-1, message="y" * 20_000))).message == "y" * 10_000
 
 
 @pytest.mark.parametrize("text", ["daemon-secret", "tool-secret"])
 @pytest.mark.parametrize("status", [200, 500])
-def test_no_error_shows_a_credential(text, status):
-    raised = failure(frame(None, code=-500, message=f"no access with {text}, sorry"), status=status)
+async def test_no_error_shows_a_credential(text, status):
+    raised = await failure(
+        frame(None, code=-500, message=f"no access with {text}, sorry"), status=status
+    )
 
     assert raised.message == "no access with [redacted], sorry"
     assert text not in repr(raised)
 
 
-def test_the_name_of_an_error_shows_no_credential_either():
-    raised = failure(frame(None, code=-500, message=error("Error tool-secret" + "x" * 300, "no")))
+async def test_the_name_of_an_error_shows_no_credential_either():
+    raised = await failure(
+        frame(None, code=-500, message=error("Error tool-secret" + "x" * 300, "no"))
+    )
 
     assert raised.error_type == ("Error [redacted]" + "x" * 300)[:200]
 
 
 @pytest.mark.untraced
-def test_a_credential_is_hidden_in_its_spelling_in_a_url_too():
-    raised = failure(
+async def test_a_credential_is_hidden_in_its_spelling_in_a_url_too():
+    raised = await failure(
         frame(None, code=-500, message="GET /search?key=a%2Fb%2Bc%3D failed"),
         payload={
             "data": {"credentials": {"api_key": "a/b+c=", "verbose": "true", "port": 12345678}}
@@ -313,9 +306,9 @@ def test_a_credential_is_hidden_in_its_spelling_in_a_url_too():
 
 @pytest.mark.parametrize("name", ["extra_headers", "Custom-Headers"])
 @pytest.mark.parametrize("write", [json.dumps, dict], ids=["text", "mapping"])
-def test_each_value_of_headers_among_the_credentials_is_hidden(name, write):
+async def test_each_value_of_headers_among_the_credentials_is_hidden(name, write):
     headers = {"X-Gateway": "gate-key-1", "Authorization": "Bearer token-key-2"}
-    raised = failure(
+    raised = await failure(
         frame(None, code=-500, message="no gate-key-1, and no token-key-2 of Bearer token-key-2"),
         payload={"data": {"credentials": {name: write(headers)}}},
     )
@@ -323,24 +316,21 @@ def test_each_value_of_headers_among_the_credentials_is_hidden(name, write):
     assert raised.message == "no [redacted], and no [redacted] of [redacted]"
 
 
-def test_a_payload_without_credentials_is_sent_as_well():
-    assert stream(frame(1), payload={"data": None}) == [1]
+async def test_a_payload_without_credentials_is_sent_as_well():
+    assert await stream(frame(1), payload={"data": None}) == [1]
 
 
-def test_the_key_does_not_follow_a_redirect():
+async def test_the_key_does_not_follow_a_redirect():
     hosts = []
 
     def answer(request):
         hosts.append(request.url.host)
         return httpx.Response(307, headers={"Location": "http://elsewhere/"})
 
-    async def run():
-        transport = httpx.MockTransport(answer)
-        async with httpx.AsyncClient(transport=transport, follow_redirects=True) as client:
+    transport = httpx.MockTransport(answer)
+    async with httpx.AsyncClient(transport=transport, follow_redirects=True) as client:
+        with pytest.raises(PluginDaemonError):
             await collect(client)
-
-    with pytest.raises(PluginDaemonError):
-        asyncio.run(run())
     assert hosts == ["daemon"]
 
 
@@ -353,40 +343,31 @@ def test_the_key_does_not_follow_a_redirect():
         ({"plugin_id": "langgenius/search\r\nX-Api-Key: other"}, "plugin_id"),
     ],
 )
-def test_what_cannot_stand_in_a_header_is_named_and_not_shown(given, field):
-    async def run():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(None)) as client:
+async def test_what_cannot_stand_in_a_header_is_named_and_not_shown(given, field):
+    async with httpx.AsyncClient(transport=httpx.MockTransport(None)) as client:
+        with pytest.raises(PluginDaemonError) as caught:
             await collect(client, **given)
-
-    with pytest.raises(PluginDaemonError) as caught:
-        asyncio.run(run())
     assert str(caught.value) == f"{field}: expected one line of text without spaces around it"
 
 
-def test_a_transport_error_is_raised_without_the_request_and_its_secrets():
+async def test_a_transport_error_is_raised_without_the_request_and_its_secrets():
     def refuse(request):
         raise httpx.ConnectError("refused", request=request)
 
-    async def run():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
+    async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
+        with pytest.raises(httpx.ConnectError, match="refused") as caught:
             await collect(client)
-
-    with pytest.raises(httpx.ConnectError, match="refused") as caught:
-        asyncio.run(run())
     stored = pickle.dumps(caught.value)
     assert [secret in stored for secret in (b"daemon-secret", b"tool-secret")] == [False, False]
 
 
-def test_a_reply_that_cannot_be_unpacked_is_the_daemons_error():
+async def test_a_reply_that_cannot_be_unpacked_is_the_daemons_error():
     def answer(_request):
         return httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=Body(b"no gzip"))
 
-    async def run():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+        with pytest.raises(PluginDaemonError, match="invalid stream item") as caught:
             await collect(client)
-
-    with pytest.raises(PluginDaemonError, match="invalid stream item") as caught:
-        asyncio.run(run())
     assert caught.value.error_type == PROTOCOL_ERROR_TYPE
 
 
@@ -427,40 +408,32 @@ def open_stream(client, url):
     return stream_plugin_daemon(client, url=url, api_key="k", plugin_id="p", payload=PAYLOAD)
 
 
-def test_a_frame_arrives_before_the_reply_ends_and_leaving_closes_the_connection():
-    async def run():
-        async with (
-            endless_daemon() as daemon,
-            httpx.AsyncClient(trust_env=False) as client,
-        ):
-            async with contextlib.aclosing(open_stream(client, daemon.url)) as frames:
-                first = await anext(frames)
-            await daemon.is_left.wait()
-            return first
-
-    assert asyncio.run(run()) == "first"
+async def test_a_frame_arrives_before_the_reply_ends_and_leaving_closes_the_connection():
+    async with (
+        endless_daemon() as daemon,
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        async with contextlib.aclosing(open_stream(client, daemon.url)) as frames:
+            assert await anext(frames) == "first"
+        await daemon.is_left.wait()
 
 
-def test_cancelling_the_reader_closes_the_connection():
+async def test_cancelling_the_reader_closes_the_connection():
     async def read_all(client, url, is_reading):
         async for _ in open_stream(client, url):
             is_reading.set()
 
-    async def run():
-        async with (
-            endless_daemon() as daemon,
-            httpx.AsyncClient(trust_env=False) as client,
-        ):
-            is_reading = asyncio.Event()
-            task = asyncio.create_task(read_all(client, daemon.url, is_reading))
-            await is_reading.wait()
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            await daemon.is_left.wait()
-            return True
-
-    assert asyncio.run(run())
+    async with (
+        endless_daemon() as daemon,
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        is_reading = asyncio.Event()
+        task = asyncio.create_task(read_all(client, daemon.url, is_reading))
+        await is_reading.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await daemon.is_left.wait()
 
 
 class Model(BaseModel):
@@ -478,27 +451,27 @@ def test_models_and_collections_become_plain_json_values():
     }
 
 
-def test_a_value_that_json_does_not_know_is_left_for_json_to_refuse():
+async def test_a_value_that_json_does_not_know_is_left_for_json_to_refuse():
     lock = threading.Lock()
 
     assert to_plugin_daemon_jsonable(lock) is lock
     with pytest.raises(TypeError, match="not JSON serializable"):
-        asyncio.run(collect(httpx.AsyncClient(), {"data": lock}))
+        await collect(httpx.AsyncClient(), {"data": lock})
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [-float("inf")]])
-def test_a_number_that_json_cannot_carry_is_a_value_error(value):
+async def test_a_number_that_json_cannot_carry_is_a_value_error(value):
     with pytest.raises(ValueError, match="not JSON compliant"):
-        asyncio.run(collect(httpx.AsyncClient(), {"data": value}))
+        await collect(httpx.AsyncClient(), {"data": value})
 
 
-def test_a_payload_that_is_nested_too_deeply_is_a_value_error():
+async def test_a_payload_that_is_nested_too_deeply_is_a_value_error():
     value = []
     for _ in range(100_000):
         value = [value]
 
     with pytest.raises(ValueError, match="nested too deeply"):
-        asyncio.run(collect(httpx.AsyncClient(), {"data": value}))
+        await collect(httpx.AsyncClient(), {"data": value})
 
 
 JSON = st.recursive(

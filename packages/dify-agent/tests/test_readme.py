@@ -1,4 +1,3 @@
-import asyncio
 import json
 import re
 from pathlib import Path
@@ -33,15 +32,12 @@ def test_the_error_tree_in_the_readme_is_the_packages():
     assert without_modules in README.read_text(encoding="utf-8")
 
 
-def test_the_layer_of_ones_own_in_the_docs_is_a_layer():
+async def test_the_layer_of_ones_own_in_the_docs_is_a_layer():
     [example] = re.findall(r"```python\n(.*?)```", LAYERS.read_text(encoding="utf-8"), re.DOTALL)
     names = {"__name__": "example"}
     exec(compile(example, str(LAYERS), "exec"), names)
     provider = LayerProvider.from_layer_type(names["GreetingLayer"])
 
-    async def enter():
-        compositor = Compositor([LayerNode(name="greeting", provider=provider)])
-        async with compositor.enter({"greeting": {"name": "Ann"}}) as run:
-            return run.prompts
-
-    assert asyncio.run(enter()) == ["Greet Ann first."]
+    compositor = Compositor([LayerNode(name="greeting", provider=provider)])
+    async with compositor.enter({"greeting": {"name": "Ann"}}) as run:
+        assert run.prompts == ["Greet Ann first."]

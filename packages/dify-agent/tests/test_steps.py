@@ -20,10 +20,10 @@ from stream_text import KnownSecrets
 def run_twice(build_execution):
     """Return a function that runs an agent, and again as after a crash just before its end; it returns both outputs."""
 
-    def run(function, tools=(), *, history=None):
+    async def run(function, tools=(), *, history=None):
         first = build_execution({})
         return [
-            asyncio.run(run_agent(execution, FunctionModel(function), tools, history))
+            await run_agent(execution, FunctionModel(function), tools, history)
             for execution in (first, first.again())
         ]
 
@@ -54,19 +54,19 @@ def last_texts(messages):
     return [str(part.content) for part in messages[-1].parts]
 
 
-def test_a_model_that_is_asked_without_a_stream_is_asked_once(run_twice):
+async def test_a_model_that_is_asked_without_a_stream_is_asked_once(run_twice):
     asked = []
 
     def answer(messages, _info):
         asked.append(messages)
         return ModelResponse([TextPart("Hello")])
 
-    assert run_twice(answer) == ["Hello", "Hello"]
+    assert await run_twice(answer) == ["Hello", "Hello"]
     assert len(asked) == 1
 
 
 @pytest.mark.parametrize("error", [ModelRetry, ToolFailed])
-def test_an_error_by_which_a_tool_answers_is_remembered_too(run_twice, error):
+async def test_an_error_by_which_a_tool_answers_is_remembered_too(run_twice, error):
     calls = []
 
     def look(q: str) -> str:
@@ -81,12 +81,12 @@ def test_an_error_by_which_a_tool_answers_is_remembered_too(run_twice, error):
             return ModelResponse([TextPart(last)])
         return ModelResponse([ToolCallPart("look", {"q": "b" if "take b" in last else "a"})])
 
-    assert run_twice(answer, [Tool(look)]) == ["found", "found"]
+    assert await run_twice(answer, [Tool(look)]) == ["found", "found"]
     assert calls == ["a", "b"]
 
 
 @pytest.mark.parametrize("result", ["text", None, 3, ["a", {"b": 1.5}]])
-def test_any_json_that_a_tool_returns_is_remembered(run_twice, result):
+async def test_any_json_that_a_tool_returns_is_remembered(run_twice, result):
     calls = []
 
     def look() -> object:
@@ -98,11 +98,11 @@ def test_any_json_that_a_tool_returns_is_remembered(run_twice, result):
             return ModelResponse([ToolCallPart("look", {})])
         return ModelResponse([TextPart(repr(messages[-1].parts[0].content))])
 
-    assert run_twice(answer, [Tool(look)]) == [repr(result)] * 2
+    assert await run_twice(answer, [Tool(look)]) == [repr(result)] * 2
     assert calls == [1]
 
 
-def test_the_files_of_a_tool_are_remembered_too(run_twice):
+async def test_the_files_of_a_tool_are_remembered_too(run_twice):
     calls = []
 
     def draw() -> ToolReturn[str]:
@@ -117,11 +117,11 @@ def test_the_files_of_a_tool_are_remembered_too(run_twice):
         return ModelResponse([TextPart(f"{result.content} {files.content[1].data!r}")])
 
     said = "drawn b'\\x89PNG\\xff\\x00'"
-    assert run_twice(answer, [Tool(draw)]) == [said, said]
+    assert await run_twice(answer, [Tool(draw)]) == [said, said]
     assert calls == ["draw"]
 
 
-def test_results_stay_with_their_calls_whatever_finishes_first(run_twice):
+async def test_results_stay_with_their_calls_whatever_finishes_first(run_twice):
     calls = []
 
     quick = asyncio.Event()
@@ -139,11 +139,11 @@ def test_results_stay_with_their_calls_whatever_finishes_first(run_twice):
             return ModelResponse([TextPart(" ".join(last_texts(messages)))])
         return ModelResponse([ToolCallPart("look", {"q": q}, tool_call_id=q) for q in "ab"])
 
-    assert run_twice(answer, [Tool(look)]) == ["a! b!"] * 2
+    assert await run_twice(answer, [Tool(look)]) == ["a! b!"] * 2
     assert sorted(calls) == ["a", "b"]
 
 
-def test_a_call_that_comes_again_in_a_later_answer_under_the_same_id_is_made_again(run_twice):
+async def test_a_call_that_comes_again_in_a_later_answer_under_the_same_id_is_made_again(run_twice):
     calls = []
 
     def look(q: str) -> str:
@@ -155,11 +155,11 @@ def test_a_call_that_comes_again_in_a_later_answer_under_the_same_id_is_made_aga
             return ModelResponse([TextPart(" ".join(last_texts(messages)))])
         return ModelResponse([ToolCallPart("look", {"q": "a"}, tool_call_id="c")])
 
-    assert run_twice(answer, [Tool(look)]) == ["2", "2"]
+    assert await run_twice(answer, [Tool(look)]) == ["2", "2"]
     assert calls == ["a", "a"]
 
 
-def test_a_call_that_an_earlier_run_left_open_is_made_once(run_twice):
+async def test_a_call_that_an_earlier_run_left_open_is_made_once(run_twice):
     calls = []
 
     def look(q: str) -> str:
@@ -174,23 +174,21 @@ def test_a_call_that_an_earlier_run_left_open_is_made_once(run_twice):
     def answer(messages, _info):
         return ModelResponse([TextPart(last_texts(messages)[0])])
 
-    assert run_twice(answer, [Tool(look)], history=history) == ["found", "found"]
+    assert await run_twice(answer, [Tool(look)], history=history) == ["found", "found"]
     assert calls == ["a"]
 
 
-def test_a_stream_that_no_agent_reads_is_read_to_its_end(build_execution):
+async def test_a_stream_that_no_agent_reads_is_read_to_its_end(build_execution):
     async def answer(_messages, _info):
         yield "Hel"
         yield "lo"
 
-    async def ask():
-        steps = take_steps(build_execution({}))
-        model = steps.wrap_model(FunctionModel(stream_function=answer), hear_nothing)
-        request = ModelRequest([UserPromptPart("Hi")])
-        async with model.request_stream([request], None, ModelRequestParameters()) as stream:
-            return [event async for event in stream], stream.get().text
-
-    assert asyncio.run(ask()) == ([], "Hello")
+    steps = take_steps(build_execution({}))
+    model = steps.wrap_model(FunctionModel(stream_function=answer), hear_nothing)
+    request = ModelRequest([UserPromptPart("Hi")])
+    async with model.request_stream([request], None, ModelRequestParameters()) as stream:
+        assert [event async for event in stream] == []
+        assert stream.get().text == "Hello"
 
 
 def test_an_attempt_that_ends_nowhere_has_no_result(build_execution):
@@ -200,7 +198,7 @@ def test_an_attempt_that_ends_nowhere_has_no_result(build_execution):
         sink.take_end()
 
 
-def test_an_error_by_which_a_tool_answers_stands_in_the_log(build_execution, tmp_path):
+async def test_an_error_by_which_a_tool_answers_stands_in_the_log(build_execution, tmp_path):
     def look() -> str:
         raise ToolFailed("no such page")
 
@@ -217,7 +215,7 @@ def test_an_error_by_which_a_tool_answers_stands_in_the_log(build_execution, tmp
         tools=[Tool(look)],
         capabilities=[steps.build_capability()],
     )
-    asyncio.run(agent.run("Hi"))
+    await agent.run("Hi")
     recorder.close()
 
     [file] = tmp_path.iterdir()
@@ -227,7 +225,7 @@ def test_an_error_by_which_a_tool_answers_stands_in_the_log(build_execution, tmp
     assert (result["outcome"], result["content"]) == ("failed", "no such page")
 
 
-def test_any_other_error_of_a_tool_ends_the_run_and_records_nothing(build_execution):
+async def test_any_other_error_of_a_tool_ends_the_run_and_records_nothing(build_execution):
     def look() -> str:
         raise RuntimeError("a fault of ours")
 
@@ -236,5 +234,5 @@ def test_any_other_error_of_a_tool_ends_the_run_and_records_nothing(build_execut
 
     execution = build_execution({})
     with pytest.raises(RuntimeError, match="a fault of ours"):
-        asyncio.run(run_agent(execution, FunctionModel(answer), [Tool(look)], None))
+        await run_agent(execution, FunctionModel(answer), [Tool(look)], None)
     assert list(execution.recorded) == ["model:1"]

@@ -1,6 +1,5 @@
 """How a model's arguments reach the daemon: every row of the contract's table, through an agent run."""
 
-import asyncio
 import json
 
 import httpx
@@ -24,7 +23,7 @@ def parameter(name, kind="string", form="llm", **fields):
     return {"name": name, "type": kind, "form": form, **fields}
 
 
-def call(parameters, arguments, runtime_parameters=None):
+async def call(parameters, arguments, runtime_parameters=None):
     """Have an agent call a tool; return what the daemon was sent, None if nothing, and what the model read."""
     sent, read = [], []
     config = DifyPluginToolConfig.model_validate(
@@ -53,22 +52,19 @@ def call(parameters, arguments, runtime_parameters=None):
             parts=[TextPart("done") if len(messages) > 1 else ToolCallPart("demo", arguments)]
         )
 
-    async def run():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(serve)) as http_client:
-            tools = await layer.get_tools(http_client=http_client)
-            await Agent(FunctionModel(model), tools=tools).run("go")
-
-    asyncio.run(run())
+    async with httpx.AsyncClient(transport=httpx.MockTransport(serve)) as http_client:
+        tools = await layer.get_tools(http_client=http_client)
+        await Agent(FunctionModel(model), tools=tools).run("go")
     return (sent[0] if sent else None), read[0]
 
 
-def cast(kind, value):
-    sent, _ = call([parameter("value", kind)], {"value": value})
+async def cast(kind, value):
+    sent, _ = await call([parameter("value", kind)], {"value": value})
     return sent["value"]
 
 
-def refusal(kind, value):
-    sent, read = call([parameter("value", kind)], {"value": value})
+async def refusal(kind, value):
+    sent, read = await call([parameter("value", kind)], {"value": value})
     assert sent is None
     return read
 
@@ -185,8 +181,8 @@ def test_the_table_has_every_type_of_parameter():
         for row in rows
     ],
 )
-def test_a_value_is_cast_for_the_daemon(kind, given, sent):
-    assert same(cast(kind, given), sent)
+async def test_a_value_is_cast_for_the_daemon(kind, given, sent):
+    assert same(await cast(kind, given), sent)
 
 
 @pytest.mark.parametrize(
@@ -214,8 +210,8 @@ def test_a_value_is_cast_for_the_daemon(kind, given, sent):
         ],
     ],
 )  # fmt: skip
-def test_a_value_without_a_cast_is_refused_before_any_request(kind, value, reason):
-    assert refusal(kind, value) == (
+async def test_a_value_without_a_cast_is_refused_before_any_request(kind, value, reason):
+    assert await refusal(kind, value) == (
         f"tool parameters validation error: {reason}, please check your tool parameters"
     )
 
@@ -224,9 +220,9 @@ def test_a_value_without_a_cast_is_refused_before_any_request(kind, value, reaso
 @pytest.mark.parametrize(
     ("given", "sent"), [(["a", "b"], ["a", "b"]), ('["a"]', ["a"]), ("a", ["a"]), (None, [])]
 )
-def test_several_choices_reach_the_daemon_as_a_list(kind, given, sent):
+async def test_several_choices_reach_the_daemon_as_a_list(kind, given, sent):
     declared = [parameter("value", kind, multiple=True, options=None)]
-    arguments, _ = call(declared, {"value": given})
+    arguments, _ = await call(declared, {"value": given})
     assert arguments == {"value": sent}
 
 
@@ -243,10 +239,10 @@ JSON = st.recursive(
 @pytest.mark.untraced
 @settings(max_examples=30)
 @given(st.sampled_from(["string", "boolean", "files", "any", "array", "object"]), JSON)
-def test_casting_what_was_cast_changes_nothing(kind, value):
-    once = cast(kind, value)
+async def test_casting_what_was_cast_changes_nothing(kind, value):
+    once = await cast(kind, value)
 
-    assert same(cast(kind, once), once)
+    assert same(await cast(kind, once), once)
 
 
 DECLARED = [
@@ -257,42 +253,42 @@ DECLARED = [
 ]
 
 
-def test_configured_values_and_cast_defaults_complete_a_call():
-    sent, _ = call(DECLARED, {"query": "q"}, {"site": 7})
+async def test_configured_values_and_cast_defaults_complete_a_call():
+    sent, _ = await call(DECLARED, {"query": "q"}, {"site": 7})
 
     assert sent == {"query": "q", "limit": 10, "site": "7"}
 
 
-def test_the_models_arguments_replace_configured_ones_hidden_ones_too():
-    sent, _ = call(
+async def test_the_models_arguments_replace_configured_ones_hidden_ones_too():
+    sent, _ = await call(
         DECLARED, {"query": "q", "site": "evil", "limit": 1}, {"site": "good", "limit": 5}
     )
 
     assert sent == {"query": "q", "limit": 1, "site": "evil"}
 
 
-def test_what_is_not_declared_passes_unchanged_after_what_is():
-    sent, _ = call(DECLARED, {"extra": 1.0, "query": "q"}, {"site": "s", "more": [None]})
+async def test_what_is_not_declared_passes_unchanged_after_what_is():
+    sent, _ = await call(DECLARED, {"extra": 1.0, "query": "q"}, {"site": "s", "more": [None]})
 
     assert sent == {"query": "q", "limit": 10, "site": "s", "more": [None], "extra": 1.0}
     assert list(sent)[:3] == ["query", "limit", "site"]
 
 
-def test_a_null_that_is_given_is_a_value():
-    sent, _ = call(DECLARED, {"query": None, "limit": None}, {"site": None})
+async def test_a_null_that_is_given_is_a_value():
+    sent, _ = await call(DECLARED, {"query": None, "limit": None}, {"site": None})
 
     assert sent == {"query": "", "limit": None, "site": ""}
 
 
 @pytest.mark.parametrize("default", ["", 0, False])
-def test_a_default_that_is_no_null_is_a_value(default):
-    sent, _ = call([parameter("value", "any", required=True, default=default)], {})
+async def test_a_default_that_is_no_null_is_a_value(default):
+    sent, _ = await call([parameter("value", "any", required=True, default=default)], {})
 
     assert same(sent, {"value": default})
 
 
-def test_a_required_value_that_is_missing_is_refused_before_any_request():
-    sent, read = call(DECLARED, {"limit": 1}, {"site": "s"})
+async def test_a_required_value_that_is_missing_is_refused_before_any_request():
+    sent, read = await call(DECLARED, {"limit": 1}, {"site": "s"})
 
     assert sent is None
     assert read == (
@@ -301,7 +297,7 @@ def test_a_required_value_that_is_missing_is_refused_before_any_request():
     )
 
 
-def test_the_options_of_a_selection_are_not_enforced_here():
+async def test_the_options_of_a_selection_are_not_enforced_here():
     declared = [parameter("region", "select", options=[{"value": "eu"}])]
 
-    assert call(declared, {"region": "us"})[0] == {"region": "us"}
+    assert (await call(declared, {"region": "us"}))[0] == {"region": "us"}

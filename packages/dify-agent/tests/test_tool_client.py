@@ -54,7 +54,9 @@ def chunks_of(data, *, size=CHUNK, blob_id="b1", **fields):
     return [*cut, chunk(b"", sequence=len(pieces), total=len(data), end=True, blob_id=blob_id, **fields)]  # fmt: skip
 
 
-def invoke(answer, *, daemon_url="http://daemon", user_id="user-1", silence=None, **arguments):
+async def invoke(
+    answer, *, daemon_url="http://daemon", user_id="user-1", silence=None, **arguments
+):
     if not callable(answer):
         reply = answer
 
@@ -63,44 +65,41 @@ def invoke(answer, *, daemon_url="http://daemon", user_id="user-1", silence=None
                 reply if isinstance(reply, httpx.Response) else httpx.Response(200, content=reply)
             )
 
-    async def run():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http_client:
-            client = DifyPluginDaemonToolClient(
-                tenant_id="tenant-1",
-                plugin_id="langgenius/search",
-                plugin_daemon_url=daemon_url,
-                plugin_daemon_api_key="daemon-secret",
-                user_id=user_id,
-                http_client=http_client,
-                silence=silence or SilenceLimits(),
-            )
-            call = {
-                "provider": "search",
-                "tool_name": "web_search",
-                "credential_type": "api-key",
-                "credentials": {"api_key": "tool-secret"},
-                "tool_parameters": {"query": "dify"},
-            }
-            return await client.invoke(**(call | arguments))
-
-    return asyncio.run(run())
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http_client:
+        client = DifyPluginDaemonToolClient(
+            tenant_id="tenant-1",
+            plugin_id="langgenius/search",
+            plugin_daemon_url=daemon_url,
+            plugin_daemon_api_key="daemon-secret",
+            user_id=user_id,
+            http_client=http_client,
+            silence=silence or SilenceLimits(),
+        )
+        call = {
+            "provider": "search",
+            "tool_name": "web_search",
+            "credential_type": "api-key",
+            "credentials": {"api_key": "tool-secret"},
+            "tool_parameters": {"query": "dify"},
+        }
+        return await client.invoke(**(call | arguments))
 
 
-def refused(reply, **arguments):
+async def refused(reply, **arguments):
     with pytest.raises(DifyPluginToolClientError) as raised:
-        invoke(reply, **arguments)
+        await invoke(reply, **arguments)
     return raised.value
 
 
 @pytest.mark.parametrize("daemon_url", ["http://daemon", "http://daemon/"])
-def test_an_invocation_has_exactly_the_daemons_path_headers_and_payload(daemon_url):
+async def test_an_invocation_has_exactly_the_daemons_path_headers_and_payload(daemon_url):
     requests = []
 
     def answer(request):
         requests.append(request)
         return httpx.Response(200)
 
-    assert invoke(answer, daemon_url=daemon_url) == []
+    assert await invoke(answer, daemon_url=daemon_url) == []
     [request] = requests
     assert request.method == "POST"
     assert str(request.url) == "http://daemon/plugin/tenant-1/dispatch/tool/invoke"
@@ -119,29 +118,29 @@ def test_an_invocation_has_exactly_the_daemons_path_headers_and_payload(daemon_u
     }
 
 
-def test_a_user_that_is_not_known_is_left_out():
+async def test_a_user_that_is_not_known_is_left_out():
     payloads = []
 
     def answer(request):
         payloads.append(json.loads(request.content))
         return httpx.Response(200)
 
-    invoke(answer, user_id=None)
+    await invoke(answer, user_id=None)
 
     assert list(payloads[0]) == ["data"]
 
 
-def test_messages_are_returned_in_order():
-    messages = invoke(frames(text("a"), {"type": "json", "message": {"b": 1}}, text("c")))
+async def test_messages_are_returned_in_order():
+    messages = await invoke(frames(text("a"), {"type": "json", "message": {"b": 1}}, text("c")))
 
     assert [message.type for message in messages] == ["text", "json", "text"]
     assert messages[1].message == Message.JsonMessage(json_object={"b": 1})
 
 
-def test_a_message_of_an_unknown_type_and_a_log_without_metadata_are_no_errors():
+async def test_a_message_of_an_unknown_type_and_a_log_without_metadata_are_no_errors():
     log = {"type": "log", "message": {"label": "l", "metadata": None}}
 
-    assert len(invoke(frames({"type": "hologram", "message": None}, log))) == 2
+    assert len(await invoke(frames({"type": "hologram", "message": None}, log))) == 2
 
 
 @pytest.mark.parametrize(
@@ -154,8 +153,8 @@ def test_a_message_of_an_unknown_type_and_a_log_without_metadata_are_no_errors()
         {"type": "text", "message": {"text": "t"}, "meta": "no mapping"},
     ],
 )
-def test_a_message_of_an_unknown_shape_is_the_daemons_error(item):
-    error = refused(frames(item))
+async def test_a_message_of_an_unknown_shape_is_the_daemons_error(item):
+    error = await refused(frames(item))
 
     assert error.message == "Plugin daemon returned an invalid stream item."
     assert error.error_type == "PluginDaemonProtocolError"
@@ -178,10 +177,10 @@ class Reply(httpx.AsyncByteStream):
         self.is_closed = True
 
 
-def test_the_reply_is_closed_where_reading_it_stops():
+async def test_the_reply_is_closed_where_reading_it_stops():
     reply = Reply(frames({"type": "text"}), frames(text("never read")))
 
-    refused(httpx.Response(200, stream=reply))
+    await refused(httpx.Response(200, stream=reply))
 
     assert reply.is_closed
 
@@ -196,7 +195,7 @@ def test_the_reply_is_closed_where_reading_it_stops():
         pytest.param(text("y"), 20_000, marks=pytest.mark.untraced),
     ],
 )
-def test_a_reply_without_an_end_is_cut_and_not_read_on(item, most):
+async def test_a_reply_without_an_end_is_cut_and_not_read_on(item, most):
     taken = []
 
     def pieces():
@@ -209,7 +208,7 @@ def test_a_reply_without_an_end_is_cut_and_not_read_on(item, most):
     reply = Reply()
     reply.pieces = pieces()
 
-    messages = invoke(httpx.Response(200, stream=reply))
+    messages = await invoke(httpx.Response(200, stream=reply))
 
     assert messages[0].message.text == "begin"
     assert "the rest was left" in messages[-1].message.text
@@ -217,15 +216,15 @@ def test_a_reply_without_an_end_is_cut_and_not_read_on(item, most):
     assert reply.is_closed
 
 
-def test_a_malformed_frame_is_the_daemons_error():
-    error = refused(b"data: \xff\n")
+async def test_a_malformed_frame_is_the_daemons_error():
+    error = await refused(b"data: \xff\n")
 
     assert error.error_type == "PluginDaemonProtocolError"
 
 
-def test_an_error_keeps_what_the_daemon_said():
+async def test_an_error_keeps_what_the_daemon_said():
     payload = {"error_type": "PluginDaemonBadRequestError", "message": "missing query"}
-    error = refused(httpx.Response(400, json=payload))
+    error = await refused(httpx.Response(400, json=payload))
 
     assert isinstance(error, PluginDaemonError)
     assert error.message == "missing query"
@@ -233,15 +232,15 @@ def test_an_error_keeps_what_the_daemon_said():
     assert error.status_code == 400
 
 
-def test_a_transport_error_is_raised_as_it_is():
+async def test_a_transport_error_is_raised_as_it_is():
     def answer(request):
         raise httpx.ReadTimeout("too slow", request=request)
 
     with pytest.raises(httpx.ReadTimeout, match="too slow"):
-        invoke(answer)
+        await invoke(answer)
 
 
-def test_a_tool_that_falls_silent_has_failed():
+async def test_a_tool_that_falls_silent_has_failed():
     class Reply(httpx.AsyncByteStream):
         async def __aiter__(self):
             yield frames(text("begin")).encode()
@@ -249,7 +248,7 @@ def test_a_tool_that_falls_silent_has_failed():
 
     limits = SilenceLimits(model_seconds=0.01, keep_alive_seconds=0.01, tool_seconds=0.1)
     with pytest.raises(DifyPluginToolClientError) as caught:
-        invoke(httpx.Response(200, stream=Reply()), silence=limits)
+        await invoke(httpx.Response(200, stream=Reply()), silence=limits)
 
     assert caught.value.error_type == SILENCE_ERROR_TYPE
     assert caught.value.message == (
@@ -257,15 +256,15 @@ def test_a_tool_that_falls_silent_has_failed():
     )
 
 
-def test_a_parameter_that_json_does_not_know_is_a_type_error():
+async def test_a_parameter_that_json_does_not_know_is_a_type_error():
     with pytest.raises(TypeError, match="not JSON serializable"):
-        invoke("", tool_parameters={"query": object()})
+        await invoke("", tool_parameters={"query": object()})
 
 
-def test_chunks_become_one_file_where_the_last_of_them_stood():
+async def test_chunks_become_one_file_where_the_last_of_them_stood():
     first, last = chunks_of(b"hello", meta={"mime_type": "text/plain"})
 
-    messages = invoke(frames(text("a"), first, text("b"), last, text("c")))
+    messages = await invoke(frames(text("a"), first, text("b"), last, text("c")))
 
     assert [message.type for message in messages] == ["text", "text", "blob", "text"]
     assert messages[2] == Message(
@@ -273,27 +272,27 @@ def test_chunks_become_one_file_where_the_last_of_them_stood():
     )
 
 
-def test_files_may_arrive_at_the_same_time():
+async def test_files_may_arrive_at_the_same_time():
     a, b = chunks_of(b"aaaa", size=2, blob_id="a"), chunks_of(b"bbbb", size=2, blob_id="b")
 
-    messages = invoke(frames(*[each for pair in zip(a, b, strict=True) for each in pair]))
+    messages = await invoke(frames(*[each for pair in zip(a, b, strict=True) for each in pair]))
 
     assert [message.message.blob for message in messages] == [b"aaaa", b"bbbb"]
 
 
 @given(st.binary(max_size=200), st.integers(1, 64))
-def test_any_cut_of_a_file_gives_the_file(data, size):
-    [message] = invoke(frames(*chunks_of(data, size=size)))
+async def test_any_cut_of_a_file_gives_the_file(data, size):
+    [message] = await invoke(frames(*chunks_of(data, size=size)))
 
     assert message.message.blob == data
     assert message.meta is None
 
 
 @pytest.mark.untraced
-def test_a_file_of_exactly_the_limit_passes():
+async def test_a_file_of_exactly_the_limit_passes():
     data = bytes(30 * 1024 * 1024)
 
-    [message] = invoke(frames(*chunks_of(data)))
+    [message] = await invoke(frames(*chunks_of(data)))
 
     assert len(message.message.blob) == len(data)
 
@@ -315,8 +314,8 @@ def test_a_file_of_exactly_the_limit_passes():
         ),
     ],
 )
-def test_a_file_that_breaks_the_rules_is_the_daemons_error(items, said):
-    error = refused(frames(*items))
+async def test_a_file_that_breaks_the_rules_is_the_daemons_error(items, said):
+    error = await refused(frames(*items))
 
     assert error.message == said
     assert error.error_type == "PluginDaemonProtocolError"

@@ -1,6 +1,5 @@
 """Files of tools on their way to the model that called them."""
 
-import asyncio
 import base64
 import json
 
@@ -49,7 +48,7 @@ def data_url(data=PNG, media_type="image/png"):
     return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
-def call(*items, times=1):
+async def call(*items, times=1):
     """Call a tool that answers with these messages; return the texts and the contents that the model read."""
     lines = [json.dumps({"code": 0, "message": "success", "data": item}) for item in items]
     body = "".join(f"data: {line}\n\n" for line in lines)
@@ -65,13 +64,11 @@ def call(*items, times=1):
         asked = [ToolCallPart("draw", {}, tool_call_id=f"c{number}") for number in range(times)]
         return ModelResponse(parts=asked if len(messages) == 1 else [TextPart("done")])
 
-    async def main():
-        transport = httpx.MockTransport(lambda _: httpx.Response(200, text=body))
-        async with httpx.AsyncClient(transport=transport) as http_client:
-            tools = await layer.get_tools(http_client=http_client)
-            return (await Agent(FunctionModel(model), tools=tools).run("go")).all_messages()
-
-    told = [each for each in asyncio.run(main())[1:] if isinstance(each, ModelRequest)]
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, text=body))
+    async with httpx.AsyncClient(transport=transport) as http_client:
+        tools = await layer.get_tools(http_client=http_client)
+        result = await Agent(FunctionModel(model), tools=tools).run("go")
+    told = [each for each in result.all_messages()[1:] if isinstance(each, ModelRequest)]
     parts = [part for message in told for part in message.parts]
     texts = [part.content for part in parts if isinstance(part, ToolReturnPart)]
     return texts, [part.content for part in parts if isinstance(part, UserPromptPart)]
@@ -91,8 +88,8 @@ def call(*items, times=1):
         ([linked("image_link", "DATA:;base64," + data_url().partition(",")[2])], "image/png", None),
     ],
 )
-def test_an_image_or_pdf_of_a_tool_follows_its_result(items, media_type, name):
-    (text,), (content,) = call(*items)
+async def test_an_image_or_pdf_of_a_tool_follows_its_result(items, media_type, name):
+    (text,), (content,) = await call(*items)
     assert isinstance(text, str)
     assert "omitted" not in text
     told, file = content
@@ -132,8 +129,8 @@ NONE = "models read PNG, JPEG, WebP and GIF images and PDFs, and this is none"
         (linked("image", "data:image/png;base64"), "[image omitted: it is empty]"),
     ],
 )
-def test_an_image_or_pdf_that_the_model_does_not_see_is_told_with_the_reason(item, sentence):
-    (text,), contents = call(item)
+async def test_an_image_or_pdf_that_the_model_does_not_see_is_told_with_the_reason(item, sentence):
+    (text,), contents = await call(item)
     assert text.endswith(f"\n{sentence}")
     assert contents == []
 
@@ -149,25 +146,25 @@ def test_an_image_or_pdf_that_the_model_does_not_see_is_told_with_the_reason(ite
         {"type": "text", "message": {"text": data_url()}},
     ],
 )
-def test_other_files_and_links_stay_the_text_that_they_were(item):
-    (text,), contents = call(item)
+async def test_other_files_and_links_stay_the_text_that_they_were(item):
+    (text,), contents = await call(item)
     assert "omitted" not in text
     assert contents == []
 
 
-def test_the_files_of_several_calls_follow_all_results_in_order():
-    texts, contents = call(
+async def test_the_files_of_several_calls_follow_all_results_in_order():
+    texts, contents = await call(
         blob(mime_type="image/png"), blob(b"%PDF-", mime_type="application/pdf"), times=2
     )
     assert len(texts) == 2
     assert [[each.data for each in content[1:]] for content in contents] == [[PNG, b"%PDF-"]] * 2
 
 
-def test_no_reply_brings_more_than_twenty_files_and_twenty_reasons():
-    (text,), (content,) = call(*[blob(GIF + bytes([number])) for number in range(25)])
+async def test_no_reply_brings_more_than_twenty_files_and_twenty_reasons():
+    (text,), (content,) = await call(*[blob(GIF + bytes([number])) for number in range(25)])
     assert [file.data[-1] for file in content[1:]] == list(range(20))
     assert text.count("[image omitted: a model is shown twenty files of a reply]") == 5
 
-    (text,), _ = call(*[linked("image", "/a.png")] * 1_000)
+    (text,), _ = await call(*[linked("image", "/a.png")] * 1_000)
     assert text.count(LINK) == 20
     assert text.endswith("\n[980 more files omitted]")

@@ -1,4 +1,3 @@
-import asyncio
 import base64
 import json
 from dataclasses import dataclass, field
@@ -86,7 +85,7 @@ def failed(error_type, message, **fields):
     return httpx.Response(200, json={"code": -500, "message": payload, "data": None, **fields})
 
 
-def run(config, *calls, answer=None):
+async def run(config, *calls, answer=None):
     """Run an agent whose model makes the calls, one a turn, and then says that it is done."""
     outcome = Run()
     tools = config if isinstance(config, list) else [config]
@@ -103,38 +102,36 @@ def run(config, *calls, answer=None):
             return ModelResponse(parts=[ToolCallPart(name, arguments)])
         return ModelResponse(parts=[TextPart("done")])
 
-    async def agent_run():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(serve)) as http_client:
-            agent = Agent(
-                FunctionModel(model),
-                tools=await layer_of(*tools).get_tools(http_client=http_client),
-            )
-            return (await agent.run("go")).all_messages()
-
-    requests = [each for each in asyncio.run(agent_run()) if isinstance(each, ModelRequest)]
+    async with httpx.AsyncClient(transport=httpx.MockTransport(serve)) as http_client:
+        agent = Agent(
+            FunctionModel(model),
+            tools=await layer_of(*tools).get_tools(http_client=http_client),
+        )
+        messages = (await agent.run("go")).all_messages()
+    requests = [each for each in messages if isinstance(each, ModelRequest)]
     parts = [part for request in requests for part in request.parts]
     outcome.observations = [part.content for part in parts if isinstance(part, ToolReturnPart)]
     return outcome
 
 
-def call(config, arguments=None, *, answer=None):
-    return run(config, (config.name or config.tool_name, arguments or {}), answer=answer)
+async def call(config, arguments=None, *, answer=None):
+    return await run(config, (config.name or config.tool_name, arguments or {}), answer=answer)
 
 
-def observe(answer, config=None, arguments=None):
-    return call(config or tool(), arguments, answer=lambda _: answer).observations[0]
+async def observe(answer, config=None, arguments=None):
+    return (await call(config or tool(), arguments, answer=lambda _: answer)).observations[0]
 
 
 def test_the_layer_has_the_type_id_of_its_configuration():
     assert DifyPluginToolsLayer.type_id == DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID
 
 
-def test_a_layer_without_tools_has_none():
-    assert asyncio.run(layer_of().get_tools(http_client=httpx.AsyncClient())) == []
+async def test_a_layer_without_tools_has_none():
+    assert await layer_of().get_tools(http_client=httpx.AsyncClient()) == []
 
 
-def test_a_tool_is_offered_under_its_own_name_with_the_prepared_schema():
-    [offered] = run(tool(strict=True)).definitions
+async def test_a_tool_is_offered_under_its_own_name_with_the_prepared_schema():
+    [offered] = (await run(tool(strict=True))).definitions
 
     assert offered.name == "web_search"
     assert offered.description == "web_search"
@@ -142,30 +139,30 @@ def test_a_tool_is_offered_under_its_own_name_with_the_prepared_schema():
     assert offered.strict is True
 
 
-def test_a_tool_is_offered_under_the_name_and_description_that_it_is_given():
-    [offered] = run(tool(name="search", description="Search the web.")).definitions
+async def test_a_tool_is_offered_under_the_name_and_description_that_it_is_given():
+    [offered] = (await run(tool(name="search", description="Search the web."))).definitions
 
     assert offered.name == "search"
     assert offered.description == "Search the web."
     assert offered.strict is None
 
 
-def test_a_tool_without_another_description_is_described_by_its_name():
-    [offered] = run(tool(name="search")).definitions
+async def test_a_tool_without_another_description_is_described_by_its_name():
+    [offered] = (await run(tool(name="search"))).definitions
 
     assert offered.description == "search"
 
 
-def test_the_schema_is_not_rebuilt_from_the_declarations():
+async def test_the_schema_is_not_rebuilt_from_the_declarations():
     schema = {"type": "object", "properties": {"anything": {}}, "additionalProperties": False}
-    [offered] = run(
-        tool(parameters=[parameter("query")], parameters_json_schema=schema)
+    [offered] = (
+        await run(tool(parameters=[parameter("query")], parameters_json_schema=schema))
     ).definitions
 
     assert offered.parameters_json_schema == schema
 
 
-def test_a_later_change_of_the_configuration_changes_no_tool():
+async def test_a_later_change_of_the_configuration_changes_no_tool():
     config = tool(parameters=[parameter("n", "number", default=[1])])
     layer = layer_of(config)
     requests = []
@@ -174,15 +171,6 @@ def test_a_later_change_of_the_configuration_changes_no_tool():
         requests.append(json.loads(request.content))
         return frames()
 
-    async def scenario():
-        async with httpx.AsyncClient(transport=httpx.MockTransport(serve)) as http_client:
-            [made] = await layer.get_tools(http_client=http_client)
-            [held] = layer.config.tools
-            held.parameters[0].default.append(2)
-            held.parameters_json_schema["properties"].clear()
-            agent = Agent(FunctionModel(model), tools=[made])
-            await agent.run("go")
-
     def model(messages, info):
         assert info.function_tools[0].parameters_json_schema == SCHEMA
         is_first = len(messages) == 1
@@ -190,21 +178,27 @@ def test_a_later_change_of_the_configuration_changes_no_tool():
             parts=[ToolCallPart("web_search", {}) if is_first else TextPart("done")]
         )
 
-    asyncio.run(scenario())
+    async with httpx.AsyncClient(transport=httpx.MockTransport(serve)) as http_client:
+        [made] = await layer.get_tools(http_client=http_client)
+        [held] = layer.config.tools
+        held.parameters[0].default.append(2)
+        held.parameters_json_schema["properties"].clear()
+        agent = Agent(FunctionModel(model), tools=[made])
+        await agent.run("go")
 
     assert requests[0]["data"]["tool_parameters"] == {"n": [1]}
 
 
-def test_tools_stand_in_the_order_of_the_configuration():
+async def test_tools_stand_in_the_order_of_the_configuration():
     tools = [tool(tool_name=name, plugin_id=f"p/{name}") for name in ("c", "a", "b")]
 
-    made = asyncio.run(layer_of(*tools).get_tools(http_client=httpx.AsyncClient()))
+    made = await layer_of(*tools).get_tools(http_client=httpx.AsyncClient())
 
     assert [each.name for each in made] == ["c", "a", "b"]
 
 
-def test_each_tool_is_invoked_in_its_own_plugin():
-    outcome = run(
+async def test_each_tool_is_invoked_in_its_own_plugin():
+    outcome = await run(
         [
             tool(tool_name="a", plugin_id="x/a", provider="pa", credential_type="oauth2"),
             tool(tool_name="b", name="bb", plugin_id="x/b", provider="pb", credentials={"k": 1}),
@@ -241,15 +235,15 @@ def test_each_tool_is_invoked_in_its_own_plugin():
     ]
 
 
-def test_a_closed_client_is_refused():
+async def test_a_closed_client_is_refused():
     client = httpx.AsyncClient()
-    asyncio.run(client.aclose())
+    await client.aclose()
 
     with pytest.raises(RuntimeError, match="requires an open shared HTTP client"):
-        asyncio.run(layer_of(tool()).get_tools(http_client=client))
+        await layer_of(tool()).get_tools(http_client=client)
 
 
-def test_required_hidden_values_that_nobody_gave_are_refused_before_any_request():
+async def test_required_hidden_values_that_nobody_gave_are_refused_before_any_request():
     config = tool(
         name="search",
         parameters=[
@@ -268,7 +262,7 @@ def test_required_hidden_values_that_nobody_gave_are_refused_before_any_request(
     )
 
     with pytest.raises(AgentRunValidationError) as raised:
-        asyncio.run(layer_of(config).get_tools(http_client=httpx.AsyncClient()))
+        await layer_of(config).get_tools(http_client=httpx.AsyncClient())
 
     assert isinstance(raised.value, ValueError)
     assert str(raised.value) == (
@@ -276,25 +270,25 @@ def test_required_hidden_values_that_nobody_gave_are_refused_before_any_request(
     )
 
 
-def test_the_reply_becomes_text():
+async def test_the_reply_becomes_text():
     reply = frames(
         text("found "),
         {"type": "json", "message": {"json_object": {"count": 1}}},
         {"type": "link", "message": {"text": "https://a.test"}},
     )
 
-    assert observe(reply) == (
+    assert await observe(reply) == (
         'found result link: https://a.test. please tell user to check it.{"count": 1}'
     )
 
 
-def test_an_empty_reply_is_an_empty_text():
-    assert observe(frames()) == ""
+async def test_an_empty_reply_is_an_empty_text():
+    assert await observe(frames()) == ""
 
 
 @pytest.mark.parametrize("name", ["ctx", "self", "_ctx", "run", "arguments", "not an identifier"])
-def test_a_parameter_may_have_any_name(name):
-    assert call(tool(parameters=[parameter(name)]), {name: "v"}).sent == {name: "v"}
+async def test_a_parameter_may_have_any_name(name):
+    assert (await call(tool(parameters=[parameter(name)]), {name: "v"})).sent == {name: "v"}
 
 
 @pytest.mark.parametrize(
@@ -315,14 +309,16 @@ def test_a_parameter_may_have_any_name(name):
         ("", "tool invoke error: no"),
     ],
 )  # fmt: skip
-def test_an_error_of_the_daemon_is_told_by_its_type(error_type, observation):
-    assert observe(failed(error_type, "no"), tool(name="search")) == observation
+async def test_an_error_of_the_daemon_is_told_by_its_type(error_type, observation):
+    assert await observe(failed(error_type, "no"), tool(name="search")) == observation
 
 
-def test_a_nested_plugin_error_is_told_by_its_innermost_type():
+async def test_a_nested_plugin_error_is_told_by_its_innermost_type():
     inner = json.dumps({"error_type": "ToolNotFoundError", "message": "gone"})
 
-    assert observe(failed("PluginInvokeError", inner)) == "there is not a tool named web_search"
+    assert (
+        await observe(failed("PluginInvokeError", inner)) == "there is not a tool named web_search"
+    )
 
 
 @pytest.mark.parametrize(
@@ -334,8 +330,8 @@ def test_a_nested_plugin_error_is_told_by_its_innermost_type():
         (400, '{"error_type":"PluginDaemonUnauthorizedError","message":"m"}', "Please check your tool provider credentials"),
     ],
 )  # fmt: skip
-def test_an_error_status_is_told_as_well(status, body, observation):
-    assert observe(httpx.Response(status, text=body)) == observation
+async def test_an_error_status_is_told_as_well(status, body, observation):
+    assert await observe(httpx.Response(status, text=body)) == observation
 
 
 @pytest.mark.parametrize(
@@ -348,14 +344,14 @@ def test_an_error_status_is_told_as_well(status, body, observation):
         (b'data: {"code":-1,"message":""}\n', "Plugin daemon returned an error stream item."),
     ],
 )  # fmt: skip
-def test_a_malformed_reply_is_never_blamed_on_the_parameters(reply, said):
-    assert observe(httpx.Response(200, content=reply)) == f"tool invoke error: {said}"
+async def test_a_malformed_reply_is_never_blamed_on_the_parameters(reply, said):
+    assert await observe(httpx.Response(200, content=reply)) == f"tool invoke error: {said}"
 
 
-def test_an_unfinished_file_is_the_daemons_error():
+async def test_an_unfinished_file_is_the_daemons_error():
     piece = {"id": "b1", "sequence": 0, "total_length": 9, "blob": "aGk=", "end": False}
 
-    assert observe(frames({"type": "blob_chunk", "message": piece})) == (
+    assert await observe(frames({"type": "blob_chunk", "message": piece})) == (
         "tool invoke error: the stream ended before these blobs did: b1"
     )
 
@@ -363,39 +359,43 @@ def test_an_unfinished_file_is_the_daemons_error():
 @pytest.mark.parametrize(
     "error", [httpx.ConnectError("down"), RuntimeError("bug"), TypeError("bug"), KeyError("bug")]
 )
-def test_an_unexpected_error_ends_the_run(error):
+async def test_an_unexpected_error_ends_the_run(error):
     def answer(_):
         raise error
 
     with pytest.raises(type(error)):
-        call(tool(), answer=answer)
+        await call(tool(), answer=answer)
 
 
-def test_a_value_that_no_json_can_carry_is_blamed_on_the_parameters():
-    [observation] = call(tool(parameters=[parameter("n", "number")]), {"n": "1.5e999"}).observations
+async def test_a_value_that_no_json_can_carry_is_blamed_on_the_parameters():
+    [observation] = (
+        await call(tool(parameters=[parameter("n", "number")]), {"n": "1.5e999"})
+    ).observations
 
     assert observation.startswith("tool parameters validation error: ")
 
 
 @pytest.mark.untraced
-def test_a_large_file_never_stands_in_the_conversation():
+async def test_a_large_file_never_stands_in_the_conversation():
     data = bytes(range(256)) * 4 * 1024 * 30
     blob = {"type": "blob", "message": {"blob": base64.b64encode(data).decode()}}
 
-    observation = observe(frames(text("a file: "), blob | {"meta": {"mime_type": "image/png"}}))
+    observation = await observe(
+        frames(text("a file: "), blob | {"meta": {"mime_type": "image/png"}})
+    )
 
     told, reason = observation.splitlines()
     assert told == f"a file: file created: image/png, {len(data)} bytes."
     assert reason.startswith("[image omitted: ")
 
 
-def test_chunks_are_put_together_before_they_are_told():
+async def test_chunks_are_put_together_before_they_are_told():
     pieces = [
         {"id": "b1", "sequence": 0, "total_length": 11, "blob": "aGVsbG8g", "end": False},
         {"id": "b1", "sequence": 1, "total_length": 11, "blob": "d29ybGQ=", "end": True},
     ]
 
-    assert observe(frames(*[{"type": "blob_chunk", "message": each} for each in pieces])) == (
+    assert await observe(frames(*[{"type": "blob_chunk", "message": each} for each in pieces])) == (
         "hello world"
     )
 
@@ -403,17 +403,17 @@ def test_chunks_are_put_together_before_they_are_told():
 @pytest.mark.parametrize(
     "reply", [text("x" * 1_000_000), {"type": "json", "message": ["y" * 1_000_000]}]
 )
-def test_a_long_result_keeps_its_beginning_and_its_end(reply):
-    observation = observe(frames(reply))
+async def test_a_long_result_keeps_its_beginning_and_its_end(reply):
+    observation = await observe(frames(reply))
 
     assert len(observation) < 201_000
     assert "characters left out here" in observation
 
 
-def test_the_results_of_all_tools_of_a_run_share_one_bound():
+async def test_the_results_of_all_tools_of_a_run_share_one_bound():
     tools = [tool(), tool(tool_name="other")]
     calls = [("web_search", {}), ("other", {})] * 4
-    outcome = run(tools, *calls, answer=lambda _: frames(text("x" * 200_000)))
+    outcome = await run(tools, *calls, answer=lambda _: frames(text("x" * 200_000)))
 
     assert [len(observation) for observation in outcome.observations[:5]] == [200_000] * 5
     assert all(len(observation) < 1_100 for observation in outcome.observations[5:])
@@ -431,15 +431,15 @@ SECRETS = tool(
 
 
 @pytest.mark.parametrize("secret", ["tool-secret", "hidden-secret", "default-secret"])
-def test_a_result_shows_no_secret_of_its_tool(secret):
-    observation = observe(frames(text(f"{secret} in eu-central-1")), SECRETS)
+async def test_a_result_shows_no_secret_of_its_tool(secret):
+    observation = await observe(frames(text(f"{secret} in eu-central-1")), SECRETS)
 
     assert observation == "[redacted] in eu-central-1"
 
 
 @pytest.mark.parametrize("secret", ["tool-secret", "hidden-secret", "daemon-secret"])
-def test_an_error_shows_no_secret(secret):
-    observation = observe(failed("ValueError", f"with {secret}"), SECRETS)
+async def test_an_error_shows_no_secret(secret):
+    observation = await observe(failed("ValueError", f"with {secret}"), SECRETS)
 
     assert observation == "tool invoke error: with [redacted]"
 
@@ -466,9 +466,9 @@ HIDDEN = tool(
 @pytest.mark.parametrize(
     "secret", ["1234", "internal.example.org/wiki", "1234567890", "x-internal-name"]
 )
-def test_an_error_shows_no_value_of_a_hidden_parameter(secret):
+async def test_an_error_shows_no_value_of_a_hidden_parameter(secret):
     quoted = quote(secret, safe="")
-    observation = observe(
+    observation = await observe(
         failed("ValueError", f"with <{secret}> or <{quoted}> in celsius, image/png"), HIDDEN
     )
 
@@ -477,14 +477,14 @@ def test_an_error_shows_no_value_of_a_hidden_parameter(secret):
     )
 
 
-def test_a_result_may_show_what_is_hidden_but_no_secret():
-    observation = observe(frames(text("internal.example.org/wiki of tool-secret")), HIDDEN)
+async def test_a_result_may_show_what_is_hidden_but_no_secret():
+    observation = await observe(frames(text("internal.example.org/wiki of tool-secret")), HIDDEN)
 
     assert observation == "internal.example.org/wiki of tool-secret"
 
 
-def test_a_refused_value_shows_no_secret():
-    observation = observe(frames(), SECRETS, {"n": "tool-secret"})
+async def test_a_refused_value_shows_no_secret():
+    observation = await observe(frames(), SECRETS, {"n": "tool-secret"})
 
     assert observation == (
         "tool parameters validation error: invalid literal for int() with base 10: '[redacted]',"
@@ -492,9 +492,9 @@ def test_a_refused_value_shows_no_secret():
     )
 
 
-def test_a_tool_and_its_layer_show_no_secret():
+async def test_a_tool_and_its_layer_show_no_secret():
     layer = layer_of(SECRETS)
-    [made] = asyncio.run(layer.get_tools(http_client=httpx.AsyncClient()))
+    [made] = await layer.get_tools(http_client=httpx.AsyncClient())
 
     for secret in ("tool-secret", "hidden-secret", "daemon-secret"):
         assert secret not in repr(layer)

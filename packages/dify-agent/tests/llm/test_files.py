@@ -1,6 +1,5 @@
 """Files on their way to a model: which it gets, and how many."""
 
-import asyncio
 import base64
 import json
 
@@ -196,14 +195,14 @@ messages = st.lists(
 @pytest.mark.untraced
 @given(messages)
 @settings(max_examples=40)
-def test_what_was_left_out_stays_left_out_as_the_conversation_grows(make_daemon, contents):
+async def test_what_was_left_out_stays_left_out_as_the_conversation_grows(make_daemon, contents):
     """Of each step's files the newest are whole, and none is that was a sentence before."""
     before: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BOUND, 20_000)
         for count in range(1, len(contents) + 1):
             asked = make_daemon().ask_for(*(said(*content) for content in contents[:count]))
-            now = sizes(asyncio.run(asked))
+            now = sizes(await asked)
             assert all(new in {old, 0} for old, new in zip(before, now, strict=False))
             given_in = [each for content in contents[:count] for each in content]
             files = [len(each.data) for each in given_in if isinstance(each, BinaryContent)]

@@ -1,5 +1,4 @@
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,20 +21,19 @@ TEXTS = [
 ]  # fmt: skip
 
 
-def parts_of(make_daemon: Callable[[], Any], deltas: Sequence[str]) -> list[object]:
-    daemon = make_daemon()
+async def parts_of(daemon: Any, deltas: Sequence[str]) -> list[object]:
     daemon.reply(daemon.chunk(""), *map(daemon.chunk, deltas))
-    return list(asyncio.run(daemon.ask()).parts)
+    return list((await daemon.ask()).parts)
 
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS)
-def test_thoughts_and_answer_are_told_apart(make_daemon, text, expected):
-    assert parts_of(make_daemon, [text]) == expected
+async def test_thoughts_and_answer_are_told_apart(daemon, text, expected):
+    assert await parts_of(daemon, [text]) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS)
-def test_a_text_in_single_characters_gives_the_same_parts(make_daemon, text, expected):
-    assert parts_of(make_daemon, list(text)) == expected
+async def test_a_text_in_single_characters_gives_the_same_parts(daemon, text, expected):
+    assert await parts_of(daemon, list(text)) == expected
 
 
 async def test_a_thought_streams_while_it_comes(daemon):
