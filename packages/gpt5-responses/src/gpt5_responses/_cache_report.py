@@ -16,18 +16,21 @@ from typing import Any, cast
 _LEAST_CACHED = 1_024  # tokens; nothing shorter is kept
 _BLOCK = 128  # the cache keeps whole blocks
 _MOST_ITEMS = 4_096  # of a request, by which it is compared
-# What a reader may be told; servers may have further words.
-_REASONS = {
-    "model_changed": "another model",
-    "prompt_cache_key_changed": "another prompt_cache_key",
-    "tools_changed": "other tools",
-    "instructions_changed": "other instructions",
-    "text_format_changed": "another response_format",
-    "reasoning_effort_changed": "another reasoning_effort",
-    "verbosity_changed": "another verbosity",
-    "service_tier_changed": "another service_tier",
-    "parallel_tool_calls_changed": "another parallel_tool_calls",
-    "context_management_changed": "another compact_threshold",
+# Where each part of a request stands, under the reason that a change of it would be, and what a reader is told then.
+_PARTS = {
+    "model_changed": ("model", "another model"),
+    "prompt_cache_key_changed": ("prompt_cache_key", "another prompt_cache_key"),
+    "tools_changed": ("tools", "other tools"),
+    "instructions_changed": ("instructions", "other instructions"),
+    "text_format_changed": ("text.format", "another response_format"),
+    "reasoning_effort_changed": ("reasoning.effort", "another reasoning_effort"),
+    "verbosity_changed": ("text.verbosity", "another verbosity"),
+    "service_tier_changed": ("service_tier", "another service_tier"),
+    "parallel_tool_calls_changed": ("parallel_tool_calls", "another parallel_tool_calls"),
+    "context_management_changed": ("context_management", "another compact_threshold"),
+}
+# Servers may have further words.
+_REASONS = {reason: told for reason, (_, told) in _PARTS.items()} | {
     "context_compacted": "a compaction",
     "input_changed": "another beginning of the input",
     "not_kept": "nothing that was sent; the cache no longer had it, or another machine answered",
@@ -172,21 +175,13 @@ class CacheWatch:
 
 def _digest_parts(request: Mapping[str, Any]) -> dict[str, int]:
     """Return digests of everything but the input, each under the reason that a change of it would be."""
-    text: Mapping[str, Any] = request.get("text") or {}
-    reasoning: Mapping[str, Any] = request.get("reasoning") or {}
-    parts: dict[str, object] = {
-        "model_changed": request.get("model"),
-        "prompt_cache_key_changed": request.get("prompt_cache_key"),
-        "tools_changed": request.get("tools"),
-        "instructions_changed": request.get("instructions"),
-        "text_format_changed": text.get("format"),
-        "reasoning_effort_changed": reasoning.get("effort"),
-        "verbosity_changed": text.get("verbosity"),
-        "service_tier_changed": request.get("service_tier"),
-        "parallel_tool_calls_changed": request.get("parallel_tool_calls"),
-        "context_management_changed": request.get("context_management"),
-    }
-    return {reason: _digest(value) for reason, value in parts.items()}
+    return {reason: _digest(_find(request, where)) for reason, (where, _) in _PARTS.items()}
+
+
+def _find(request: Mapping[str, Any], where: str) -> object:
+    outer, _, name = where.rpartition(".")
+    holder: Mapping[str, Any] = (request.get(outer) or {}) if outer else request
+    return holder.get(name)
 
 
 def _find_change(before: _Sent, now: _Sent) -> tuple[str, int | None]:
