@@ -10,17 +10,12 @@ from typing import Any, Literal, cast
 from urllib.parse import urlencode
 
 from gpt5_messages import Completion, Item, MessageError, Usage, read_response
-from gpt5_responses._errors import (
-    InvalidRequestError,
-    NotFoundError,
-    ResponsesError,
-    UnexpectedResponseError,
-)
+from gpt5_responses._errors import NotFoundError, ResponsesError, UnexpectedResponseError
 from gpt5_responses._http.bodies import MOST_WHOLE_BYTES
 from gpt5_responses._http.client import HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.error_messages import build_error, instead, to_responses_error
-from gpt5_responses._http.request_body import write_body
+from gpt5_responses._http.request_body import unsendable, write_body
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
 
@@ -210,7 +205,7 @@ def input_items_call(
         InvalidRequestError: If that is no id, or `limit` is not within 1 to 100.
     """
     if limit is not None and not 1 <= limit <= _MOST_ITEMS:
-        raise _unsendable("limit", f"must be from 1 to {_MOST_ITEMS}, got {limit}")
+        raise unsendable("limit", f"must be from 1 to {_MOST_ITEMS}, got {limit}")
     query = _query(after=after, limit=limit, order=order, include=include)
     return _stored(b"GET", response_id, f"/input_items{query}", _read_items)
 
@@ -247,7 +242,7 @@ def _stored[T](
 ) -> Call[T]:
     """Return a call about a stored response; its id is validated to be a single step of the path."""
     if not isinstance(response_id, str) or not _ID.fullmatch(response_id):
-        raise _unsendable("response_id", "must be the id of a response, such as resp_0123")
+        raise unsendable("response_id", "must be the id of a response, such as resp_0123")
     path = f"{_RESPONSES}/{response_id}{rest}"
     return Call(method=method, path=path, read=read, response_id=response_id)
 
@@ -256,10 +251,6 @@ def _query(*, include: Sequence[str], **single: str | int | None) -> str:
     pairs = [(name, str(value)) for name, value in single.items() if value is not None]
     query = urlencode([*pairs, *(("include[]", name) for name in include)])
     return f"?{query}" if query else ""
-
-
-def _unsendable(field: str, why: str) -> InvalidRequestError:
-    return InvalidRequestError(f"The request cannot be sent: {field} {why}.", param=field)
 
 
 def _error(error: Exception, call: Call[Any], secrets: KnownSecrets) -> ResponsesError:

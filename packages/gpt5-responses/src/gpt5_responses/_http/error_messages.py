@@ -160,13 +160,12 @@ def from_event(
         message = INTERRUPTED
     elif protocol is not None:
         message = instead(protocol)
-    elif kind is ModelNotFoundError:
-        message = _model_sentence(model, event.code)
-    elif kind in _SENTENCES:
-        message = _sentence(kind, event.code)
     else:
         details = _details(event.code, event.param, secrets)
-        message = f"The response failed{details}: {explanation(event.message, secrets)}"
+        reason = explanation(event.message, secrets)
+        message = (
+            _own_sentence(kind, model, event.code) or f"The response failed{details}: {reason}"
+        )
     return build_error(
         kind, message, secrets=secrets, code=event.code, param=event.param, request_id=request_id
     )
@@ -193,12 +192,8 @@ def _from_status(
     kind = _status_kind(error, model)
     if error.status_code in _REDIRECTS:
         message = _REDIRECTED
-    elif kind is ModelNotFoundError:
-        message = _model_sentence(model, error.code)
-    elif kind is InvalidRequestError:
-        message = _refusal_sentence(error, secrets)
     else:
-        message = _sentence(kind, error.code)
+        message = _own_sentence(kind, model, error.code) or _refusal_sentence(error, secrets)
     if kind in {NotFoundError, ServerError}:  # what answers may be no Responses API at all
         message = message.replace(".", f" (status {error.status_code}).", 1)
     return build_error(
@@ -229,8 +224,12 @@ def _refusal_sentence(error: ErrorAnswer, secrets: KnownSecrets) -> str:
     return f"The server refused the request (status {error.status_code}){details}: {reason}"
 
 
-def _sentence(kind: type[ResponsesError], code: object) -> str:
-    return _NO_QUOTA if code == "insufficient_quota" else _SENTENCES[kind]
+def _own_sentence(kind: type[ResponsesError], model: str, code: object) -> str | None:
+    """Return the error message that needs no word of the server's; None where its own explanation says more."""
+    if kind is ModelNotFoundError:
+        return _model_sentence(model, code)
+    sentence = _SENTENCES.get(kind)
+    return _NO_QUOTA if sentence and code == "insufficient_quota" else sentence
 
 
 def _model_sentence(model: str, code: object) -> str:

@@ -136,6 +136,11 @@ def _unsendable(request: Mapping[str, Any]) -> InvalidRequestError:
         named.pop()
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in named)
     field = "".join(steps).removeprefix(".") or "it"
+    return unsendable(field, why)
+
+
+def unsendable(field: str, why: str) -> InvalidRequestError:
+    """Return the error for a field that cannot be sent."""
     return InvalidRequestError(f"The request cannot be sent: {field} {why}.", param=field)
 
 
