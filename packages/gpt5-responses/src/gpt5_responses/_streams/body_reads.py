@@ -6,9 +6,8 @@ That all which has come of a body is used up, and more is about to be waited for
 import ssl
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from traceback import clear_frames
-from typing import Self
 
 from gpt5_messages import StreamEvent
 from gpt5_responses._errors import ResponsesError
@@ -29,8 +28,11 @@ type Pause = Callable[[], bool]
 """Called when all that has come has been handed out; returns whether to look for more once again before waiting for it."""
 
 
-class BodyReads:
-    """The reader of a connection while one body arrives. Use it as a context manager around everything that reads the body.
+@contextmanager
+def _waiting(
+    stream: BodyStream, reader: ResponseReader, limits: TimeLimits, pause: Pause | None
+) -> Generator[None]:
+    """Read a connection within the limits while one body arrives; everything that reads the body stands within this.
 
     Args:
         stream: The network connection that the body comes from.
@@ -38,38 +40,29 @@ class BodyReads:
         limits: How long may be waited.
         pause: What is done before waiting, if anything.
     """
+    read_plainly = stream.read_plainly
 
-    def __init__(
-        self, stream: BodyStream, reader: ResponseReader, limits: TimeLimits, pause: Pause | None
-    ) -> None:
-        self._stream = stream
-        self._read = stream.read_plainly
-        self._reader = reader
-        self._limits = limits
-        self._pause = pause
-
-    def __enter__(self) -> Self:
-        self._stream.read_network = self._read_body
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._stream.read_network == self._read_body:  # the next call may have put its own there
-            self._stream.read_network = self._read
-
-    def _read_body(self, max_bytes: int, _timeout: float | None) -> bytes:
-        self._limits.note(self._reader.progress)
-        while self._pause is not None:
+    def read(max_bytes: int, _timeout: float | None) -> bytes:
+        limits.note(reader.progress)
+        while pause is not None:
             try:
-                return self._read(max_bytes, 0)
+                return read_plainly(max_bytes, 0)
             except Exception as error:  # the HTTP library's own; what it was made of says more
                 if not isinstance(error.__cause__, _NOTHING_THERE):
                     raise
                 # Its frames hold one another, and with them all of the stream until garbage is collected.
                 clear_frames(error.__traceback__)
-            if not self._pause():
+            if not pause():
                 break
-            self._limits.note(self._reader.progress)
-        return self._read(max_bytes, self._limits.wait_seconds())
+            limits.note(reader.progress)
+        return read_plainly(max_bytes, limits.wait_seconds())
+
+    stream.read_network = read
+    try:
+        yield
+    finally:
+        if stream.read_network is read:  # the next call may have put its own there
+            stream.read_network = read_plainly
 
 
 def iter_batches(
@@ -86,7 +79,7 @@ def iter_batches(
     Raises:
         ResponsesError: If the server reports a failure, the connection breaks or is silent for too long, or the body is no response.
     """
-    with BodyReads(answer.stream, reader, limits, pause):
+    with _waiting(answer.stream, reader, limits, pause):
         chunks = _iter_bytes(answer, reader, limits)
         for data in chunks:
             yield from reader.feed(data)
