@@ -10,6 +10,8 @@ from dify_plugin_host._errors import BackwardsError
 from dify_plugin_packager.json_access import JsonObject, objects_at
 from run_log import Record, RunFile
 
+from .llm_chunks import build_chunk, build_tool_call, build_usage
+
 
 class RecordedAnswers:
     """The answers of the first rounds of a run. Each is given once; what comes after them is not here.
@@ -77,11 +79,17 @@ class RecordedAnswers:
                 pass
 
     def _chunks(self, answer: Record) -> Iterator[JsonObject]:
-        for text in self._texts:
-            yield _chunk(text)
-        calls = [_call(call) for call in objects_at(answer, "calls")]
-        usage: JsonObject = answer.get("usage") or {}
-        yield _chunk("", calls, answer.get("opaque_body"), usage, answer.get("finish_reason"))
+        yield from map(build_chunk, self._texts)
+        yield build_chunk(
+            "",
+            calls=[
+                build_tool_call(call.get("call_id"), call.get("name"), call.get("arguments"))
+                for call in objects_at(answer, "calls")
+            ],
+            usage=build_usage(answer.get("usage") or {}),
+            reason=answer.get("finish_reason"),
+            opaque_body=answer.get("opaque_body"),
+        )
 
     def _answer(self, result: Record) -> Iterator[JsonObject]:
         content = result.get("content")
@@ -110,40 +118,3 @@ def _message(part: Any) -> JsonObject:
         return {"type": "text", "message": {"text": str(text)}, "meta": None}
     kind = fields.get("mime_type") or f"image/{fields.get('format') or 'png'}"
     return {"type": "blob", "message": {"blob": data}, "meta": {"mime_type": kind}}
-
-
-def _call(call: JsonObject) -> JsonObject:
-    function = {"name": call.get("name"), "arguments": call.get("arguments")}
-    return {"id": call.get("call_id"), "type": "function", "function": function}
-
-
-def _chunk(
-    text: str,
-    calls: list[JsonObject] | None = None,
-    opaque_body: object = None,
-    usage: JsonObject | None = None,
-    reason: str | None = None,
-) -> JsonObject:
-    message: JsonObject = {"role": "assistant", "content": text, "tool_calls": calls or []}
-    if opaque_body is not None:
-        message["opaque_body"] = opaque_body
-    told = None if usage is None else _usage(usage)
-    delta = {"index": 0, "message": message, "usage": told, "finish_reason": reason}
-    return {"prompt_messages": [], "system_fingerprint": "", "delta": delta}
-
-
-def _usage(usage: JsonObject) -> JsonObject:
-    """Return usage as Dify has it: other names, prices as texts."""
-    counts = {
-        "prompt_tokens": usage.get("input_tokens", 0),
-        "completion_tokens": usage.get("output_tokens", 0),
-        "total_tokens": usage.get("total_tokens", 0),
-    }
-    prices = {
-        f"{theirs}_{name}": str(usage.get(f"{ours}_{name}", 0))
-        for theirs, ours in (("prompt", "input"), ("completion", "output"))
-        for name in ("unit_price", "price_unit", "price")
-    }
-    currency = usage.get("currency") or "USD"
-    total = str(usage.get("total_price", 0))
-    return {**counts, **prices, "total_price": total, "currency": currency, "latency": 0.0}

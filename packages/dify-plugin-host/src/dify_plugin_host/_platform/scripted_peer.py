@@ -10,6 +10,7 @@ from dify_plugin_host._process.session import BackwardsRequest
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
 from dify_plugin_packager.plugin import PluginFolder
 
+from .llm_chunks import build_chunk, build_tool_call, build_usage
 from .rules import validate_permission
 
 
@@ -27,20 +28,7 @@ MODEL_VALUE: JsonObject = {
 }
 """The value of a model-selector that chooses this model."""
 
-_USAGE = {
-    "prompt_tokens": 1,
-    "prompt_unit_price": "0",
-    "prompt_price_unit": "0",
-    "prompt_price": "0",
-    "completion_tokens": 1,
-    "completion_unit_price": "0",
-    "completion_price_unit": "0",
-    "completion_price": "0",
-    "total_tokens": 2,
-    "total_price": "0",
-    "currency": "USD",
-    "latency": 0.0,
-}
+_USAGE = build_usage({"input_tokens": 1, "output_tokens": 1, "total_tokens": 2})
 _EXAMPLES: dict[str, Any] = {
     "string": "example",
     "integer": 1,
@@ -79,31 +67,13 @@ def _model_chunks(payload: JsonObject) -> list[JsonObject]:
     messages, tools = objects_at(payload, "prompt_messages"), objects_at(payload, "tools")
     answered = any(message.get("role") == "tool" for message in messages)
     if tools and not answered:
-        return [_chunk(payload, "", calls=[_call(tools[0])], reason="tool_calls")]
-    *early, last = ANSWER
-    return [*(_chunk(payload, text) for text in early), _chunk(payload, last, reason="stop")]
-
-
-def _chunk(
-    payload: JsonObject, text: str, *, calls: list[JsonObject] | None = None, reason: str = ""
-) -> JsonObject:
-    message = {"role": "assistant", "content": text, "name": "", "tool_calls": calls or []}
-    usage = _USAGE if reason else None
-    delta = {"index": 0, "message": message, "usage": usage, "finish_reason": reason or None}
-    return {
-        "model": str(payload.get("model")),
-        "prompt_messages": [],
-        "system_fingerprint": "",
-        "delta": delta,
-    }
-
-
-def _call(tool: JsonObject) -> JsonObject:
-    function = {
-        "name": str(tool.get("name")),
-        "arguments": json.dumps(_example_arguments(object_at(tool, "parameters"))),
-    }
-    return {"id": f"call_{uuid.uuid4().hex}", "type": "function", "function": function}
+        arguments = json.dumps(_example_arguments(object_at(tools[0], "parameters")))
+        call = build_tool_call(f"call_{uuid.uuid4().hex}", str(tools[0].get("name")), arguments)
+        chunks = [build_chunk("", calls=[call], usage=_USAGE, reason="tool_calls")]
+    else:
+        *early, last = ANSWER
+        chunks = [*map(build_chunk, early), build_chunk(last, usage=_USAGE, reason="stop")]
+    return [{**chunk, "model": str(payload.get("model"))} for chunk in chunks]
 
 
 def _example_arguments(schema: JsonObject) -> JsonObject:

@@ -1,0 +1,45 @@
+"""The chunks of a model's answer, as Dify hands them to a plugin that has called back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dify_plugin_packager.json_access import JsonObject
+
+
+def build_chunk(
+    text: str,
+    *,
+    calls: Sequence[JsonObject] = (),
+    usage: JsonObject | None = None,
+    reason: str | None = None,
+    opaque_body: object = None,
+) -> JsonObject:
+    """Build a chunk but for the model's name; usage and reason belong to the last one."""
+    message: JsonObject = {"role": "assistant", "content": text, "tool_calls": list(calls)}
+    if opaque_body is not None:
+        message["opaque_body"] = opaque_body
+    delta = {"index": 0, "message": message, "usage": usage, "finish_reason": reason}
+    return {"prompt_messages": [], "system_fingerprint": "", "delta": delta}
+
+
+def build_tool_call(call_id: Any, name: Any, arguments: Any) -> JsonObject:
+    """Build a call of a tool; its arguments are JSON text."""
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def build_usage(usage: JsonObject) -> JsonObject:
+    """Return the usage of a run's log as Dify has it: other names, prices as texts."""
+    counts = {
+        "prompt_tokens": usage.get("input_tokens", 0),
+        "completion_tokens": usage.get("output_tokens", 0),
+        "total_tokens": usage.get("total_tokens", 0),
+    }
+    prices = {
+        f"{theirs}_{name}": str(usage.get(f"{ours}_{name}", 0))
+        for theirs, ours in (("prompt", "input"), ("completion", "output"))
+        for name in ("unit_price", "price_unit", "price")
+    }
+    currency = usage.get("currency") or "USD"
+    total = str(usage.get("total_price", 0))
+    return {**counts, **prices, "total_price": total, "currency": currency, "latency": 0.0}
