@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -29,13 +30,14 @@ from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import HostSettings
+from dify_plugin_packager.commands import find_plugins_folder
 from dify_plugin_packager.json_access import JsonObject
 from dify_plugin_packager.plugin import PluginFolder, PluginKind
 from stream_text.signals import cancelled_by_signals
 
 from .direct import ask_model
 from .files import Files, name_option, read_files
-from .find_plugins import find_plugins, install_plugins, install_settings
+from .find_plugins import choose_plugins, install_packages, install_settings, read_plugins
 from .limits import with_file_settings
 from .options import ChatOptions
 from .progress import NoticeGiven, Progress, RunEvent, RunFailed, RunFinished, RunStarted
@@ -66,35 +68,11 @@ def run_chat(options: ChatOptions, *, out: TextIO) -> None:
     """
     show = _json_lines(out) if options.as_json else _screen(out, options)
     try:
-        _answer(options, show)
+        with _open_chat(options, show, controls=options.controls) as chat:
+            asyncio.run(chat.run())
     except PluginHostError as error:
         show(RunFailed(message=str(error)))
         raise
-
-
-def _answer(options: ChatOptions, show: Show) -> None:
-    tools = () if options.direct else python_tools(options.tools)
-    files = read_files(options.file or ())
-    settings = with_file_settings(HostSettings(), os.environ)
-    plugins = _plugins(options)
-    with open_server(os.environ) as server:
-        chat = _Chat(options, server, files, show)
-        host = PluginHost(
-            *plugins,
-            credentials=server.credentials,
-            environment={
-                **_environment(server, plugins),
-                **_log_setting(options, options.controls),
-            },
-            tools=tools,
-            settings=settings,
-            on_notice=chat.take_notice,
-            on_model_error=chat.take_model_error,
-        )
-        try:
-            asyncio.run(chat.run(host))
-        except PluginHostError as error:
-            raise chat.explain(error) from error
 
 
 async def answer_again(
@@ -117,27 +95,44 @@ async def answer_again(
     Raises:
         PluginHostError: If that fails.
     """
+    opening = _open_chat(options, lambda _: None, controls=controls, about=about, recorded=recorded)
+    with opening as chat:
+        await chat.answer_once(options.question or "", history)
+
+
+@contextlib.contextmanager
+def _open_chat(
+    options: ChatOptions,
+    show: Show,
+    *,
+    controls: Mapping[str, object],
+    about: JsonObject | None = None,
+    recorded: RecordedAnswers | None = None,
+) -> Generator["_Chat"]:
+    """Find what a chat needs, and say what its failures mean for someone at a command line."""
+    tools = () if options.direct else python_tools(options.tools)
+    files = read_files(options.file or ())
+    settings = with_file_settings(HostSettings(), os.environ)
     plugins = _plugins(options)
     with open_server(os.environ) as server:
-        chat = _Chat(options, server, (), lambda _: None, controls=controls, history=history)
-        host = PluginHost(
+        open_host = functools.partial(
+            PluginHost,
             *plugins,
             credentials=server.credentials,
             environment={**_environment(server, plugins), **_log_setting(options, controls, about)},
-            tools=python_tools(options.tools),
-            settings=with_file_settings(HostSettings(), os.environ),
-            on_model_error=chat.take_model_error,
+            tools=tools,
+            settings=settings,
             recorded=recorded,
         )
+        chat = _Chat(options, controls, server, files, show, open_host=open_host)
         try:
-            async with host:
-                await chat.answer(host, options.question or "")
+            yield chat
         except PluginHostError as error:
             raise chat.explain(error) from error
 
 
 def _log_setting(
-    options: ChatOptions, controls: Mapping[str, object], about: JsonObject | None = None
+    options: ChatOptions, controls: Mapping[str, object], about: JsonObject | None
 ) -> dict[str, str]:
     """Return the variables by which our strategies are asked to log their runs; those of the caller's own stay where no option is given."""
     if options.run_log is None:
@@ -154,14 +149,18 @@ def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
         ("models",) if options.direct else ("models", "agent_strategies")
     )
     if options.packages is None:
-        found = find_plugins(options.plugins, start=Path.cwd(), kinds=kinds)
+        otherwise = "--plugins takes another one"
+        folder = options.plugins or find_plugins_folder(Path.cwd(), otherwise=otherwise)
+        found = read_plugins(folder)
     else:
+        folder = options.packages
         with Console(stderr=True).status("installing the packages"):
             settings = install_settings(
                 requirements=options.requirements, is_bare=options.install_as_daemon
             )
-            found = install_plugins(options.packages, settings=settings, kinds=kinds)
-    return [source if options.reload else source.folder for source in found]
+            found = install_packages(folder, settings=settings)
+    chosen = choose_plugins(folder, found, kinds)
+    return [source if options.reload else source.folder for source in chosen]
 
 
 def _environment(
@@ -194,53 +193,56 @@ class _Chat:
     def __init__(  # noqa: PLR0913 - a run has these settings
         self,
         options: ChatOptions,
+        controls: Mapping[str, object],
         server: ModelServer,
         files: tuple[LocalFile, ...],
         show: Show,
         *,
-        controls: Mapping[str, object] | None = None,
-        history: Sequence[JsonObject] = (),
+        open_host: Callable[..., PluginHost],
     ) -> None:
         self._options = options
-        self._controls = options.controls if controls is None else controls
+        self._controls = controls
         self._server = server
         self._files = files
         self._show = show
-        self._history = history
+        self._host = open_host(on_notice=self._take_notice, on_model_error=self._take_model_error)
         self._questions = Questions(options.question)
         self._model_error: PluginHostError | None = None
 
-    async def run(self, host: PluginHost) -> None:
+    async def run(self) -> None:
         """Start the plugins and answer what is asked."""
-        self._request(host, "")  # A wrong name is told before anything is started.
-        self._show_all(iter(self._offers(host).left_out))
+        self._request("")  # A wrong name is told before anything is started.
+        self._show_all(iter(self._offers().left_out))
         with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
-            async with host:
+            async with self._host:
                 status.stop()
                 if self._options.question is None or (self._options.reload and is_terminal()):
-                    await self._answer_all(host)
+                    await self._answer_all()
                 else:
-                    await self._talk(host, self._options.question)
+                    await self._talk(self._options.question)
 
-    async def _answer_all(self, host: PluginHost) -> None:
+    async def answer_once(self, question: str, history: Sequence[JsonObject]) -> None:
+        """Start the plugins and answer one question, which belongs to no conversation."""
+        async with self._host:
+            await self._answer(question, history)
+
+    async def _answer_all(self) -> None:
         """Answer questions until there are no more; one that fails does not end it."""
         while question := await self._questions.read():
             try:
-                await self._talk(host, question)
+                await self._talk(question)
             except PluginHostError as error:
                 self._show(RunFailed(message=str(self.explain(error))))
             if is_terminal():
                 Console(stderr=True).print("Enter asks again; another question, or Ctrl-D to end:")
 
-    async def _talk(self, host: PluginHost, question: str) -> None:
+    async def _talk(self, question: str) -> None:
         """Answer a question, in a conversation of its own; where the strategy asks for approval, the next line is what is said to it."""
         conversation_id = str(uuid.uuid4())
-        history = tuple(self._history)
+        history: tuple[JsonObject, ...] = ()
         said: str | None = question
         while said is not None:
-            finished = await self.answer(
-                host, said, history=history, conversation_id=conversation_id
-            )
+            finished = await self._answer(said, history, conversation_id)
             if finished.metadata.get("stop_reason") != _APPROVAL:
                 return
             history = (*history, _message("user", said), _message("assistant", finished.answer))
@@ -253,50 +255,35 @@ class _Chat:
         line = await self._questions.read_answer()
         return line if line is None else line or "no"
 
-    async def answer(
-        self,
-        host: PluginHost,
-        question: str,
-        *,
-        history: Sequence[JsonObject] | None = None,
-        conversation_id: str | None = None,
+    async def _answer(
+        self, question: str, history: Sequence[JsonObject], conversation_id: str | None = None
     ) -> RunFinished:
-        """Answer a question, with plugins that run, and return how that ended.
-
-        Args:
-            host: The plugins.
-            question: The question.
-            history: The prompt messages of the turns before; those of the chat by default.
-            conversation_id: The conversation that it belongs to; none by default.
-        """
+        """Answer a question after what was said before, and return how that ended."""
         self._model_error = None
-        await host.refresh()
-        request = self._request(host, question)
-        if history is not None:
-            request = dataclasses.replace(request, history=history)
-        if conversation_id is not None:
-            origin = dataclasses.replace(request.origin, conversation_id=conversation_id)
-            request = dataclasses.replace(request, origin=origin)
-        offered = self._offers(host).entities
+        await self._host.refresh()
+        request = self._request(question)
+        origin = dataclasses.replace(request.origin, conversation_id=conversation_id)
+        request = dataclasses.replace(request, history=history, origin=origin)
+        offered = self._offers().entities
         self._show(
             RunStarted(
                 strategy=request.strategy or None,
                 model=request.model,
                 server=self._server.description,
                 tools=(
-                    *(tool.name for tool in host.tools),
+                    *(tool.name for tool in self._host.tools),
                     *(str(tool["identity"]["name"]) for tool in offered),
                 ),
                 files=tuple(file.name for file in self._files),
             )
         )
-        return await self._follow(host, request)
+        return await self._follow(request)
 
-    async def _follow(self, host: PluginHost, request: AgentRequest) -> RunFinished:
+    async def _follow(self, request: AgentRequest) -> RunFinished:
         started = time.monotonic()
-        progress = Progress(files=Files(find=host.find_file, folder=self._options.save_files))
+        progress = Progress(files=Files(find=self._host.find_file, folder=self._options.save_files))
         run = ask_model if self._options.direct else PluginHost.run
-        async with contextlib.aclosing(run(host, request)) as messages:
+        async with contextlib.aclosing(run(self._host, request)) as messages:
             async for message in messages:
                 self._show_all(progress.feed(message))
         *rest, finished = progress.finish(seconds=round(time.monotonic() - started, 3))
@@ -307,33 +294,32 @@ class _Chat:
         for event in events:
             self._show(event)
 
-    def _offers(self, host: PluginHost) -> ToolOffers:
-        providers = () if self._options.direct else host.tool_providers
+    def _offers(self) -> ToolOffers:
+        providers = () if self._options.direct else self._host.tool_providers
         return find_offers(providers, os.environ)
 
-    def _request(self, host: PluginHost, question: str) -> AgentRequest:
+    def _request(self, question: str) -> AgentRequest:
         """Fill in the defaults.
 
         Raises:
             UnknownNameError: If there is no such strategy.
             FileInputError: If the strategy takes no files, or not as many.
         """
-        options = self._options
+        options, models = self._options, self._host.model_providers[0].models
         request = AgentRequest(
             query=question,
             strategy="",
-            model=options.model or _preferred(_DEFAULT_MODEL, host.model_providers[0].models),
+            model=options.model or _preferred(_DEFAULT_MODEL, models),
             completion_params={"reasoning_effort": options.effort} if options.effort else {},
             files=self._files,
-            history=self._history,
         )
         if options.instruction is not None or options.direct:
             request = dataclasses.replace(request, instruction=options.instruction or "")
-        return request if options.direct else self._for_strategy(host, request)
+        return request if options.direct else self._for_strategy(request)
 
-    def _for_strategy(self, host: PluginHost, request: AgentRequest) -> AgentRequest:
+    def _for_strategy(self, request: AgentRequest) -> AgentRequest:
         options = self._options
-        strategies = {strategy.name: strategy for strategy in host.strategies}
+        strategies = {strategy.name: strategy for strategy in self._host.strategies}
         name = options.strategy or _preferred(_DEFAULT_STRATEGY, tuple(strategies))
         if name not in strategies:
             raise UnknownNameError("strategy", name, tuple(strategies))
@@ -346,19 +332,19 @@ class _Chat:
         parameters = {key: value for key, value in parameters.items() if value is not None}
         if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:
             parameters["emit_intermediate_thoughts"] = False
-        offers = self._offers(host)
+        offers = self._offers()
         if offers.entities:
-            tools = [*(tool.to_entity() for tool in host.tools), *offers.entities]
+            tools = [*(tool.to_entity() for tool in self._host.tools), *offers.entities]
             parameters = {"tools": tools, **parameters}
         origin = CallOrigin(app_id="chat", credentials=offers.credentials)
         return dataclasses.replace(request, strategy=name, parameters=parameters, origin=origin)
 
-    def take_notice(self, notice: Notice) -> None:
+    def _take_notice(self, notice: Notice) -> None:
         """Show what a plugin complains about."""
         if notice.kind != "failed_call" and not is_quiet(notice):
             self._show(NoticeGiven(plugin=notice.plugin, level=notice.level, text=notice.text))
 
-    def take_model_error(self, error: PluginHostError) -> None:
+    def _take_model_error(self, error: PluginHostError) -> None:
         """Keep why a model call failed; the strategy gets only a text."""
         self._model_error = error
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from dify_plugin_host._plugin.source import FolderSource, PluginSource
 from dify_plugin_host.installation import InstallSettings, PackageSource
 from dify_plugin_packager import PluginFolderError
-from dify_plugin_packager.commands import find_plugins_folder
 from dify_plugin_packager.packaging import VersionOrder, read_identity
 from dify_plugin_packager.plugin import PluginKind
 
@@ -16,42 +15,6 @@ _NAMES: dict[PluginKind, str] = {
     "models": "model plugin",
     "agent_strategies": "agent strategy plugin",
 }
-_BOTH = tuple(_NAMES)
-
-
-def find_plugins(
-    explicit: Path | None, *, start: Path, kinds: Iterable[PluginKind] = _BOTH
-) -> tuple[PluginSource, ...]:
-    """Return a plugin of each kind, by default a model plugin and an agent strategy plugin, and for a strategy all plugins with tools.
-
-    Args:
-        explicit: The folder that holds them; None looks for a `plugins` folder in `start` and its parents.
-        start: Where to look from.
-        kinds: The kinds.
-
-    Raises:
-        PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
-    """
-    folder = explicit or find_plugins_folder(start, otherwise="--plugins takes another one")
-    return _choose(folder, read_plugins(folder), kinds)
-
-
-def install_plugins(
-    folder: Path,
-    *,
-    settings: InstallSettings | None = None,
-    kinds: Iterable[PluginKind] = _BOTH,
-) -> tuple[PluginSource, ...]:
-    """Install what lies in a folder of packages; return a plugin of each kind of it, and for a strategy all plugins with tools.
-
-    Of several versions of a plugin the latest is taken; what is installed already stays.
-
-    Raises:
-        PluginFolderError: If there is no such folder, or not one plugin of each kind in it.
-        PackageError: If a file in it is no package.
-        InstallError: If a package cannot be installed.
-    """
-    return _choose(folder, install_packages(folder, settings=settings), kinds)
 
 
 def read_plugins(folder: Path) -> list[PluginSource]:
@@ -96,9 +59,14 @@ def install_settings(*, requirements: bool, is_bare: bool) -> InstallSettings:
     return InstallSettings.from_environment(os.environ, route=route, is_bare=is_bare)
 
 
-def _choose(
+def choose_plugins(
     folder: Path, found: list[PluginSource], kinds: Iterable[PluginKind]
 ) -> tuple[PluginSource, ...]:
+    """Return the plugin of each kind among those of a folder, and for a strategy all plugins with tools.
+
+    Raises:
+        PluginFolderError: If there is not one plugin of each kind.
+    """
     chosen = {kind: _single(folder, found, kind) for kind in kinds}
     plugins = list(chosen.values())
     if "agent_strategies" in chosen:

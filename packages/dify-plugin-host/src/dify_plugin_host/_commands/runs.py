@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import sys
 import webbrowser
 from collections.abc import Generator, Mapping
@@ -121,7 +122,7 @@ def shown_live(options: ChatOptions) -> Generator[None]:
 def _server(folder: Path, options: ChatOptions, port: int) -> Generator["ViewServer"]:
     from run_log.view import ViewServer  # noqa: PLC0415 - who shows no page waits for no server
 
-    again = Again(replace(options, run_log=folder))
+    again = functools.partial(_run_again, replace(options, run_log=folder))
     try:
         server = ViewServer(folder, port=port, again=again)
     except OSError as error:
@@ -142,39 +143,33 @@ def _list(folder: Path) -> list[RunSummary]:
         raise RunFolderError(str(error)) from None
 
 
-class Again:
-    """What runs a logged run again: with the plugins of here, and the simulator or the server that the environment names.
+def _run_again(options: ChatOptions, wanted: "RunAgain") -> None:
+    """Run a logged run again: with the plugins of here, and the simulator or the server that the environment names.
 
     Args:
         options: Where the plugins and the tools are; the rest comes from the run.
+        wanted: The run, and what is to be different.
+
+    Raises:
+        PluginHostError: If that fails, or the run cannot be run again.
     """
-
-    def __init__(self, options: ChatOptions) -> None:
-        self._options = options
-
-    def __call__(self, wanted: "RunAgain") -> None:
-        """Run it.
-
-        Raises:
-            PluginHostError: If that fails, or the run cannot be run again.
-        """
-        about, history = _read_beginning(wanted.path)
-        options = replace(
-            self._options,
-            question=str(about["query"]),
-            strategy=self._options.strategy or about.get("strategy"),
-            model=wanted.model or about.get("model"),
-            effort=about.get("effort"),
-            instruction=str(about.get("instruction") or "")
-            if wanted.instruction is None
-            else wanted.instruction,
-            max_iterations=about.get("maximum_iterations"),
-            file=None,
-        )
-        recorded = RecordedAnswers(wanted.path, rounds=wanted.round - 1)
-        controls = object_at(about, "parameters")
-        again = {"again": wanted.about}
-        asyncio.run(answer_again(options, history, recorded, controls=controls, about=again))
+    about, history = _read_beginning(wanted.path)
+    options = replace(
+        options,
+        question=str(about["query"]),
+        strategy=options.strategy or about.get("strategy"),
+        model=wanted.model or about.get("model"),
+        effort=about.get("effort"),
+        instruction=str(about.get("instruction") or "")
+        if wanted.instruction is None
+        else wanted.instruction,
+        max_iterations=about.get("maximum_iterations"),
+        file=None,
+    )
+    recorded = RecordedAnswers(wanted.path, rounds=wanted.round - 1)
+    controls = object_at(about, "parameters")
+    again = {"again": wanted.about}
+    asyncio.run(answer_again(options, history, recorded, controls=controls, about=again))
 
 
 def _read_beginning(path: Path) -> tuple[JsonObject, list[JsonObject]]:
