@@ -17,6 +17,18 @@ from dify_plugin_packager.plugin import PluginFolder
 API_KEY = "DIFY_HOST_API_KEY"
 """The environment variable that may hold the key."""
 
+ROUTES = {
+    "llm": "llm/invoke",
+    "text-embedding": "text_embedding/invoke",
+    "rerank": "rerank/invoke",
+    "moderation": "moderation/invoke",
+    "tts": "tts/invoke",
+    "speech2text": "speech2text/invoke",
+    "tools": "tool/invoke",
+    "agent_strategies": "agent_strategy/invoke",
+}
+"""The route by which each kind of model or other part is called; what is not here has none."""
+
 _VARIABLE = re.compile(r"@@(\w+)@@")
 _QUESTION = "What is 17 * 23?"
 _FREE_VALUES: Mapping[str, Any] = {
@@ -81,16 +93,15 @@ class SampleCalls:
             for offer in offers(folder):
                 if offer.model_type not in _MODEL_CALLS:
                     continue
-                path, fields = _MODEL_CALLS[offer.model_type]
                 model = offer.names[0] if offer.names else "@@MODEL@@"
                 data = {
                     "provider": offer.provider,
                     "model_type": offer.model_type,
                     "model": model,
                     "credentials": self._credentials(folder, offer.provider),
-                    **fields,
+                    **_MODEL_CALLS[offer.model_type],
                 }
-                yield _call(folder, path, data)
+                yield _call(folder, offer.model_type, data)
 
     def _tools(self) -> Iterator[SampleCall]:
         for provider in self._host.tool_providers:
@@ -107,7 +118,7 @@ class SampleCalls:
                     "credential_type": "api-key" if credentials else "unauthorized",
                     "tool_parameters": parameters,
                 }
-                yield _call(provider.folder, "tool/invoke", data)
+                yield _call(provider.folder, "tools", data)
 
     def _strategies(self) -> Iterator[SampleCall]:
         for strategy in self._host.strategies:
@@ -119,7 +130,7 @@ class SampleCalls:
                 "agent_strategy": strategy.name,
                 "agent_strategy_params": parameters,
             }
-            call = _call(strategy.folder, "agent_strategy/invoke", data)
+            call = _call(strategy.folder, "agent_strategies", data)
             call.body.update(self._context())
             yield call
 
@@ -184,32 +195,29 @@ class SampleCalls:
         return (plugin.folder for plugin in self._host.plugins)
 
 
-_MODEL_CALLS: Mapping[str, tuple[str, JsonObject]] = {
-    "llm": (
-        "llm/invoke",
-        {
-            "model_parameters": {},
-            "prompt_messages": [{"role": "user", "content": "hello"}],
-            "stream": True,
-        },
-    ),
-    "text-embedding": (
-        "text_embedding/invoke",
-        {"texts": ["hello"], "input_type": "document"},
-    ),
-    "rerank": (
-        "rerank/invoke",
-        {"query": "hello", "docs": ["good day", "good bye"], "score_threshold": None, "top_n": 1},
-    ),
-    "moderation": ("moderation/invoke", {"text": "hello"}),
-    "tts": ("tts/invoke", {"content_text": "hello", "voice": "alloy", "tenant_id": "local"}),
+# What a call of each kind of model has besides the model itself.
+_MODEL_CALLS: Mapping[str, JsonObject] = {
+    "llm": {
+        "model_parameters": {},
+        "prompt_messages": [{"role": "user", "content": "hello"}],
+        "stream": True,
+    },
+    "text-embedding": {"texts": ["hello"], "input_type": "document"},
+    "rerank": {
+        "query": "hello",
+        "docs": ["good day", "good bye"],
+        "score_threshold": None,
+        "top_n": 1,
+    },
+    "moderation": {"text": "hello"},
+    "tts": {"content_text": "hello", "voice": "alloy", "tenant_id": "local"},
 }
 
 
-def _call(folder: PluginFolder, path: str, data: JsonObject) -> SampleCall:
+def _call(folder: PluginFolder, kind: str, data: JsonObject) -> SampleCall:
     plugin_id = f"{folder.author}/{folder.name}"
     body: JsonObject = {"user_id": "me", "data": data}
-    return SampleCall(plugin_id=plugin_id, path=path, body=body)
+    return SampleCall(plugin_id=plugin_id, path=ROUTES[kind], body=body)
 
 
 def _credential_schema(declaration: JsonObject) -> JsonObject:

@@ -10,21 +10,10 @@ from dify_plugin_host._plugin.offers import Offer, offers
 from dify_plugin_host._process.connection import Notice
 from dify_plugin_packager.json_access import JsonObject
 
-from .sample_calls import API_KEY, SampleCalls
+from .sample_calls import API_KEY, ROUTES, SampleCalls
 from .screen import is_quiet, printable
 
 
-# The route by which each kind of model is called; what is not here has none.
-_ROUTES = {
-    "llm": "llm/invoke",
-    "text-embedding": "text_embedding/invoke",
-    "rerank": "rerank/invoke",
-    "moderation": "moderation/invoke",
-    "tts": "tts/invoke",
-    "speech2text": "speech2text/invoke",
-    "tools": "tool/invoke",
-    "agent_strategies": "agent_strategy/invoke",
-}
 _KINDS = (
     "models",
     "model_types",
@@ -132,9 +121,7 @@ def _offer_line(offer: Offer) -> str:
     names = ", ".join(offer.names) or "models that you name"
     named = f"{offer.provider}: {names}" if offer.provider else names
     kind = offer.model_type or offer.kind
-    return (
-        f"{_ROUTES[kind]}: {named}" if kind in _ROUTES else f"{kind}: {named} (no route for these)"
-    )
+    return f"{ROUTES[kind]}: {named}" if kind in ROUTES else f"{kind}: {named} (no route for these)"
 
 
 def _credential_line(simulator: Mapping[str, str] | None) -> str:
