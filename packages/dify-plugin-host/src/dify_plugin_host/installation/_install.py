@@ -1,4 +1,4 @@
-"""A package, extracted and installed as the daemon does it: the same commands, by the same rules.
+"""A package, extracted and installed as the daemon does it: the same commands, by the same rules; once it is written anew, installed anew.
 
 Source: `internal/core/local_runtime/setup_python_environment.go` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
@@ -9,10 +9,11 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from dify_plugin_host._errors import InstallError, PluginHostError
+from dify_plugin_host._plugin.source import stamp
 from dify_plugin_packager.packaging import (
     Archive,
     identifier_of,
@@ -21,6 +22,7 @@ from dify_plugin_packager.packaging import (
     search_path,
     validate_identifier,
 )
+from dify_plugin_packager.plugin import PluginFolder
 from stream_text import redact_text
 
 from ._install_settings import InstallSettings, Route
@@ -101,6 +103,38 @@ def installed(
             archive.extract(folder)
             install(folder, settings=settings, cache=state / ".uv-cache")
     return folder
+
+
+class PackageSource:
+    """A package that somebody may write anew.
+
+    Args:
+        path: The package.
+        settings: How it is installed; by default as this process's environment says.
+
+    Raises:
+        PluginHostError: If it is no package, cannot be installed, or is no plugin.
+    """
+
+    def __init__(self, path: Path, *, settings: InstallSettings | None = None) -> None:
+        self._path = path
+        self._settings = settings
+        self._stamp = stamp(path)
+        self.folder = self.read()
+
+    def find_changes(self) -> Sequence[str]:
+        """Return the file's name if it has changed since this was last asked."""
+        before, self._stamp = self._stamp, stamp(self._path)
+        return () if before == self._stamp else (self._path.name,)
+
+    def read(self) -> PluginFolder:
+        """Install the package as it is now.
+
+        Raises:
+            PluginHostError: If it is no package, cannot be installed, or is no plugin.
+        """
+        self.folder = PluginFolder.read(installed(self._path, settings=self._settings))
+        return self.folder
 
 
 def state_folder() -> Path:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Literal, Self
 
@@ -90,14 +90,7 @@ class InstallSettings:
         """The folder for what is installed so: another way of installing makes another environment."""
         if self == type(self)():
             return "plugins"
-        values = (
-            self.route,
-            self.mirror_url,
-            self.ignores_lock,
-            self.extra_arguments,
-            self.is_bare,
-        )
-        return f"plugins-{hashlib.sha256(repr(values).encode()).hexdigest()[:12]}"
+        return f"plugins-{hashlib.sha256(repr(astuple(self)).encode()).hexdigest()[:12]}"
 
     def arguments(self, folder: Path) -> tuple[str, ...]:
         """Return uv's arguments for a package.
