@@ -4,10 +4,10 @@ Source: `internal/server/http_server.gen.go`, `internal/core/io_tunnel` and `int
 bdb5642a, read 2026-11.
 """
 
-import contextlib
+import functools
 import math
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.rules import answer_decoder, without_opaque_body
@@ -21,7 +21,7 @@ from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 _CREDENTIALS = "provider_credentials"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Route:
     """One path of the dispatch API.
 
@@ -36,33 +36,21 @@ class Route:
     kind: str
     action: str
     request: str
-    joins_blobs: bool = False
-    is_streamed: bool = True
+    joins_blobs: bool = field(default=False, kw_only=True)
+    is_streamed: bool = field(default=True, kw_only=True)
 
 
-def _model(action: str, request: str) -> Route:
-    return Route(kind="model", action=action, request=request)
-
-
-def _tool(action: str, request: str) -> Route:
-    return Route(kind="tool", action=action, request=request)
-
-
-def _polling(action: str, request: str) -> Route:
-    return Route(kind="model", action=action, request=request, is_streamed=False)
-
+_model = functools.partial(Route, "model")
+_tool = functools.partial(Route, "tool")
 
 ROUTES: Mapping[str, Route] = {
     "agent_strategy/invoke": Route(
-        kind="agent_strategy",
-        action="invoke_agent_strategy",
-        request="RequestInvokeAgentStrategy",
-        joins_blobs=True,
+        "agent_strategy", "invoke_agent_strategy", "RequestInvokeAgentStrategy", joins_blobs=True
     ),
     "llm/invoke": _model("invoke_llm", "RequestInvokeLLM"),
     "llm/num_tokens": _model("get_llm_num_tokens", "RequestGetLLMNumTokens"),
-    "model/polling/check": _polling("check_polling", "RequestCheckPolling"),
-    "model/polling/start": _polling("start_polling", "RequestStartPolling"),
+    "model/polling/check": _model("check_polling", "RequestCheckPolling", is_streamed=False),
+    "model/polling/start": _model("start_polling", "RequestStartPolling", is_streamed=False),
     "model/schema": _model("get_ai_model_schemas", "RequestGetAIModelSchema"),
     "model/validate_model_credentials": _model(
         "validate_model_credentials", "RequestValidateModelCredentials"
@@ -143,7 +131,7 @@ def parse_request(
     )
 
 
-async def iter_answer(
+def iter_answer(
     process: PluginProcess, route: Route, request: DispatchRequest
 ) -> AsyncGenerator[JsonObject]:
     """Call the plugin and iterate over its answer as the daemon hands it on.
@@ -151,7 +139,7 @@ async def iter_answer(
     Raises:
         PluginHostError: If the call fails, or the daemon would end it.
     """
-    answer = process.invoke(
+    return process.invoke(
         route.kind,
         route.action,
         request.data,
@@ -162,9 +150,6 @@ async def iter_answer(
         joins_blobs=route.joins_blobs,
         decode=answer_decoder(route.action, process.settings.rules),
     )
-    async with contextlib.aclosing(answer) as items:
-        async for item in items:
-            yield item
 
 
 def _without_bodies(data: JsonObject, rules: PlatformRules) -> JsonObject:

@@ -162,9 +162,10 @@ class Backwards:
             for message in said:
                 yield message
             return
-        call = self._call_tool(provider, name, payload.get("tool_parameters"), asked)
-        answers = link_blobs(call, self._links, self._settings) if self._rules.tool_files else call
         try:
+            answers = self._call_tool(provider, name, payload.get("tool_parameters"), asked)
+            if self._rules.tool_files:
+                answers = link_blobs(answers, self._links, self._settings)
             async with contextlib.aclosing(answers) as messages:
                 async for message in messages:
                     yield message

@@ -61,17 +61,31 @@ def named_server(environment: Mapping[str, str]) -> ModelServer | None:
         ServerAddressError: If `OPENAI_BASE_URL` is no address.
     """
     key, url = environment.get(_KEY, "").strip(), environment.get(_URL, "").strip()
-    return _named_server(key, url, without_server(environment)) if key or url else None
+    if not (key or url):
+        return None
+    credentials = {"openai_api_key": key or "none"}
+    description = "OpenAI at https://api.openai.com/v1"
+    if url:
+        description = f"the OpenAI-compatible server at {_shown_address(url)}"
+        credentials["openai_api_base"] = url
+    return ModelServer(
+        description=description,
+        credentials=credentials,
+        environment=without_server(environment),
+        url_setting=_URL if url else None,
+    )
 
 
 def without_server(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment that names no server, and no proxy for this machine.
 
     Plugins get their settings as credentials, as they do in Dify; they must not find others around them. Files and the simulator are
-    on this machine, where no proxy finds them.
+    on this machine, where no proxy finds them; many networks prescribe one.
     """
     rest = {name: value for name, value in environment.items() if name not in {_KEY, _URL}}
-    return {**rest, **_without_proxy(rest)}
+    excepted = rest.get("NO_PROXY") or rest.get("no_proxy") or ""
+    names = ",".join(filter(None, [excepted, "127.0.0.1"]))
+    return {**rest, "NO_PROXY": names, "no_proxy": names}
 
 
 @contextlib.contextmanager
@@ -97,21 +111,6 @@ def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
         )
 
 
-def _named_server(key: str, url: str, environment: Mapping[str, str]) -> ModelServer:
-    credentials = {"openai_api_key": key or "none"}
-    if not url:
-        description = "OpenAI at https://api.openai.com/v1"
-    else:
-        description = f"the OpenAI-compatible server at {_shown_address(url)}"
-        credentials["openai_api_base"] = url
-    return ModelServer(
-        description=description,
-        credentials=credentials,
-        environment=environment,
-        url_setting=_URL if url else None,
-    )
-
-
 def _shown_address(url: str) -> str:
     """Return a URL without what may be secret in it.
 
@@ -127,10 +126,3 @@ def _shown_address(url: str) -> str:
         # The value stays unsaid: whatever it is, it may hold a password.
         raise ServerAddressError(f"{_URL}: expected an address such as https://api.openai.com/v1")
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
-
-
-def _without_proxy(environment: Mapping[str, str]) -> dict[str, str]:
-    """Keep a proxy, which many networks prescribe, from being asked for what is on this machine."""
-    excepted = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
-    names = ",".join(filter(None, [excepted, "127.0.0.1"]))
-    return {"NO_PROXY": names, "no_proxy": names}

@@ -9,7 +9,7 @@ from typing import Any
 from dify_plugin_host._errors import BackwardsError, PollingError, UnknownNameError
 from dify_plugin_host._plugin.declarations import ModelProvider
 from dify_plugin_host._process.plugin_process import PluginProcess
-from dify_plugin_host._settings import HostSettings
+from dify_plugin_host._settings import PlatformRules
 from dify_plugin_packager.go_types import REQUESTS, ShapeError, dump_json, parse_json, read_request
 from dify_plugin_packager.json_access import JsonObject, is_object
 
@@ -49,31 +49,38 @@ class Models:
     """The models of plugins, each provider with the process that serves it.
 
     Args:
+        processes: The plugins; what they declare counts as it is when it is asked for.
         credentials: Sent to every provider, over the defaults of its credential schema.
-        settings: The rules to hold.
+        rules: The rules to hold.
     """
 
-    def __init__(self, *, credentials: Mapping[str, str], settings: HostSettings) -> None:
+    def __init__(
+        self,
+        processes: Sequence[PluginProcess],
+        *,
+        credentials: Mapping[str, str],
+        rules: PlatformRules,
+    ) -> None:
+        self._processes = processes
         self._credentials = credentials
-        self._rules = settings.rules
-        self._processes: list[PluginProcess] = []
+        self._rules = rules
 
     @property
     def providers(self) -> tuple[ModelProvider, ...]:
-        """The providers, in the order in which their plugins were added."""
+        """The providers, in the order of their plugins."""
         return tuple(provider for provider, _ in self._entries())
 
-    def add(self, process: PluginProcess) -> None:
-        """Add what a plugin declares of it, now and after it was changed."""
-        self._processes.append(process)
-
-    def find(self, name: str | None) -> ModelProvider:
-        """Return the provider of that name; the first one for None.
+    def find(self, name: str | None) -> tuple[ModelProvider, PluginProcess]:
+        """Return the provider of that name with the plugin that serves it; the first one for None.
 
         Raises:
             UnknownNameError: If there is none.
         """
-        return self._entry(name)[0]
+        for provider, process in self._entries():
+            if name is None or provider.answers_to(name):
+                return provider, process
+        known = tuple(provider.long_name for provider in self.providers)
+        raise UnknownNameError("model provider", name or "-", known)
 
     async def schema(self, model: str, *, provider: str | None = None) -> JsonObject:
         """Return the schema of a model, as its plugin gives it.
@@ -82,7 +89,7 @@ class Models:
             UnknownNameError: If the plugin does not know the model.
             PluginHostError: If the call fails.
         """
-        entry, process = self._entry(provider)
+        entry, process = self.find(provider)
         data = {"model": model, **self._addressed(entry, self._credentials)}
         answer = await process.call("model", "get_ai_model_schemas", data)
         schema = answer.get("model_schema")
@@ -96,7 +103,7 @@ class Models:
         Raises:
             PluginHostError: If the call fails, or a chunk breaks a rule of the platform.
         """
-        entry, process = self._entry(request.provider)
+        entry, process = self.find(request.provider)
         call = process.invoke(
             "model",
             "invoke_llm",
@@ -115,7 +122,7 @@ class Models:
         Raises:
             PluginHostError: If the call fails, or its answer breaks a rule of the platform.
         """
-        entry, process = self._entry(request.provider)
+        entry, process = self.find(request.provider)
         data = self._request_data(entry, replace(request, stream=False))
         return await self._polled(process, "start_polling", data, request)
 
@@ -125,7 +132,7 @@ class Models:
         Raises:
             PluginHostError: If the call fails, or its answer breaks a rule of the platform.
         """
-        entry, process = self._entry(request.provider)
+        entry, process = self.find(request.provider)
         credentials = self._given(request)
         data = {"model": request.model, **self._addressed(entry, credentials)}
         data |= {"plugin_state": state}
@@ -150,13 +157,6 @@ class Models:
 
     def _given(self, request: LLMRequest) -> Mapping[str, Any]:
         return self._credentials if request.credentials is None else request.credentials
-
-    def _entry(self, name: str | None) -> tuple[ModelProvider, PluginProcess]:
-        for provider, process in self._entries():
-            if name is None or provider.answers_to(name):
-                return provider, process
-        known = tuple(provider.long_name for provider in self.providers)
-        raise UnknownNameError("model provider", name or "-", known)
 
     def _entries(self) -> Iterator[tuple[ModelProvider, PluginProcess]]:
         for process in self._processes:

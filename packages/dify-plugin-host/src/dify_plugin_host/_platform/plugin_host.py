@@ -107,8 +107,18 @@ class PluginHost(Running):
     ) -> None:
         self.settings = settings or HostSettings()
         self.tools = builtin_tools() if tools is None else tuple(tools)
-        self._models = Models(credentials=credentials or {}, settings=self.settings)
-        self._plugin_tools = PluginTools(self.settings.rules)
+        start = functools.partial(
+            PluginProcess,
+            settings=self.settings,
+            on_notice=on_notice,
+            environment=environment,
+            restarts=restarts,
+        )
+        self.plugins = tuple(self._place(folder, start) for folder in folders)
+        self._models = Models(
+            self.plugins, credentials=credentials or {}, rules=self.settings.rules
+        )
+        self._plugin_tools = PluginTools(self.plugins, self.settings.rules)
         self._links = FileLinks(lifetime_seconds=self.settings.file_link_seconds)
         self._backwards = Backwards(
             models=self._models,
@@ -119,14 +129,6 @@ class PluginHost(Running):
             on_model_error=on_model_error,
             recorded=recorded,
         )
-        start = functools.partial(
-            PluginProcess,
-            settings=self.settings,
-            on_notice=on_notice,
-            environment=environment,
-            restarts=restarts,
-        )
-        self.plugins = tuple(self._place(folder, start) for folder in folders)
 
     @property
     def model_providers(self) -> tuple[ModelProvider, ...]:
@@ -247,7 +249,10 @@ class PluginHost(Running):
             PluginHostError: If the run fails.
         """
         await self.refresh()
-        strategy, process = self._find_strategy(request.strategy)
+        known = self._strategies()
+        if request.strategy not in known:
+            raise UnknownNameError("strategy", request.strategy, tuple(known))
+        strategy, process = known[request.strategy]
         data = {
             "agent_strategy_provider": strategy.provider,
             "agent_strategy": strategy.name,
@@ -275,8 +280,6 @@ class PluginHost(Running):
 
         process = start(plugin, backwards=answer)
         process.declarations.validate()
-        self._models.add(process)
-        self._plugin_tools.add(process)
         return process
 
     def _strategies(self) -> dict[str, tuple[Strategy, PluginProcess]]:
@@ -285,12 +288,6 @@ class PluginHost(Running):
             for process in self.plugins
             for strategy in process.declarations.strategies
         }
-
-    def _find_strategy(self, name: str) -> tuple[Strategy, PluginProcess]:
-        found = self._strategies()
-        if name not in found:
-            raise UnknownNameError("strategy", name, tuple(found))
-        return found[name]
 
     async def _strategy_params(self, strategy: Strategy, request: AgentRequest) -> JsonObject:
         given = {
@@ -309,10 +306,11 @@ class PluginHost(Running):
         return through_go(params) if self.settings.rules.float_numbers else params
 
     async def _model_value(self, request: AgentRequest) -> JsonObject:
+        provider, _ = self._models.find(request.provider)
         schema = await self.model_schema(request.model, provider=request.provider)
         validate_completion_params(schema, request.completion_params)
         return build_model_value(
-            self._models.find(request.provider),
+            provider,
             schema,
             completion_params=request.completion_params,
             history=request.history,

@@ -1,7 +1,6 @@
 """The tools of plugins, as Dify calls them for another plugin."""
 
-import contextlib
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 from dify_plugin_host._errors import UnknownNameError
@@ -41,23 +40,20 @@ class PluginTools:
     """The tools of plugins, each with the process that serves it.
 
     Args:
+        processes: The plugins; what they declare counts as it is when it is asked for.
         rules: The rules to hold.
     """
 
-    def __init__(self, rules: PlatformRules) -> None:
+    def __init__(self, processes: Sequence[PluginProcess], rules: PlatformRules) -> None:
+        self._processes = processes
         self._rules = rules
-        self._processes: list[PluginProcess] = []
 
     @property
     def providers(self) -> tuple[ToolProvider, ...]:
-        """The providers, in the order in which their plugins were added."""
+        """The providers, in the order of their plugins."""
         return tuple(provider for provider, _ in self._entries())
 
-    def add(self, process: PluginProcess) -> None:
-        """Add what a plugin declares of it, now and after it was changed."""
-        self._processes.append(process)
-
-    async def invoke(
+    def invoke(
         self,
         provider: str,
         tool: str,
@@ -90,7 +86,7 @@ class PluginTools:
             if parameters is None
             else cast_files(objects_at(entry.tools[tool], "parameters"), parameters),
         }
-        call = process.invoke(
+        return process.invoke(
             "tool",
             "invoke_tool",
             data,
@@ -99,9 +95,6 @@ class PluginTools:
             joins_blobs=False,
             decode=answer_decoder("invoke_tool", self._rules),
         )
-        async with contextlib.aclosing(call) as messages:
-            async for message in messages:
-                yield message
 
     def _find(self, provider: str, tool: str) -> tuple[ToolProvider, PluginProcess]:
         for entry, process in self._entries():
