@@ -20,9 +20,10 @@ from .smoke_test import find_load_problems, smoke_test
 
 type Stage = Literal["package", "installation", "marketplace"]
 
-_ROUTES: Mapping[Route, tuple[str, ...]] = {
-    "uv.lock": ("pyproject.toml",),
-    "requirements.txt": ("requirements.txt",),
+# The file without which there is nothing to install by a route.
+_NEEDED: Mapping[Route, str] = {
+    "uv.lock": "pyproject.toml",
+    "requirements.txt": "requirements.txt",
 }
 
 
@@ -75,7 +76,7 @@ def check_package(
     if not rules.is_readable:
         yield from (CheckResult(name=name, is_skipped=True) for name, _ in rules.of_contents())
     for route in () if quick else ROUTES:
-        has_file = any(file in archive.files for file in _ROUTES[route])
+        has_file = _NEEDED[route] in archive.files
         yield from _try_route(archive, route) if can_go_on and has_file else _skipped(route)
     if for_marketplace and rules.is_readable:
         yield from _check_for_marketplace(archive, rules.contents, quick=quick or not can_go_on)

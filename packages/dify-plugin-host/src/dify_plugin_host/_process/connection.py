@@ -296,7 +296,7 @@ class Connection:
         self, session: Session | None, session_id: str, request_id: str, call: JsonObject
     ) -> None:
         """Answer a backwards call: its objects, then `end`; on failure an `error` before the `end`."""
-        to = session or Session.over(session_id)
+        to = session or Session(id=session_id)
 
         async def reply(event: str, message: str, data: JsonObject | None = None) -> None:
             fields = {"backwards_request_id": request_id, "event": event}

@@ -64,33 +64,19 @@ class BackwardsRequest:
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One call of a plugin, with what has come for it and waits."""
+    """One call of a plugin, with what has come for it and waits; by its id alone, one that is over and is still told something."""
 
     id: str
-    kind: str
-    user_id: str
-    context: JsonObject | None
-    timeout_seconds: float
-    deadline: float
-    origin: CallOrigin
+    kind: str = ""
+    user_id: str = ""
+    context: JsonObject | None = None
+    timeout_seconds: float = 0
+    deadline: float = 0
+    origin: CallOrigin = field(default_factory=CallOrigin)
     answers: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _queue: asyncio.Queue[tuple[ItemKind, Any] | PluginHostError] = field(
         default_factory=asyncio.Queue[tuple[ItemKind, Any] | PluginHostError]
     )
-
-    @classmethod
-    def over(cls, session_id: str) -> "Session":
-        """Return what stands for a call that is over, to which something is still said."""
-        nothing = CallOrigin()
-        return cls(
-            id=session_id,
-            kind="",
-            user_id="",
-            context=None,
-            timeout_seconds=0,
-            deadline=0,
-            origin=nothing,
-        )
 
     def put(self, kind: ItemKind, data: Any) -> None:
         """Take what the plugin sent; never blocks, so that the reader never does."""

@@ -29,6 +29,8 @@ type ParameterType = Literal[
 type FindFile = Callable[[str], SharedFile | None]
 
 _BLOB_CHUNK_BYTES = 8192
+# What a Python function does not say of its parameters.
+_UNSET = ("placeholder", "scope", "auto_generate", "template", "min", "max", "precision")
 
 
 def _no_file(_: str) -> None:
@@ -214,13 +216,7 @@ def _to_declaration(parameter: ToolParameter) -> JsonObject:
         "default": parameter.default,
         "options": options,
         "input_schema": parameter.schema,
-        "placeholder": None,
-        "scope": None,
-        "auto_generate": None,
-        "template": None,
-        "min": None,
-        "max": None,
-        "precision": None,
+        **dict.fromkeys(_UNSET),
     }
 
 

@@ -119,14 +119,7 @@ class _Function:
                 raise self._error("expected a parameter that can be passed by name", name)
             if name not in hints:
                 raise self._error(f"expected a type hint: {_EXPECTED_HINT}", name)
-            required = parameter.default is parameter.empty
-            yield self._parameter(
-                name,
-                hints[name],
-                required=required,
-                default=None if required else _plain(parameter.default),
-                description=descriptions.get(name, ""),
-            )
+            yield self._parameter(parameter, hints[name], descriptions.get(name, ""))
 
     def _hints(self) -> dict[str, Any]:
         try:
@@ -135,22 +128,24 @@ class _Function:
             raise self._error(f"its type hints cannot be read: {error}") from error
 
     def _parameter(
-        self, name: str, hint: Any, *, required: bool, default: Any, description: str
+        self, parameter: inspect.Parameter, hint: Any, description: str
     ) -> ToolParameter:
-        kind = _parameter_type(_without_none(hint))
+        plain, has_default = _without_none(hint), parameter.default is not parameter.empty
+        kind = _parameter_type(plain)
         if kind is None:
             shown = getattr(hint, "__name__", None) or str(hint)
-            raise self._error(f"expected a type hint of {_EXPECTED_HINT}; got {shown}", name)
+            problem = f"expected a type hint of {_EXPECTED_HINT}; got {shown}"
+            raise self._error(problem, parameter.name)
         return ToolParameter(
-            name=name,
+            name=parameter.name,
             hint=hint,
             type=kind,
             description=description,
-            required=required and hint is _without_none(hint),
-            has_default=not required,
-            default=default,
-            options=get_args(_without_none(hint)) if kind == "select" else (),
-            schema=_schema(hint, description) if kind in {"array", "object"} else None,
+            required=not has_default and hint is plain,
+            has_default=has_default,
+            default=_plain(parameter.default),
+            options=get_args(plain) if kind == "select" else (),
+            schema=_schema(plain, description) if kind in {"array", "object"} else None,
         )
 
     def _error(self, problem: str, parameter: str | None = None) -> ToolFileError:
@@ -182,10 +177,10 @@ def _is_plain(hint: Any) -> bool:
 
 
 def _schema(hint: Any, description: str) -> JsonObject:
-    schema = TypeAdapter(_without_none(hint)).json_schema()
+    schema = TypeAdapter(hint).json_schema()
     return {**schema, "description": description}
 
 
 def _plain(value: Any) -> Any:
-    """Return a default that a declaration can show; None for any other."""
+    """Return a default that a declaration can show; None for any other, and for none."""
     return value if type(value) in {str, int, float, bool} else None
