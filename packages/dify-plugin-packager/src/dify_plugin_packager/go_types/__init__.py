@@ -5,7 +5,7 @@ from ._calls import CALLS, CallKind
 from ._daemon_types import TYPES
 from ._from_map import read_call
 from ._requests import PAGE, PROVIDER, README, REQUESTS, read_query, read_request
-from ._rules import PLUGIN_TAGS, find_violations, validate
+from ._rules import PLUGIN_TAGS, find_violations, names_package, validate
 from ._text import dump_json, go_print, parse_first_json, parse_json
 from ._types import ANY, OBJECT, GoType, ShapeError, Struct, decode_into, read_declaration
 from ._yaml_declarations import (
@@ -41,6 +41,7 @@ __all__ = [
     "dump_json",
     "find_violations",
     "go_print",
+    "names_package",
     "parse_first_json",
     "parse_json",
     "read_call",

@@ -12,11 +12,9 @@ from typing import Any, override
 from ._notation import GoTypes
 from ._types import (
     ABSENT,
-    ANY,
     TEXT,
     Decoding,
     Field,
-    GoType,
     ListOf,
     Problem,
     ShapeError,
@@ -110,17 +108,6 @@ def _read_content(node: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Content(GoType):
-    """The content of a message: text or parts."""
-
-    go: str = ANY.go
-
-    @override
-    def encode(self, value: Any) -> Any:
-        return ListOf(of=TYPES[_PART]).encode(value) if isinstance(value, list) else value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Message(Struct):
     """A message, whose errors end the decoding of what contains it."""
 
@@ -130,6 +117,13 @@ class _Message(Struct):
         if not found["role"]:
             raise ShapeError("role field is required")
         place[key] = {**found, "content": _read_content(found["content"])}
+
+    @override
+    def encode(self, value: Any) -> Any:
+        written = Struct.encode(self, value)
+        if isinstance(value["content"], list):
+            written["content"] = ListOf(of=TYPES[_PART]).encode(value["content"])
+        return written
 
 
 def _check_choice(choice: Mapping[str, Any]) -> Problem | None:
@@ -147,20 +141,9 @@ def _check_polling(result: Mapping[str, Any]) -> Problem | None:
     return (name, f"required_for_{result['status']}") if lacks else None
 
 
-def _completed(
-    complete: Callable[[dict[str, Any]], None],
-    finish: Callable[[dict[str, Any]], None] = lambda _: None,
-) -> Callable[[Struct], Struct]:
-    return lambda struct: _Completed(
-        go=struct.go, name=struct.name, fields=struct.fields, complete=complete, finish=finish
-    )
-
-
-def _message(struct: Struct) -> Struct:
-    fields = (
-        replace(each, type=_Content()) if each.go == "Content" else each for each in struct.fields
-    )
-    return _Message(go=struct.go, name=struct.name, fields=tuple(fields))
+def _with(kind: type[Struct], **methods: Any) -> Callable[[Struct], Struct]:
+    """Return what makes a struct one of another kind, with these methods."""
+    return lambda struct: kind(go=struct.go, name=struct.name, fields=struct.fields, **methods)
 
 
 def _function(struct: Struct) -> Struct:
@@ -171,11 +154,13 @@ def _function(struct: Struct) -> Struct:
 
 _SPECIAL: Mapping[str, Callable[[Struct], Struct]] = {
     "_.Function": _function,
-    "model_entities.ModelPollingResult": lambda struct: replace(struct, check=_check_polling),
-    "model_entities.PromptMessage": _message,
-    "model_entities.ToolChoice": lambda struct: replace(struct, check=_check_choice),
-    "plugin_entities.ModelDeclaration": _completed(_complete_schema, _finish_schema),
-    "plugin_entities.ModelParameterRule": _completed(_complete_rule),
+    "model_entities.ModelPollingResult": _with(Struct, check=_check_polling),
+    "model_entities.PromptMessage": _with(_Message),
+    "model_entities.ToolChoice": _with(Struct, check=_check_choice),
+    "plugin_entities.ModelDeclaration": _with(
+        _Completed, complete=_complete_schema, finish=_finish_schema
+    ),
+    "plugin_entities.ModelParameterRule": _with(_Completed, complete=_complete_rule),
 }
 
 TYPES = GoTypes(Path(__file__).with_name("daemon_types.txt").read_text(encoding="utf-8"), _SPECIAL)

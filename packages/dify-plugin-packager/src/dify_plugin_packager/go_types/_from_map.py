@@ -35,11 +35,12 @@ def read_call(struct: Struct, call: Any) -> dict[str, Any]:
         ShapeError: If the daemon refuses it; the text is the daemon's.
     """
     place: list[Any] = [struct.zero()]
-    found: list[str] = []
-    _read(struct, "", call, place, 0, found)
-    if found:
-        problems = "\n".join(f"* {problem}" for problem in sorted(found))
-        raise ShapeError(f"error decoding map: {len(found)} error(s) decoding:\n\n{problems}")
+    reader = _Reader()
+    reader.read(struct, "", call, place, 0)
+    if reader.problems:
+        problems = "\n".join(f"* {problem}" for problem in sorted(reader.problems))
+        count = len(reader.problems)
+        raise ShapeError(f"error decoding map: {count} error(s) decoding:\n\n{problems}")
     try:
         validate(struct, place[0])
     except ShapeError as error:
@@ -47,40 +48,67 @@ def read_call(struct: Struct, call: Any) -> dict[str, Any]:
     return place[0]
 
 
-def _read(  # noqa: PLR0913, PLR0917 - a value has these surroundings
-    kind: GoType, name: str, data: Any, place: Any, key: Any, found: list[str]
-) -> None:
-    """Decode a value into `place[key]`, which null leaves unchanged, and note in `found` what does not fit."""
-    match kind:
-        case _ if data is None:
-            return
-        case Optional():
-            place[key] = kind.of.zero()
-            _read(kind.of, name, data, place, key, found)
-        case Struct() if isinstance(data, dict):
-            _read_fields(kind, name, data, place[key], found)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
-        case Object() | Struct() if not isinstance(data, dict):
-            got = _KINDS.get(json_kind(data), json_kind(data))
-            found.append(f"'{name}' expected a map, got '{got}'")
-        case ListOf() | Verbatim() if not isinstance(data, list):
-            got = _KINDS.get(json_kind(data), json_kind(data))
-            found.append(f"'{name}': source data must be an array or slice, got {got}")
-        case ListOf():
-            _read_list(kind.of, name, data, place, key, found)
-        case Verbatim():
-            place[key] = _read_bytes(name, data, found)
-        case Basic() if json_kind(data) != kind.kind:
-            found.append(_unconvertible(name, kind.go, data))
-        case _:
-            place[key] = _convert(kind, data)
+class _Reader:
+    """A reader of one call, which notes in `problems` what does not fit."""
 
+    def __init__(self) -> None:
+        self.problems: list[str] = []
 
-def _read_list(  # noqa: PLR0913, PLR0917 - as above
-    kind: GoType, name: str, data: Any, place: Any, key: Any, found: list[str]
-) -> None:
-    place[key] = [kind.zero() for _ in data]
-    for index, item in enumerate(data):
-        _read(kind, f"{name}[{index}]", item, place[key], index, found)
+    def read(self, kind: GoType, name: str, data: Any, place: Any, key: Any) -> None:
+        """Decode a value into `place[key]`, which null leaves unchanged."""
+        match kind:
+            case _ if data is None:
+                return
+            case Optional():
+                place[key] = kind.of.zero()
+                self.read(kind.of, name, data, place, key)
+            case Struct() if isinstance(data, dict):
+                self._read_fields(kind, name, data, place[key])  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+            case Object() | Struct() if not isinstance(data, dict):
+                got = _KINDS.get(json_kind(data), json_kind(data))
+                self.problems.append(f"'{name}' expected a map, got '{got}'")
+            case ListOf() | Verbatim() if not isinstance(data, list):
+                got = _KINDS.get(json_kind(data), json_kind(data))
+                text = f"'{name}': source data must be an array or slice, got {got}"
+                self.problems.append(text)
+            case ListOf():
+                self._read_list(kind.of, name, data, place, key)
+            case Verbatim():
+                place[key] = self._read_bytes(name, data)
+            case Basic() if json_kind(data) != kind.kind:
+                self.problems.append(_unconvertible(name, kind.go, data))
+            case _:
+                place[key] = _convert(kind, data)
+
+    def _read_list(self, kind: GoType, name: str, data: Any, place: Any, key: Any) -> None:
+        place[key] = [kind.zero() for _ in data]
+        for index, item in enumerate(data):
+            self.read(kind, f"{name}[{index}]", item, place[key], index)
+
+    def _read_fields(
+        self, struct: Struct, name: str, data: dict[str, Any], place: dict[str, Any]
+    ) -> None:
+        for each in struct.fields:
+            given = each.json
+            if given not in data:
+                folded = given.casefold()
+                given = next((key for key in data if key.casefold() == folded), None)
+            if given is not None:
+                inner = f"{name}.{each.json}" if name else each.json
+                self.read(each.type, inner, data[given], place, each.json)
+
+    def _read_bytes(self, name: str, data: Any) -> bytes:
+        """Return a list of numbers as the bytes that the daemon takes for verbatim JSON."""
+        read = bytearray()
+        for index, item in enumerate(data):
+            where = f"{name}[{index}]"
+            if item is not None and json_kind(item) != "number":
+                self.problems.append(_unconvertible(where, "uint8", item))
+            elif item is not None and item < 0:
+                self.problems.append(f"cannot parse '{where}', {item:f} overflows uint")
+            else:
+                read.append(math.floor(item or 0) % 256)
+        return bytes(read)
 
 
 def _convert(kind: GoType, value: Any) -> Any:
@@ -90,33 +118,6 @@ def _convert(kind: GoType, value: Any) -> Any:
     if kind is WHOLE:
         return int(value) if abs(value) < -_SMALLEST_INT else _SMALLEST_INT
     return value
-
-
-def _read_fields(
-    struct: Struct, name: str, data: dict[str, Any], place: dict[str, Any], found: list[str]
-) -> None:
-    for each in struct.fields:
-        given = each.json
-        if given not in data:
-            folded = given.casefold()
-            given = next((key for key in data if key.casefold() == folded), None)
-        if given is not None:
-            inner = f"{name}.{each.json}" if name else each.json
-            _read(each.type, inner, data[given], place, each.json, found)
-
-
-def _read_bytes(name: str, data: Any, found: list[str]) -> bytes:
-    """Return a list of numbers as the bytes that the daemon takes for verbatim JSON."""
-    read = bytearray()
-    for index, item in enumerate(data):
-        where = f"{name}[{index}]"
-        if item is not None and json_kind(item) != "number":
-            found.append(_unconvertible(where, "uint8", item))
-        elif item is not None and item < 0:
-            found.append(f"cannot parse '{where}', {item:f} overflows uint")
-        else:
-            read.append(math.floor(item or 0) % 256)
-    return bytes(read)
 
 
 def _unconvertible(name: str, go: str, data: Any) -> str:

@@ -16,6 +16,7 @@ from dify_plugin_packager.yaml_documents import Node
 from . import _scalars as scalars
 from ._types import (
     ANY,
+    DECIMAL,
     FLAG,
     NODE,
     REAL,
@@ -40,7 +41,6 @@ type Check = Callable[["YamlDecoder", Node, str, dict[str, Any]], None]
 _KEYED = GoType(go=ANY.go)
 _NO_FIELDS = Struct(go="", name="", fields=())
 _MAX_INT, _MAX_UINT = 2**63 - 1, 2**64 - 1
-_TIME = "a time such as 2026-11-21T00:00:00Z"
 _WORDS = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), False),
@@ -109,7 +109,7 @@ class YamlDecoder:
             seen.add((key.kind, key.value))
         return len(seen) * 2 < len(node.children)
 
-    def _decode(self, node: Node, kind: GoType, where: str) -> Any:  # noqa: PLR0911 - one for each kind of type
+    def _decode(self, node: Node, kind: GoType, where: str) -> Any:
         """Decode what is neither null nor an alias."""
         match kind:
             case Optional():
@@ -120,14 +120,8 @@ class YamlDecoder:
                 return self._decode_list(node, kind, where)
             case Object():
                 return self._decode_object(node, kind, where)
-            case DecimalType():
-                found = node.kind == "scalar" and scalars.is_decimal(node.value)
-                return self._as_written(node, where, "a decimal number", is_one=found)
-            case Basic() if kind is TIME:
-                found = node.kind == "scalar" and scalars.holds_time(node)
-                return self._as_written(node, where, _TIME, is_one=found)
-            case Basic():
-                return self._decode_basic(node, kind, where)
+            case Basic() | DecimalType():
+                return self._decode_scalar(node, kind, where)
             case _:
                 return self._decode_any(node, kind, where)
 
@@ -169,18 +163,12 @@ class YamlDecoder:
             self.decode(value, _KEYED if kind.is_keyed else ANY, join(where, key.value))
         return node
 
-    def _as_written(self, node: Node, where: str, expected: str, *, is_one: bool) -> str | None:
-        """Return the text of a time or a decimal."""
-        if is_one:
-            return node.value
-        if node.kind == "mapping":
+    def _decode_scalar(self, node: Node, kind: GoType, where: str) -> Any:
+        expected, read = _SCALARS.get(kind.go, ("a text", _read_text))
+        if node.kind == "mapping" and kind.go in {TIME.go, DECIMAL.go}:
             # To Go it is a struct, none of whose fields a mapping can name.
             self._decode_struct(node, _NO_FIELDS, where)
             return None
-        return self.refuse(where, expected, node)
-
-    def _decode_basic(self, node: Node, kind: Basic, where: str) -> Any:
-        expected, read = _BASIC.get(kind.go, ("a text", _read_text))
         if node.kind != "scalar":
             return self.refuse(where, expected, node)
         try:
@@ -294,9 +282,23 @@ def _read_unsigned(node: Node) -> int:
     return value
 
 
-_BASIC: Mapping[str, tuple[str, Callable[[Node], Any]]] = {
+def _read_time(node: Node) -> str:
+    if not scalars.holds_time(node):
+        raise _UnfitError
+    return node.value
+
+
+def _read_decimal(node: Node) -> str:
+    if not scalars.is_decimal(node.value):
+        raise _UnfitError
+    return node.value
+
+
+_SCALARS: Mapping[str, tuple[str, Callable[[Node], Any]]] = {
     FLAG.go: ("true or false", _read_flag),
     REAL.go: ("a number", _read_number),
     WHOLE.go: ("an integer", _read_whole),
     UNSIGNED.go: ("an integer", _read_unsigned),
+    TIME.go: ("a time such as 2026-11-21T00:00:00Z", _read_time),
+    DECIMAL.go: ("a decimal number", _read_decimal),
 }

@@ -4,7 +4,6 @@ Source: `pkg/entities/plugin_entities/request.go` and `internal/server/controlle
 `binding` of github.com/gin-gonic/gin, read 2026-11.
 """
 
-import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 
 from ._daemon_types import TYPES
 from ._rules import validate
-from ._types import TEXT, Decoding, Field, ShapeError, Struct
+from ._types import TEXT, Field, Struct, decode_what_fits
 
 
 _MODULE = "github.com/langgenius/dify-plugin-daemon/pkg/entities/"
@@ -47,11 +46,7 @@ def read_request(shape: Struct, body: Any, *, tenant_id: str = "local") -> dict[
     Raises:
         ShapeError: If it breaks a rule of its fields; the text is the daemon's.
     """
-    place = [shape.zero()]
-    with contextlib.suppress(ShapeError):
-        shape.decode(body, Decoding(), place, 0)
-    value: dict[str, Any] = place[0]
-    value["tenant_id"] = tenant_id
+    value: dict[str, Any] = {**decode_what_fits(shape, body), "tenant_id": tenant_id}
     validate(shape, value)
     return shape.encode(value)
 

@@ -6,7 +6,7 @@ langgenius/dify-plugin-daemon at bdb5642a), read 2026-11.
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, override
 
@@ -14,8 +14,8 @@ from ._daemon_types import TYPES
 from ._types import ABSENT, ANY, DecimalType, GoType, ListOf, Object, Optional, ShapeError, Struct
 
 
-type Rule = Callable[[Any, Any], bool]
-"""Tells whether a value, inside a struct, keeps a rule."""
+type Rule = Callable[[Any], bool]
+"""Tells whether a value keeps a rule."""
 
 _IDENTIFIER = re.compile(
     r"([a-z0-9_-]{1,64}/)?[a-z0-9_-]{1,255}:[0-9]{1,4}(\.[0-9]{1,4}){1,3}(-\w{1,16})?@[a-f0-9]{32,64}",
@@ -40,15 +40,19 @@ _MODEL_TYPES = (
 
 
 def _one_of(options: str) -> Rule:
-    allowed = frozenset(options.split())
-    return lambda value, _: value in allowed
+    return frozenset(options.split()).__contains__
 
 
 def _size(value: Any) -> Any:
     return len(value) if hasattr(value, "__len__") else value
 
 
-def _is_content(value: Any, _: Any) -> bool:
+def names_package(text: str) -> bool:
+    """Tell whether a text is a unique identifier, with or without the author."""
+    return _IDENTIFIER.fullmatch(text) is not None
+
+
+def _is_content(value: Any) -> bool:
     try:
         for part in () if isinstance(value, str) else value:
             validate(TYPES["model_entities.PromptMessageContent"], part)
@@ -60,25 +64,25 @@ def _is_content(value: Any, _: Any) -> bool:
 _RULES: Mapping[str, Rule] = {
     "is_available_arch": _one_of("amd64 arm64"),
     "is_available_language": _one_of("python"),
-    "is_basic_type": lambda value, _: isinstance(value, str | bool | int | float),
+    "is_basic_type": lambda value: isinstance(value, str | bool | int | float),
     "is_valid_tool_response_chunk_type": _one_of(_CHUNK_TYPES),
     "model_parameter_type": _one_of("float int string boolean text"),
     "model_provider_configurate_method": _one_of("predefined-model customizable-model"),
     "model_type": _one_of(_MODEL_TYPES),
     "multimodal_content_type": _one_of("text image"),
-    "parameter_rule": lambda value, _: (
+    "parameter_rule": lambda value: (
         value["use_template"] is not None
         or (value["label"] is not None and value["type"] is not None)
     ),
     "plugin_tag": _one_of(PLUGIN_TAGS),
-    "plugin_unique_identifier": lambda value, _: _IDENTIFIER.fullmatch(value) is not None,
+    "plugin_unique_identifier": names_package,
     "prompt_message_content": _is_content,
     "prompt_message_content_type": _one_of("text image audio video document"),
     "prompt_message_role": _one_of("system user assistant tool"),
     "storage_opt": _one_of("get set del exist"),
     "tool_type": _one_of("builtin workflow api mcp"),
-    "url": lambda value, _: _URL.match(value) is not None,
-    "version": lambda value, _: _VERSION.fullmatch(value) is not None,
+    "url": lambda value: _URL.match(value) is not None,
+    "version": lambda value: _VERSION.fullmatch(value) is not None,
 }
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "gt": operator.gt,
@@ -126,36 +130,25 @@ def validate(struct: Struct, value: Any) -> None:
 
 def find_violations(struct: Struct, value: Any) -> list[Violation]:
     """Return the first rule that each field of a decoded struct breaks."""
-    found: list[Violation] = []
-    _check_struct(struct, value, f"{struct.name}." if struct.name else "", "", found)
-    return found
+    return list(_check_struct(struct, value, f"{struct.name}." if struct.name else "", ""))
 
 
-def _check_struct(
-    struct: Struct, value: Any, within: str, path: str, found: list[Violation]
-) -> None:
+def _check_struct(struct: Struct, value: Any, within: str, path: str) -> Iterator[Violation]:
     for each in struct.fields:
         inside = within + "".join(f"{name}." for name in each.within)
         at = Violation(field=each.go, within=inside, path=path + each.json)
-        _check(each.type, value[each.json], each.rules, at, value, found)
+        yield from _check(each.type, value[each.json], each.rules, at)
     if problem := struct.check(value):
         name, rule = problem
-        found.append(Violation(field=name, within=within, path=path + name, rule=rule))
+        yield Violation(field=name, within=within, path=path + name, rule=rule)
 
 
-def _check(  # noqa: PLR0913, PLR0917 - a value has these surroundings
-    kind: GoType,
-    value: Any,
-    rules: Sequence[str],
-    at: Violation,
-    parent: Any,
-    found: list[Violation],
-) -> None:
-    """Check a value against its rules and note the first violation."""
+def _check(kind: GoType, value: Any, rules: Sequence[str], at: Violation) -> Iterator[Violation]:
+    """Check a value against its rules and yield the first violation."""
     is_pointed = isinstance(kind, Optional) or kind.go == ANY.go
     if is_pointed and value is None:
         if rules and rules[0] != "omitempty":
-            found.append(replace(at, rule=rules[0]))
+            yield replace(at, rule=rules[0])
         return
     kind = kind.of if isinstance(kind, Optional) else kind
     if isinstance(kind, Struct) and rules and rules[0] == "required":
@@ -165,24 +158,24 @@ def _check(  # noqa: PLR0913, PLR0917 - a value has these surroundings
             if not (is_pointed or _has_value(kind, value)):
                 return
         elif rule == "dive" and isinstance(kind, ListOf):
-            _check_items(kind, value, rules[number + 1 :], at, found)
+            yield from _check_items(kind, value, rules[number + 1 :], at)
             return
-        elif not _keeps(rule, kind, value, parent, is_pointed=is_pointed):
-            found.append(replace(at, rule=rule, value=value))
+        elif not _keeps(rule, kind, value, is_pointed=is_pointed):
+            yield replace(at, rule=rule, value=value)
             return
     if isinstance(kind, Struct):
-        _check_struct(kind, value, f"{at.within}{at.field}.", f"{at.path}.", found)
+        yield from _check_struct(kind, value, f"{at.within}{at.field}.", f"{at.path}.")
 
 
 def _check_items(
-    kind: ListOf, value: Any, rules: Sequence[str], at: Violation, found: list[Violation]
-) -> None:
+    kind: ListOf, value: Any, rules: Sequence[str], at: Violation
+) -> Iterator[Violation]:
     for index, item in enumerate(value or ()):
         below = replace(at, field=f"{at.field}[{index}]", path=f"{at.path}.{index}")
-        _check(kind.of, item, rules, below, value, found)
+        yield from _check(kind.of, item, rules, below)
 
 
-def _keeps(rule: str, kind: GoType, value: Any, parent: Any, *, is_pointed: bool) -> bool:
+def _keeps(rule: str, kind: GoType, value: Any, *, is_pointed: bool) -> bool:
     name, _, limit = rule.partition("=")
     if name == "required":
         return is_pointed or _has_value(kind, value)
@@ -192,7 +185,7 @@ def _keeps(rule: str, kind: GoType, value: Any, parent: Any, *, is_pointed: bool
         return value in limit.split()
     if name in _COMPARED:
         return _COMPARED[name](_size(value), int(limit))
-    return _RULES[name](value, parent)
+    return _RULES[name](value)
 
 
 def _has_value(kind: GoType, value: Any) -> bool:

@@ -63,9 +63,8 @@ def resolve(node: Node) -> tuple[str, Any]:
     raise TagError(f"expected what {tag!r} says, got {node.value!r:.80}")
 
 
-@functools.lru_cache(
-    maxsize=256
-)  # aliases bring the same scalars back, hundreds of thousands of times
+# Aliases bring the same scalars back, hundreds of thousands of times.
+@functools.lru_cache(maxsize=256)
 def _resolve_plain(text: str, *, may_be_time: bool) -> tuple[str, Any]:
     if text in _NAMED:
         return _NAMED[text]

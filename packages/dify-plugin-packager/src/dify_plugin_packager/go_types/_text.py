@@ -17,8 +17,8 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = " \t\n\r"
 # Go's encoder makes JSON that may stand in HTML.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-_SMALLEST_PLAIN, _SMALLEST_EXPONENT = 1e-6, 1e21
-_SMALLEST_PRINTED, _SMALLEST_RAISED = -4, 6  # of `fmt`: exponents that are still written out
+# Exponents of floats that are still written out, in JSON and by `fmt`.
+_PLAIN_IN_JSON, _PLAIN_PRINTED = range(-6, 21), range(-4, 6)
 
 
 class JsonInt(int):
@@ -91,45 +91,30 @@ def go_text(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
-def dump_json(value: Any) -> str:
+def dump_json(value: Any) -> str:  # noqa: PLR0911 - one for each kind of value
     """Return the JSON text that Go writes; objects keep their order, and numbers their original text."""
-    parts: list[str] = []
-    _write(value, parts.append)
-    return "".join(parts)
-
-
-def _write(value: Any, add: Callable[[str], None]) -> None:
     match value:
         case str():
-            add(_quoted(value))
+            return _quoted(value)
         case None:
-            add("null")
+            return "null"
         case bool():
-            add("true" if value else "false")
+            return "true" if value else "false"
         case JsonInt() | JsonFloat():
-            add(value.text)
+            return value.text
         case int():
-            add(str(value))
+            return str(value)
         case float():
-            add(float_text(value))
+            return float_text(value)
         case dict():
-            _write_object(value, add)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+            return _dump_object(value)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
         case _:
-            opening = "["
-            for item in value:
-                add(opening)
-                _write(item, add)
-                opening = ","
-            add("]" if opening == "," else "[]")
+            return f"[{','.join(map(dump_json, value))}]"
 
 
-def _write_object(value: dict[str, Any], add: Callable[[str], None]) -> None:
-    opening = "{"
-    for key, item in value.items():
-        add(f"{opening}{_quoted(key)}:")
-        _write(item, add)
-        opening = ","
-    add("}" if opening == "," else "{}")
+def _dump_object(value: dict[str, Any]) -> str:
+    fields = [f"{_quoted(key)}:{dump_json(item)}" for key, item in value.items()]
+    return f"{{{','.join(fields)}}}"
 
 
 def _quoted(text: str) -> str:
@@ -140,16 +125,17 @@ def _quoted(text: str) -> str:
 
 def float_text(number: float) -> str:
     """Return a float as Go writes it in JSON: `128000`, `2`, `-0`, `1e-7`, `1e+21`; `null` if it is not finite."""
-    if not math.isfinite(number):
-        return "null"
-    if number == 0:
-        return "-0" if math.copysign(1, number) < 0 else "0"
-    digits, exponent = _shortest(abs(number))
-    sign = "-" if number < 0 else ""
-    if _SMALLEST_PLAIN <= abs(number) < _SMALLEST_EXPONENT:
+    return _write_float(number, _PLAIN_IN_JSON) if math.isfinite(number) else "null"
+
+
+def _write_float(number: float, plain: range, exponent_digits: int = 1) -> str:
+    """Return a finite float; one whose first digit has an exponent outside of `plain` with that exponent."""
+    digits, exponent = _shortest(abs(number)) if number else ("0", 0)
+    sign = "-" if math.copysign(1, number) < 0 else ""
+    if exponent in plain:
         return sign + _plain(digits, exponent)
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{sign}{digits[0]}{fraction}e{exponent:+d}"
+    return f"{sign}{digits[0]}{fraction}e{exponent:+0{exponent_digits + 1}d}"
 
 
 def _shortest(number: float) -> tuple[str, int]:
@@ -179,7 +165,7 @@ def go_print(value: Any, *, strings_only: bool = False) -> str:
         case bool():
             text = f"bool={str(value).lower()}"
         case int() | float():
-            text = f"float64={_short_float(float(value))}"
+            text = f"float64={_write_float(float(value), _PLAIN_PRINTED, 2)}"
         case dict():
             return _print_map(value, strings_only=strings_only)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
         case _:
@@ -192,12 +178,3 @@ def _print_map(value: dict[str, Any], *, strings_only: bool) -> str:
         f"{key}:{go_print(item, strings_only=strings_only)}" for key, item in sorted(value.items())
     )
     return f"map[{' '.join(printed)}]"
-
-
-def _short_float(number: float) -> str:
-    digits, exponent = _shortest(abs(number)) if number else ("0", 0)
-    sign = "-" if math.copysign(1, number) < 0 else ""
-    if _SMALLEST_PRINTED <= exponent < _SMALLEST_RAISED:
-        return sign + _plain(digits, exponent)
-    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"

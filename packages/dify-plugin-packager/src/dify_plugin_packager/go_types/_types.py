@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, override
 
-from ._decimals import DecimalError, parse_decimal
+from ._decimals import parse_decimal
 from ._text import dump_json, go_text, parse_json
 
 
@@ -60,6 +60,12 @@ class Decoding:
         """Keep a mismatch if it is the first."""
         if self.misfit is None:
             self.misfit = MisfitError(value, go, self.struct, self.path)
+
+    def is_of(self, kind: str, node: Any, go: str) -> bool:
+        """Tell whether a value is of a JSON kind, and note it if it is not."""
+        if (found := json_kind(node)) != kind:
+            self.note(found, go)
+        return found == kind
 
 
 def json_kind(node: Any) -> str:
@@ -165,10 +171,7 @@ class Basic(GoType):
 
     @override
     def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
-        if node is None:
-            return
-        if (kind := json_kind(node)) != self.kind:
-            at.note(kind, self.go)
+        if node is None or not at.is_of(self.kind, node, self.go):
             return
         try:
             place[key] = self.read(node)
@@ -273,10 +276,11 @@ class DecimalType(GoType):
     def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
         if node is None:
             return
+        text = (node or '""') if isinstance(node, str) else dump_json(node)
         try:
-            place[key] = parse_decimal(f'"{node}"' if isinstance(node, str) else dump_json(node))
-        except DecimalError as error:
-            raise ShapeError(str(error)) from None
+            place[key] = parse_decimal(text)
+        except ValueError as error:
+            raise ShapeError(f"error decoding string '{text}': {error}") from None
 
 
 DECIMAL = DecimalType()
@@ -295,9 +299,7 @@ class Object(GoType):
 
     @override
     def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
-        if node is not None and json_kind(node) != "object":
-            at.note(json_kind(node), self.go)
-        else:
+        if node is None or at.is_of("object", node, self.go):
             place[key] = _free(node, at)
 
 
@@ -350,8 +352,7 @@ class ListOf(GoType):
 
     @override
     def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
-        if node is not None and json_kind(node) != "array":
-            at.note(json_kind(node), f"[]{self.of.go}")
+        if node is not None and not at.is_of("array", node, f"[]{self.of.go}"):
             return
         # In its place before its items are decoded: what came before one that ends everything stays.
         place[key] = None if node is None else []
@@ -419,10 +420,7 @@ class Struct(GoType):
 
     @override
     def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
-        if node is None:
-            return
-        if json_kind(node) != "object":
-            at.note(json_kind(node), self.go)
+        if node is None or not at.is_of("object", node, self.go):
             return
         struct, depth = at.struct, len(at.path)
         for name, value in node.items():
@@ -459,9 +457,14 @@ def decode_into(kind: GoType, node: Any, at: Decoding | None = None) -> Any:
     return place[0]
 
 
-def read_declaration(kind: GoType, content: Any) -> Any:
-    """Return the JSON that the daemon writes for a declaration; values that do not fit are left empty."""
+def decode_what_fits(kind: GoType, node: Any) -> Any:
+    """Return a JSON value decoded into a type; values that do not fit are left empty."""
     place = [kind.zero()]
     with contextlib.suppress(ShapeError):
-        kind.decode(content, Decoding(), place, 0)
-    return kind.encode(place[0])
+        kind.decode(node, Decoding(), place, 0)
+    return place[0]
+
+
+def read_declaration(kind: GoType, content: Any) -> Any:
+    """Return the JSON that the daemon writes for a declaration; values that do not fit are left empty."""
+    return kind.encode(decode_what_fits(kind, content))

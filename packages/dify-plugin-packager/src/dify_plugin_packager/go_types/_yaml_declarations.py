@@ -29,32 +29,19 @@ POSITIONS = ListOf(of=TEXT)
 """The file that puts models in order."""
 
 KINDS: Kinds = {
-    "tools": (
-        "tool",
-        TYPES[f"{_YAML}.ToolProviderDeclaration"],
-        TYPES[f"{_PLUGIN}.ToolDeclaration"],
-    ),
-    "endpoints": (
-        "endpoint",
-        TYPES[f"{_YAML}.EndpointProviderDeclaration"],
-        TYPES[f"{_YAML}.EndpointDeclaration"],
-    ),
-    "models": ("model", TYPES[f"{_YAML}.ModelProviderDeclaration"], _MODEL),
-    "agent_strategies": (
-        "agent_strategy",
-        TYPES[f"{_YAML}.AgentStrategyProviderDeclaration"],
-        TYPES[f"{_PLUGIN}.AgentStrategyDeclaration"],
-    ),
-    "datasources": (
-        "datasource",
-        TYPES[f"{_YAML}.DatasourceProviderDeclaration"],
-        TYPES[f"{_YAML}.DatasourceDeclaration"],
-    ),
-    "triggers": (
-        "trigger",
-        TYPES[f"{_YAML}.TriggerProviderDeclaration"],
-        TYPES[f"{_YAML}.EventDeclaration"],
-    ),
+    kind: (key, TYPES[f"{_YAML}.{name}ProviderDeclaration"], TYPES[item])
+    for kind, (key, name, item) in {
+        "tools": ("tool", "Tool", f"{_PLUGIN}.ToolDeclaration"),
+        "endpoints": ("endpoint", "Endpoint", f"{_YAML}.EndpointDeclaration"),
+        "models": ("model", "Model", f"{_PLUGIN}.ModelDeclaration"),
+        "agent_strategies": (
+            "agent_strategy",
+            "AgentStrategy",
+            f"{_PLUGIN}.AgentStrategyDeclaration",
+        ),
+        "datasources": ("datasource", "Datasource", f"{_YAML}.DatasourceDeclaration"),
+        "triggers": ("trigger", "Trigger", f"{_YAML}.EventDeclaration"),
+    }.items()
 }
 """By the key under `plugins`: the manifest's own key, the provider's type, and the type of a file that it names."""
 
@@ -87,9 +74,8 @@ def read_yaml_declaration(content: bytes, kind: GoType) -> Any:
     except (YamlError, TagError, ExcessiveAliasesError) as error:
         raise DeclarationError([f"expected YAML: {error}"]) from None
     except RecursionError:
-        found = (
-            None  # The daemon goes deeper than Python does; what the SDK says of it comes later.
-        )
+        # The daemon goes deeper than Python does; what the SDK says of it comes later.
+        found = None
     if decoder.problems:
         raise DeclarationError([_sentence(*problem) for problem in decoder.problems])
     return found
