@@ -18,9 +18,8 @@ MAX_CHARACTERS = 20_000
 """How much of an error text is looked at; our choice."""
 
 _MAX_SENTENCE = 500
-_MAX_PLAIN = (
-    4_000  # Of the innermost message: what follows is cut off anyhow, whatever is left out of it.
-)
+# Of the innermost message: what follows is cut off anyhow, whatever is left out of it.
+_MAX_PLAIN = 4_000
 _MAX_DEPTH = 8
 _NO_TEXT = "no reason was given"
 _KEYS = ("message", "error", "detail", "description", "error_msg", "msg", "errors", "args")

@@ -164,11 +164,7 @@ _WAIT = re.compile(
 )
 
 
-def _as_it_is(text: str) -> str:
-    return text
-
-
-def read_call_failure(text: str, *, redact: Callable[[str], str] = _as_it_is) -> CallFailure:
+def read_call_failure(text: str, *, redact: Callable[[str], str] = str) -> CallFailure:
     """Read why a model call failed from what Dify's platform, a model's plugin or its provider says.
 
     An unknown text counts as a refusal: the call would fail again, with another model too.

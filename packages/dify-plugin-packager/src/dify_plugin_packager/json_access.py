@@ -14,10 +14,12 @@ def is_object(value: object) -> TypeGuard[JsonObject]:
     return isinstance(value, dict)
 
 
-def object_at(value: JsonObject, key: str) -> JsonObject:
-    """Return the object under `key`; an empty one if there is none."""
-    found = value.get(key)
-    return found if is_object(found) else {}
+def object_at(value: JsonObject, *keys: str) -> JsonObject:
+    """Return the object to which a path of keys leads; an empty one if there is none."""
+    for key in keys:
+        found = value.get(key)
+        value = found if is_object(found) else {}
+    return value
 
 
 def list_at(value: JsonObject, key: str) -> list[Any]:

@@ -1,13 +1,12 @@
 """`dify-host package --offline`: a package, anybody's, made into one that needs no index."""
 
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dify_plugin_packager._errors import PackageError
-from dify_plugin_packager.json_access import JsonObject, object_at
+from dify_plugin_packager.json_access import object_at
 from dify_plugin_packager.packaging import (
     Archive,
     ContentError,
@@ -15,13 +14,14 @@ from dify_plugin_packager.packaging import (
     build_archive,
     build_package,
     validate_identifier,
+    write_package,
 )
 from dify_plugin_packager.plugin import build_identifier
 
 from ._credentials import Credentials
 from ._dependency_files import DEPENDENCY_FILES, Wheels, write_dependency_files
 from ._locked import choose, read_locks
-from ._platforms import GLIBC, PYTHON, Platform, needed_glibc
+from ._platforms import GLIBC, PYTHON_VERSION, Platform, needed_glibc
 from ._wheelhouse import WheelError, Wheelhouse
 
 
@@ -104,7 +104,15 @@ class _Maker:
         self, source: Path, archive: Archive, staging: Path, notes: Sequence[str], judge: Judge
     ) -> None:
         self._source, self._archive, self._staging = source, archive, staging
-        self._manifest = _read_manifest(source, archive)
+        contents = Contents(archive.files)
+        try:
+            self._manifest = contents.manifest
+            pyproject = contents.toml("pyproject.toml") if "pyproject.toml" in archive.files else {}
+        except ContentError as error:
+            raise PackageError(source, str(error)) from None
+        names = (str(self._manifest.get(key)) for key in ("author", "name", "version"))
+        self._author, self._name, self._version = names
+        validate_identifier(source, self._identifier({}))
         for problem in judge(archive.files):
             raise PackageError(source, problem)
         texts = [
@@ -112,9 +120,12 @@ class _Maker:
             for name, content in archive.files.items()
             if name.endswith(_LISTS)
         ]
-        self._credentials = Credentials(texts, _read_pyproject(source, archive))
+        self._credentials = Credentials(texts, pyproject)
         self._files, gone = self._kept_files()
         self._notes = (*notes, *gone)
+
+    def _identifier(self, files: Mapping[str, bytes]) -> str:
+        return build_identifier(self._author, self._name, self._version, files)
 
     def make(
         self, output: Path, platforms: Sequence[Platform], limit: int
@@ -122,7 +133,8 @@ class _Maker:
         wheels = self._bring(platforms)
         made = [self._assemble(wheels)]
         if len(platforms) > 1 and made[0].size > limit:
-            made = [self._assemble(_part(wheels, platform)) for platform in platforms]
+            parts = ({platform: names} for platform, names in wheels.names.items())
+            made = [self._assemble(replace(wheels, names=part)) for part in parts]
         for one in made:
             self._validate_size(one, limit)
         if len(made) > 1 and output.suffix == ".difypkg":
@@ -147,9 +159,10 @@ class _Maker:
             notes.append(f"left out, for it says otherwise what to install: {', '.join(dropped)}")
         if telling:
             notes.append(f"left out, for it holds the key of an index: {', '.join(telling)}")
-        runner = object_at(object_at(self._manifest, "meta"), "runner")
-        if (python := str(runner.get("version", _PYTHON))) != _PYTHON:
-            notes.append(f"manifest.yaml names Python {python}; the daemon always takes {_PYTHON}")
+        runner = object_at(self._manifest, "meta", "runner")
+        if (python := str(runner.get("version", PYTHON_VERSION))) != PYTHON_VERSION:
+            always = f"the daemon always takes {PYTHON_VERSION}"
+            notes.append(f"manifest.yaml names Python {python}; {always}")
         return files, notes
 
     def _bring(self, platforms: Sequence[Platform]) -> Wheels:
@@ -173,8 +186,9 @@ class _Maker:
 
     def _assemble(self, wheels: Wheels) -> "_Made":
         staging = Path(tempfile.mkdtemp(dir=self._staging))
-        name, version = (str(self._manifest[key]) for key in ("name", "version"))
-        written = write_dependency_files(wheels, name=name, version=version, staging=staging)
+        written = write_dependency_files(
+            wheels, name=self._name, version=self._version, staging=staging
+        )
         files = self._files | wheels.files | written
         return _Made(wheels=wheels, files=files, content=build_archive(files))
 
@@ -191,18 +205,14 @@ class _Maker:
         raise PackageError(self._source, problem)
 
     def _write(self, output: Path, made: "_Made") -> OfflinePackage:
-        author, name, version = (str(self._manifest[key]) for key in ("author", "name", "version"))
-        file = f"{name}-{version}-offline-{made.named('-')}.difypkg"
-        path = output if output.suffix == ".difypkg" else output / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(made.content)
+        file_name = f"{self._name}-{self._version}-offline-{made.named('-')}.difypkg"
         wheels = made.wheels.files
         needed = max((needed_glibc(Path(name).name) for name in wheels), default=0)
         return OfflinePackage(
-            path=path,
+            path=write_package(output, file_name, made.content),
             size_bytes=len(made.content),
             unpacked_bytes=made.unpacked,
-            identifier=build_identifier(author, name, version, made.files),
+            identifier=self._identifier(made.files),
             platforms=tuple(made.wheels.names),
             wheels=len(wheels),
             glibc=f"{GLIBC[0]}.{needed}" if needed else "",
@@ -229,27 +239,3 @@ class _Made:
 
     def named(self, between: str) -> str:
         return between.join(platform.name for platform in self.wheels.names)
-
-
-_PYTHON = f"{PYTHON[0]}.{PYTHON[1]}"
-
-
-def _part(wheels: Wheels, platform: Platform) -> Wheels:
-    return Wheels(folder=wheels.folder, names={platform: wheels.names[platform]})
-
-
-def _read_manifest(source: Path, archive: Archive) -> JsonObject:
-    try:
-        manifest = Contents(archive.files).manifest
-    except ContentError as error:
-        raise PackageError(source, str(error)) from None
-    names = [str(manifest.get(key)) for key in ("author", "name", "version")]
-    validate_identifier(source, build_identifier(names[0], names[1], names[2], {}))
-    return manifest
-
-
-def _read_pyproject(source: Path, archive: Archive) -> JsonObject:
-    try:
-        return tomllib.loads(archive.files.get("pyproject.toml", b"").decode())
-    except ValueError as error:
-        raise PackageError(source, f"pyproject.toml: expected TOML: {error}") from None

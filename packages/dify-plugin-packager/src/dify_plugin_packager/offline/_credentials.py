@@ -56,7 +56,7 @@ def _named_credentials(
     pyproject: JsonObject, environment: Mapping[str, str]
 ) -> Iterable[tuple[str, str]]:
     """Yield host and credentials of each index that uv's variables know by its name."""
-    table: Any = object_at(object_at(pyproject, "tool"), "uv")
+    table: Any = object_at(pyproject, "tool", "uv")
     for index in objects_at(table, "index"):
         name = re.sub(r"[^A-Z0-9]", "_", str(index.get("name", "")).upper())
         user = environment.get(f"UV_INDEX_{name}_USERNAME", "")

@@ -1,6 +1,5 @@
 """The files that tell uv and pip to install from the package itself: pyproject.toml, uv.lock and requirements.txt."""
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +7,12 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from dify_plugin_packager.packaging import neutral_environment, run_uv
+from dify_plugin_packager.packaging import neutral_environment, run_uv, write_toml
 
-from ._platforms import PYTHON, Platform
+from ._platforms import PYTHON_VERSION, Platform
 
 
 DEPENDENCY_FILES = ("pyproject.toml", "uv.lock", "requirements.txt")
-
-_PYTHON = f"{PYTHON[0]}.{PYTHON[1]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +63,7 @@ def write_dependency_files(
     (staging / "wheels").symlink_to(wheels.folder)
     options = ("--quiet", "--no-config", "--offline", "--no-index", "--find-links", "wheels")
     environment = neutral_environment()
-    run_uv("lock", *options, "--python", _PYTHON, cwd=staging, environment=environment)
+    run_uv("lock", *options, "--python", PYTHON_VERSION, cwd=staging, environment=environment)
     requirements = ["--no-index", "--find-links ./wheels", *pins]
     return {
         "pyproject.toml": pyproject.encode(),
@@ -77,32 +74,26 @@ def write_dependency_files(
 
 def _pyproject(name: str, version: str, pins: Sequence[str], platforms: Sequence[Platform]) -> str:
     named = " and ".join(platform.name for platform in platforms)
-    lines = [
-        f"# Made by `dify-host package --offline` for {named}: everything comes from the folder wheels.",
-        "[project]",
-        f"name = {json.dumps(canonicalize_name(name) + '-offline')}",
-        f"version = {json.dumps(version)}",
-        f'requires-python = "=={_PYTHON}.*"',
-        f"dependencies = {_array(pins)}",
-        "",
-        "[dependency-groups]",
-        "dev = []",
-        "",
-        "[tool.uv]",
-        "package = false",
-        "no-index = true",
-        'find-links = ["wheels"]',
-        f"environments = {_array([platform.marker for platform in platforms])}",
-        f"override-dependencies = {_array(pins)}",
-        "",
-    ]
-    return "\n".join(lines)
+    comment = f"# Made by `dify-host package --offline` for {named}: everything comes from the folder wheels.\n"
+    return comment + write_toml(
+        {
+            "project": {
+                "name": f"{canonicalize_name(name)}-offline",
+                "version": version,
+                "requires-python": f"=={PYTHON_VERSION}.*",
+                "dependencies": list(pins),
+            },
+            "dependency-groups": {"dev": []},
+            "tool.uv": {
+                "package": False,
+                "no-index": True,
+                "find-links": ("wheels",),
+                "environments": [platform.marker for platform in platforms],
+                "override-dependencies": list(pins),
+            },
+        }
+    )
 
 
 def _marker(platforms: Sequence[Platform]) -> str:
     return " or ".join(f"platform_machine == '{platform.machine}'" for platform in platforms)
-
-
-def _array(items: Sequence[str]) -> str:
-    lines = "".join(f"  {json.dumps(item)},\n" for item in items)
-    return f"[\n{lines}]" if items else "[]"

@@ -24,12 +24,11 @@ from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.json_access import object_at
 from dify_plugin_packager.packaging import run_uv, search_path
 
-from ._platforms import GLIBC, PYTHON, Platform
+from ._platforms import GLIBC, PYTHON_VERSION, Platform
 
 
 type Source = PackageArchive | PackageDirectory | PackageSdist | PackageVcs | PackageWheel
 
-_PYTHON = f"{PYTHON[0]}.{PYTHON[1]}"
 # What would make uv look into another environment than the one that is asked about.
 _OTHERS = ("VIRTUAL_ENV", "UV_PROJECT", "UV_WORKING_DIR", "UV_FROZEN", "UV_LOCKED", "PYTHON")
 
@@ -65,7 +64,14 @@ def read_locks(folder: Path, platforms: Sequence[Platform]) -> Mapping[Platform,
         exported = _uv("export", "--frozen", "--no-dev", "--format", "pylock.toml", cwd=folder)
         return dict.fromkeys(platforms, Pylock.from_dict(tomllib.loads(exported)))
     listed = _list_of(folder)
-    options = ("--format", "pylock.toml", "--python-version", _PYTHON, "--python", _PYTHON)
+    options = (
+        "--format",
+        "pylock.toml",
+        "--python-version",
+        PYTHON_VERSION,
+        "--python",
+        PYTHON_VERSION,
+    )
     resolved = {
         platform: _uv("pip", "compile", listed, *options, *_system_of(platform), cwd=folder)
         for platform in platforms
@@ -77,7 +83,7 @@ def _list_of(folder: Path) -> str:
     """Return the file that lists what to install where there is no lock; of a plugin that is built itself, one that names the plugin."""
     if (folder / "pyproject.toml").is_file():
         pyproject = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
-        uv = object_at(object_at(pyproject, "tool"), "uv")
+        uv = object_at(pyproject, "tool", "uv")
         if not uv.get("package", "build-system" in pyproject):
             return "pyproject.toml"
         itself = folder.with_name("itself.in")
@@ -111,8 +117,10 @@ def choose(lock: Pylock, platform: Platform) -> tuple[list[Chosen], list[str]]:
 
 def _reason(error: PylockSelectError, platform: Platform) -> str:
     if "python_full_version" in str(error):
-        return f"not for Python {_PYTHON}"
-    return f"has no wheel for {platform.name} and Python {_PYTHON}, and nothing to build one of"
+        return f"not for Python {PYTHON_VERSION}"
+    return (
+        f"has no wheel for {platform.name} and Python {PYTHON_VERSION}, and nothing to build one of"
+    )
 
 
 def _system_of(platform: Platform) -> tuple[str, str]:

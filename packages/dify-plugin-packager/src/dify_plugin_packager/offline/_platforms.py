@@ -15,6 +15,7 @@ from packaging.utils import parse_wheel_filename
 
 
 PYTHON = (3, 12)
+PYTHON_VERSION = "3.12"
 GLIBC = (2, 39)
 
 _PATCHES = (3, 99)  # Python's own patch: the image's, and whatever comes later
@@ -76,7 +77,7 @@ class Platform:
     @property
     def environments(self) -> list[Environment]:
         """What markers are evaluated in: here, with every patch of Python that a daemon may have."""
-        return [self._environment(f"{PYTHON[0]}.{PYTHON[1]}.{patch}") for patch in _PATCHES]
+        return [self._environment(f"{PYTHON_VERSION}.{patch}") for patch in _PATCHES]
 
     def _environment(self, version: str) -> Environment:
         return {
@@ -89,7 +90,7 @@ class Platform:
             "platform_system": "Linux",
             "platform_version": "",
             "python_full_version": version,
-            "python_version": f"{PYTHON[0]}.{PYTHON[1]}",
+            "python_version": PYTHON_VERSION,
             "sys_platform": "linux",
         }
 

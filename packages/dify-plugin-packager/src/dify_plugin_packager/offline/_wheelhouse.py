@@ -25,7 +25,7 @@ from stream_text import redact_text
 
 from ._credentials import Credentials
 from ._locked import Chosen, Source
-from ._platforms import PYTHON, Platform
+from ._platforms import PYTHON_VERSION, Platform
 
 
 _SHOWN_LINES = 4
@@ -116,7 +116,7 @@ class Wheelhouse:
         # Even `any` is a platform to pip, which otherwise means this machine's.
         options = [f"--platform={name}" for name in sorted({tag.platform for tag in tags})]
         options += [f"--abi={name}" for name in sorted({tag.abi for tag in tags})]
-        options += [f"--python-version={PYTHON[0]}.{PYTHON[1]}", "--implementation=cp"]
+        options += [f"--python-version={PYTHON_VERSION}", "--implementation=cp"]
         command = ("download", "--only-binary=:all:", *options, "--dest", str(self.path))
         try:
             self._pip(*command, lines=[one.line for one in missing])

@@ -85,10 +85,12 @@ class Archive:
             target.write_bytes(content)
 
 
-def write_archive(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write an archive of these files."""
+def write_package(output: Path, file_name: str, content: bytes) -> Path:
+    """Write a package to `output`, under that name if `output` is no `.difypkg` itself, and return its path."""
+    path = output if output.suffix == ".difypkg" else output / file_name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(build_archive(files))
+    path.write_bytes(content)
+    return path
 
 
 def build_archive(files: Mapping[str, bytes]) -> bytes:

@@ -3,7 +3,6 @@
 A plugin that is no member of a uv workspace is packed as Dify's own packager does it, so that both give one checksum.
 """
 
-import json
 import os
 import shutil
 import sys
@@ -17,12 +16,13 @@ from packaging.utils import canonicalize_name
 from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.plugin import PluginFolder, build_identifier
 
-from ._archive import write_archive
+from ._archive import build_archive, write_package
 from ._bundled import FOLDER, BundledWheel, build_index_page, build_requirements
 from ._contents import Contents
 from ._identity import validate_identifier
 from ._owner import Owner, find_unsaid
 from ._sources import Sources, read_member_sources, read_sources
+from ._toml import write_toml
 from ._uv import neutral_environment, run_uv
 from ._variant import apply_variant, read_variant
 from ._workspace import Member, Workspace
@@ -93,12 +93,10 @@ def build_package(
         files = owner.write_into(plugin.path, files, author=plugin.author)
     for problem in judge(files):
         raise PackageError(plugin.path, problem)
-    name = f"{'-'.join(own[1:])}.difypkg"
-    path = output if output.suffix == ".difypkg" else output / name
-    write_archive(path, files)
+    content = build_archive(files)
     return Package(
-        path=path,
-        size_bytes=path.stat().st_size,
+        path=write_package(output, f"{'-'.join(own[1:])}.difypkg", content),
+        size_bytes=len(content),
         identifier=build_identifier(*own, files),
         left_out=(*sources.left_out, *_iter_left_out(plugin.path, needed)),
         is_as_is=workspace is None and variant is None,
@@ -223,33 +221,19 @@ def _pyproject(
         if canonicalize_name(requirement.name) not in bundled
     ]
     pinned = [f"{wheel.name}=={wheel.version}" for wheel in wheels]
-    sources = [f"{wheel.name} = {{ path = {json.dumps(wheel.path)} }}" for wheel in wheels]
-    return "\n".join(
-        [
-            "[project]",
-            f"name = {json.dumps(member.name)}",
-            f"version = {json.dumps(member.version)}",
-            f"requires-python = {json.dumps(member.requires_python)}",
-            f"dependencies = {_array(sorted([*third_party, *pinned]))}",
-            "",
-            "[dependency-groups]",
-            "dev = []",
-            "",
-            "[tool.uv]",
-            "package = false",
-            f"constraint-dependencies = {_array(constraints)}",
-            "",
-            "[tool.uv.sources]",
-            *sources,
-            "",
-            "# Names of the workspace that this was made in. None of them may come from an index.",
-            "[tool.dify-host]",
-            f"workspace = {_array(internal)}",
-            "",
-        ]
+    installed = write_toml(
+        {
+            "project": {
+                "name": member.name,
+                "version": member.version,
+                "requires-python": member.requires_python,
+                "dependencies": sorted([*third_party, *pinned]),
+            },
+            "dependency-groups": {"dev": []},
+            "tool.uv": {"package": False, "constraint-dependencies": list(constraints)},
+            "tool.uv.sources": {wheel.name: {"path": wheel.path} for wheel in wheels},
+        }
     )
-
-
-def _array(items: Sequence[str]) -> str:
-    lines = "".join(f"  {json.dumps(item, ensure_ascii=False)},\n" for item in items)
-    return f"[\n{lines}]" if items else "[]"
+    comment = "# Names of the workspace that this was made in. None of them may come from an index."
+    known = write_toml({"tool.dify-host": {"workspace": list(internal)}})
+    return f"{installed}\n{comment}\n{known}"

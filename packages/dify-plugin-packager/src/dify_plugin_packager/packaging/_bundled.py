@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from packaging.utils import canonicalize_name, parse_wheel_filename
-from packaging.version import Version
 
 from ._archive import build_archive
 
@@ -49,12 +48,12 @@ class BundledWheel:
     @classmethod
     def relabel(cls, file_name: str, content: bytes) -> "BundledWheel":
         """Return a wheel as one of the same code with a local version."""
-        stem, tags = _split(file_name)
+        distribution, written, tags = file_name.split("-", maxsplit=2)
+        stem = f"{distribution}-{written}"
         _, version, _, _ = parse_wheel_filename(file_name)
-        labelled = _labelled(version)
+        labelled = f"{version.public}+{'.'.join(filter(None, [version.local, _LABEL]))}"
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             files = {name: archive.read(name) for name in archive.namelist()}
-        distribution = stem.partition("-")[0]
         new_stem = f"{distribution}-{labelled}"
         moved = {_moved(name, stem, new_stem): data for name, data in files.items()}
         metadata, record = f"{new_stem}.dist-info/METADATA", f"{new_stem}.dist-info/RECORD"
@@ -111,16 +110,6 @@ def build_requirements(exported: str, wheels: Iterable[BundledWheel]) -> str:
 
 def _name(line: str) -> str:
     return line.partition("=")[0]
-
-
-def _split(file_name: str) -> tuple[str, str]:
-    """Return what a wheel's name says of its project, and the rest."""
-    distribution, version, tags = file_name.split("-", maxsplit=2)
-    return f"{distribution}-{version}", tags
-
-
-def _labelled(version: Version) -> str:
-    return f"{version.public}+{'.'.join(filter(None, [version.local, _LABEL]))}"
 
 
 def _moved(name: str, stem: str, new_stem: str) -> str:

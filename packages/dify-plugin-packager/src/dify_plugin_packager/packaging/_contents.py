@@ -2,12 +2,12 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dify_plugin_packager._errors import DifyPluginError
 from dify_plugin_packager.json_access import JsonObject, is_object
-from dify_plugin_packager.yaml_documents import YamlError, load_yaml
+from dify_plugin_packager.yaml_documents import load_yaml
 
 
 class ContentError(DifyPluginError):
@@ -59,18 +59,17 @@ class Contents:
         except UnicodeDecodeError:
             raise ContentError(f"{path}: expected UTF-8 text") from None
 
+    def any_text(self, path: str) -> str:
+        """Return the text of a file, with U+FFFD for what is no UTF-8; an empty one if it is missing."""
+        return self.files.get(path, b"").decode(errors="replace")
+
     def yaml(self, path: str) -> Any:
         """Return the content of a YAML file.
 
         Raises:
             ContentError: If it cannot be read.
         """
-        if path not in self._decoded:
-            try:
-                self._decoded[path] = load_yaml(self.text(path))
-            except YamlError as error:
-                raise ContentError(f"{path}: expected YAML: {error}") from None
-        return self._decoded[path]
+        return self._decode(path, "YAML", load_yaml)
 
     def mapping(self, path: str) -> JsonObject:
         """Return the mapping that a YAML file holds.
@@ -89,13 +88,19 @@ class Contents:
         Raises:
             ContentError: If it cannot be read.
         """
+        return self._decode(path, "TOML", tomllib.loads)
+
+    def _decode(self, path: str, language: str, load: Callable[[str], Any]) -> Any:
         if path not in self._decoded:
             try:
-                self._decoded[path] = tomllib.loads(self.text(path))
-            except ValueError as error:  # no TOML, or a number of more digits than Python reads
-                raise ContentError(f"{path}: expected TOML: {error}") from None
+                self._decoded[path] = load(self.text(path))
+            except (
+                ValueError
+            ) as error:  # another text, or a number of more digits than Python reads
+                raise ContentError(f"{path}: expected {language}: {error}") from None
             except RecursionError:
-                raise ContentError(f"{path}: expected TOML that is not nested so deeply") from None
+                problem = f"expected {language} that is not nested so deeply"
+                raise ContentError(f"{path}: {problem}") from None
         return self._decoded[path]
 
 

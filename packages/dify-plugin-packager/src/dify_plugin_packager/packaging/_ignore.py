@@ -1,4 +1,7 @@
-"""The rules of `.difyignore` and `.gitignore`, as Dify's own packager reads them."""
+"""The rules of `.difyignore` and `.gitignore`, as Dify's own packager reads them.
+
+Source: `pkg/plugin_packager/decoder/fs.go` of langgenius/dify-plugin-daemon at bdb5642a; https://git-scm.com/docs/gitignore.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,36 +9,28 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 
-def read_ignored(folder: Path, *names: str) -> "IgnoreRules":
-    """Return the rules of the first of these files that a folder has; none if it has none."""
-    path = next((folder / name for name in names if (folder / name).is_file()), None)
-    return IgnoreRules("" if path is None else path.read_text(encoding="utf-8", errors="replace"))
+def read_rules(folder: Path, *names: str) -> list[str]:
+    """Return the rules of the first of these files that a folder has; none if it has none.
 
-
-class IgnoreRules:
-    """The rules of one file. A rule that begins with `!` takes nothing back: the packager does not know it.
-
-    Source: `pkg/plugin_packager/decoder/fs.go` of langgenius/dify-plugin-daemon at bdb5642a; https://git-scm.com/docs/gitignore.
+    A rule that begins with `!` takes nothing back: the packager does not know it.
     """
+    path = next((folder / name for name in names if (folder / name).is_file()), None)
+    text = "" if path is None else path.read_text(encoding="utf-8", errors="replace")
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and line[0] not in "#!"]
 
-    def __init__(self, text: str) -> None:
-        lines = (line.strip() for line in text.splitlines())
-        self._rules = [line for line in lines if line and line[0] not in "#!"]
 
-    def walk(self, folder: Path) -> Iterator[str]:
-        """Yield the paths of the files below a folder, without those that the rules exclude."""
-        yield from self._walk(folder, ())
-
-    def _walk(self, folder: Path, parents: Sequence[str]) -> Iterator[str]:
-        for path in sorted(folder.iterdir()):
-            parts = [*parents, path.name]
-            is_folder = path.is_dir() and not path.is_symlink()
-            if any(_matches(rule, parts, is_folder=is_folder) for rule in self._rules):
-                continue
-            if is_folder:
-                yield from self._walk(path, parts)
-            else:
-                yield "/".join(parts)
+def walk(folder: Path, rules: Sequence[str] = (), parents: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the paths of the files below a folder, each with `parents` before it, without those that the rules exclude."""
+    for path in sorted(folder.iterdir()):
+        parts = [*parents, path.name]
+        is_folder = path.is_dir() and not path.is_symlink()
+        if any(_matches(rule, parts, is_folder=is_folder) for rule in rules):
+            continue
+        if is_folder:
+            yield from walk(path, rules, parts)
+        else:
+            yield "/".join(parts)
 
 
 def _matches(rule: str, parts: Sequence[str], *, is_folder: bool) -> bool:

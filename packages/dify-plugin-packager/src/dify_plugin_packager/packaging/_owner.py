@@ -9,7 +9,7 @@ from pathlib import Path
 from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.json_access import object_at
 
-from ._workspace import read_toml
+from ._toml import read_toml
 
 
 _MANIFEST = "manifest.yaml"

@@ -14,10 +14,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dify_plugin_packager._errors import PackageError
-from dify_plugin_packager.json_access import list_at, object_at
+from dify_plugin_packager.json_access import list_at
 
-from ._ignore import IgnoreRules, read_ignored
-from ._workspace import read_toml
+from ._ignore import read_rules, walk
+from ._toml import read_settings
 
 
 # Written anew, or made by every run: nobody misses them.
@@ -109,16 +109,16 @@ def read_sources(folder: Path, *, as_is: bool) -> Sources:
         PackageError: If one of the files is no plain file, git is there and cannot be asked, or the list names what is not there.
     """
     excluded = _PRIVATE if as_is else _EXCLUDED
-    if named := _named(folder):
+    if named := list_at(read_settings(folder), "include"):
         found, sure = _named_files(folder, named)
         return _read(folder, found, wanted=found, sure=sure, excluded=excluded)
-    by_packager = set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
+    by_packager = set(walk(folder, read_rules(folder, *_IGNORE_FILES)))
     tracked, known = _git_files(folder)
     if not tracked:
         excluded = (*excluded, *_SUSPICIOUS)
         return _read(folder, by_packager, wanted=by_packager, sure=(), excluded=excluded)
     if not as_is:
-        by_packager = known.intersection(read_ignored(folder, ".difyignore").walk(folder))
+        by_packager = known.intersection(walk(folder, read_rules(folder, ".difyignore")))
     return _read(folder, by_packager, wanted=tracked, excluded=excluded)
 
 
@@ -137,11 +137,11 @@ def read_member_sources(folder: Path, root: Path) -> Sources:
         PackageError: If git is there and cannot be asked, or the list names what is not there.
     """
     excluded = _PRIVATE
-    if named := _named(folder):
+    if named := list_at(read_settings(folder), "include"):
         found, sure = _named_files(folder, named)
     else:
         sure, known = _git_files(folder)
-        found = known or set(read_ignored(folder, *_IGNORE_FILES).walk(folder))
+        found = known or set(walk(folder, read_rules(folder, *_IGNORE_FILES)))
         excluded = (*excluded, *_SUSPICIOUS)
     wanted = {path for path in found if _is_file_of(root.resolve(), folder / path)}
     return _read(folder, found, wanted=wanted, sure=sure, excluded=excluded, follows_links=True)
@@ -162,14 +162,6 @@ def _is_public(root: Path, path: str) -> bool:
     return path in tracked or (not looks_private and (not known or path in known))
 
 
-def _named(folder: Path) -> list[Any]:
-    """Return the list in a folder's pyproject.toml, if it has one."""
-    if not (folder / "pyproject.toml").is_file():
-        return []
-    settings = object_at(read_toml(folder / "pyproject.toml"), "tool")
-    return list_at(object_at(settings, "dify-host"), "include")
-
-
 def _named_files(folder: Path, named: Collection[Any]) -> tuple[set[str], set[str]]:
     """Return the files that a list names, also by their folders, and those that it names themselves."""
     found: set[str] = set()
@@ -183,7 +175,7 @@ def _named_files(folder: Path, named: Collection[Any]) -> tuple[set[str], set[st
             )
             raise PackageError(folder / "pyproject.toml", problem)
         is_folder = path.is_dir() and not path.is_symlink()
-        inside = IgnoreRules("").walk(path) if is_folder else ("",)
+        inside = walk(path) if is_folder else ("",)
         found.update((name / below).as_posix() for below in inside)
     return found, {name.as_posix() for name in names}
 

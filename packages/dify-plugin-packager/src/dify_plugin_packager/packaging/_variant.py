@@ -21,7 +21,7 @@ from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 
 from ._contents import ContentError, Contents
-from ._workspace import read_toml
+from ._toml import read_settings
 
 
 def with_variant(folders: Sequence[Path], name: str) -> list[Path]:
@@ -87,9 +87,7 @@ def apply_variant(
 
 
 def _variants(folder: Path) -> JsonObject:
-    path = folder / "pyproject.toml"
-    tool = object_at(read_toml(path), "tool") if path.is_file() else {}
-    return object_at(object_at(tool, "dify-host"), "variants")
+    return object_at(read_settings(folder), "variants")
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:

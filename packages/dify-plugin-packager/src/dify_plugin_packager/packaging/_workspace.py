@@ -1,7 +1,6 @@
 """A uv workspace: the packages that lie side by side, and which of them one needs."""
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,8 @@ from packaging.utils import canonicalize_name
 
 from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at
+
+from ._toml import read_toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,11 @@ class Member:
         except InvalidRequirement as error:
             raise PackageError(folder / "pyproject.toml", f"dependencies: {error}") from None
 
+    @property
+    def dependency_names(self) -> list[str]:
+        """The names of what it depends on, normalised."""
+        return [canonicalize_name(one.name) for one in self.dependencies]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
@@ -74,39 +80,28 @@ class Workspace:
         """
         for folder in (start, *start.parents):
             if (folder / "pyproject.toml").is_file():
-                workspace = _workspace_table(read_toml(folder / "pyproject.toml"))
-                if workspace is not None:
-                    return cls(root=folder, members=_members(folder, workspace))
+                uv = object_at(read_toml(folder / "pyproject.toml"), "tool", "uv")
+                if "workspace" in uv:
+                    return cls(root=folder, members=_members(folder, object_at(uv, "workspace")))
         return None
 
     def needed_by(self, member: Member) -> tuple[Member, ...]:
         """Return the members that `member` needs, directly or not, by name."""
-        needed: dict[str, Member] = {}
-        waiting = [member]
-        while waiting:
-            for requirement in waiting.pop().dependencies:
-                name = canonicalize_name(requirement.name)
-                if name in self.members and name not in needed:
-                    needed[name] = self.members[name]
-                    waiting.append(self.members[name])
-        return tuple(needed[name] for name in sorted(needed))
+        wanted = {name: each.dependency_names for name, each in self.members.items()}
+        needed = reach(member.dependency_names, wanted) & wanted.keys()
+        return tuple(self.members[name] for name in sorted(needed))
 
 
-def read_toml(path: Path) -> JsonObject:
-    """Return the content of a TOML file.
-
-    Raises:
-        PackageError: If it cannot be read.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PackageError(path, f"expected TOML: {error}") from None
-
-
-def _workspace_table(pyproject: JsonObject) -> JsonObject | None:
-    uv = object_at(object_at(pyproject, "tool"), "uv")
-    return object_at(uv, "workspace") if "workspace" in uv else None
+def reach(names: Iterable[str], wanted: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return these names and all that they want, directly or not."""
+    reached: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting.extend(wanted.get(name, ()))
+    return reached
 
 
 def _members(root: Path, workspace: JsonObject) -> dict[str, Member]:

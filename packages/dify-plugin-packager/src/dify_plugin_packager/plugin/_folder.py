@@ -1,14 +1,13 @@
 """A plugin folder: its manifest and its YAML files, read without starting it."""
 
-import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from dify_plugin_packager._errors import PluginFolderError
-from dify_plugin_packager.go_types import MANIFEST, DeclarationError, read_yaml_declaration
+from dify_plugin_packager.go_types import MANIFEST, read_yaml_declaration
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
 from dify_plugin_packager.yaml_documents import load_yaml
 
@@ -45,14 +44,10 @@ class PluginFolder:
         folder = Path(path).absolute()
         if not folder.is_dir():
             raise PluginFolderError(folder, "no such folder; expected a Dify plugin folder")
-        try:
-            content = _read(folder, "manifest.yaml").encode()
-            manifest: JsonObject = read_yaml_declaration(content, MANIFEST) or {}
-        except DeclarationError as error:
-            raise _unreadable(folder, "manifest.yaml", error) from None
+        manifest: JsonObject = _read(folder, "manifest.yaml", _read_manifest) or {}
         for field in _NEEDED:
             *outer, key = field.split(".")
-            if functools.reduce(object_at, outer, manifest).get(key) is None:
+            if object_at(manifest, *outer).get(key) is None:
                 raise PluginFolderError(folder, f"manifest.yaml: {field!r}: expected a value")
         return cls(path=folder, manifest=manifest)
 
@@ -79,7 +74,7 @@ class PluginFolder:
     @property
     def permission(self) -> JsonObject:
         """What the manifest asks permission for."""
-        return object_at(object_at(self.manifest, "resource"), "permission")
+        return object_at(self.manifest, "resource", "permission")
 
     @property
     def python(self) -> str:
@@ -104,7 +99,7 @@ class PluginFolder:
         Raises:
             PluginFolderError: If the file is missing, is not YAML or holds no mapping.
         """
-        content = _load_yaml(self.path, relative)
+        content = _read(self.path, relative, load_yaml)
         if not is_object(content):
             raise PluginFolderError(self.path, f"expected a mapping in {relative!r}")
         return content
@@ -115,28 +110,21 @@ class PluginFolder:
         Raises:
             PluginFolderError: If the file is missing, is not YAML or holds no list.
         """
-        content = _load_yaml(self.path, relative)
+        content = _read(self.path, relative, load_yaml)
         if not isinstance(content, list):
             raise PluginFolderError(self.path, f"expected a list in {relative!r}")
         return [str(name) for name in content]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - decoded YAML
 
 
-def _load_yaml(folder: Path, relative: str) -> Any:
-    try:
-        return load_yaml(_read(folder, relative))
-    except ValueError as error:
-        raise _unreadable(folder, relative, error) from None
+def _read_manifest(text: str) -> Any:
+    return read_yaml_declaration(text.encode(), MANIFEST)
 
 
-def _read(folder: Path, relative: str) -> str:
+def _read(folder: Path, relative: str, parse: Callable[[str], Any]) -> Any:
     try:
-        return (folder / relative).read_text(encoding="utf-8")
+        return parse((folder / relative).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise PluginFolderError(folder, f"expected a file {relative!r}") from None
     except (OSError, ValueError) as error:
-        raise _unreadable(folder, relative, error) from None
-
-
-def _unreadable(folder: Path, relative: str, error: Exception) -> PluginFolderError:
-    reason = " ".join(str(error).split())
-    return PluginFolderError(folder, f"{relative!r} cannot be read: {reason}")
+        reason = " ".join(str(error).split())
+        raise PluginFolderError(folder, f"{relative!r} cannot be read: {reason}") from None

@@ -5,14 +5,9 @@ at bdb5642a, read 2026-10.
 """
 
 import hashlib
-import re
 from collections.abc import Mapping
 
-
-_IDENTIFIER = re.compile(
-    r"[a-z0-9_-]{1,64}/[a-z0-9_-]{1,255}:[0-9]{1,4}(\.[0-9]{1,4}){1,3}(-\w{1,16})?@[a-f0-9]{32,64}",
-    re.ASCII,
-)
+from dify_plugin_packager.go_types import names_package
 
 
 def checksum(files: Mapping[str, bytes]) -> str:
@@ -30,5 +25,5 @@ def build_identifier(author: str, name: str, version: str, files: Mapping[str, b
 
 
 def is_identifier(text: str) -> bool:
-    """Tell whether the daemon takes `text` as a unique identifier."""
-    return _IDENTIFIER.fullmatch(text) is not None
+    """Tell whether the daemon takes `text` as the unique identifier of an upload, which names the author."""
+    return "/" in text and names_package(text)

@@ -7,9 +7,10 @@ from pathlib import Path
 from dify_plugin_packager.packaging import SIZE_LIMIT_BYTES, Archive, Contents, Workspace
 
 from . import _archive_rules as archives
-from . import dependencies
+from ._declarations.declaration_rules import Declarations
+from ._declarations.upload import Upload
+from ._dependencies.dependency_rules import Dependencies
 from ._finding import Finding
-from .declarations import Declarations, Upload
 
 
 type Rule = Callable[[], Iterable[Finding]]
@@ -45,8 +46,9 @@ class PackageRules:
 
     def of_contents(self) -> Iterator[tuple[str, Rule]]:
         """Iterate over the rules for declarations, files and dependencies, by name."""
-        declarations, contents = self._declarations, self.contents
-        yield "unique identifier", declarations.check_identifier
+        declarations = self._declarations
+        refusals = functools.partial(declarations.find_refusals, "unique identifier")
+        yield "unique identifier", refusals
         yield "providers", declarations.check_providers
         yield "models, tools and strategies", declarations.check_declared
         yield "icons", declarations.check_icons
@@ -54,14 +56,14 @@ class PackageRules:
         yield "documents", declarations.check_documents
         yield "Python sources", declarations.check_sources
         yield "model modules", declarations.check_model_modules
-        yield "wheels", functools.partial(dependencies.check_wheels, contents)
-        yield "pyproject.toml", functools.partial(dependencies.check_pyproject, contents)
-        yield "uv.lock", functools.partial(dependencies.check_lock, contents)
-        yield "requirements.txt", functools.partial(dependencies.check_requirements, contents)
         workspace = Workspace.find(self._start)
         siblings = frozenset(workspace.members) if workspace else frozenset[str]()
-        check_siblings = functools.partial(dependencies.check_siblings, contents, siblings)
-        yield "workspace packages", check_siblings
+        dependencies = Dependencies(self.contents, siblings)
+        yield "wheels", dependencies.check_wheels
+        yield "pyproject.toml", dependencies.check_pyproject
+        yield "uv.lock", dependencies.check_lock
+        yield "requirements.txt", dependencies.check_requirements
+        yield "workspace packages", dependencies.check_siblings
 
 
 def find_refusals(files: Mapping[str, bytes]) -> Iterator[str]:

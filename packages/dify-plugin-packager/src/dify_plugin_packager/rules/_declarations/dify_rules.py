@@ -69,7 +69,7 @@ def _check_strategy(strategy: JsonObject) -> Iterator[_Report]:
         if problem := _unset_problem(parameter):
             expected = "a type and a default with which it can be left empty"
             yield _break(field, expected, f"runs that leave it empty fail with {problem!r}")
-    for name, schema in object_at(object_at(strategy, "output_schema"), "properties").items():
+    for name, schema in object_at(strategy, "output_schema", "properties").items():
         if not is_object(schema) or not isinstance(schema.get("type", ""), str):
             where = f"output_schema.properties.{name}.type"
             yield _break(where, "one type", "the editor crashes at the node")

@@ -47,7 +47,7 @@ def check_readme(contents: Contents) -> Iterator[Finding]:
     yield from (Finding("rejected", f"{page}: expected text in UTF-8") for page in broken)
     if _README in broken:
         return
-    text = _text(contents, _README)
+    text = contents.any_text(_README)
     if not text.strip():
         yield Finding("rejected", "expected a file 'README.md' with text in it")
         return
@@ -83,7 +83,7 @@ def _check_sections(text: str, prose: str) -> Iterator[Finding]:
 def check_links(contents: Contents) -> Iterator[Finding]:
     """Check that the files that a README links to are in the package."""
     for page in _pages(contents):
-        for target in dict.fromkeys(_iter_targets(_text(contents, page))):
+        for target in dict.fromkeys(_iter_targets(contents.any_text(page))):
             path = unquote(target.partition("#")[0].partition("?")[0])
             if path and not _ADDRESS.match(target) and not _leads(contents, page, path):
                 text = f"{target!r}: expected a file of the package, or a whole URL"
@@ -111,10 +111,6 @@ def _pages(contents: Contents) -> list[str]:
         for path in contents.files
         if path == _README or (path.startswith("readme/") and path.endswith(".md"))
     ]
-
-
-def _text(contents: Contents, path: str) -> str:
-    return contents.files.get(path, b"").decode(errors="replace")
 
 
 def _iter_tokens(text: str) -> Iterator[Token]:

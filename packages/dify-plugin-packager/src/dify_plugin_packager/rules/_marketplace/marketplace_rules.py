@@ -11,16 +11,15 @@ import functools
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
-from dify_plugin_packager.json_access import JsonObject, is_object
+from dify_plugin_packager.json_access import JsonObject, object_at
 from dify_plugin_packager.packaging import Archive, Contents
 from dify_plugin_packager.rules._archive_rules import find_leftovers
 from dify_plugin_packager.rules._finding import Finding
 
-from ._readme import SOURCE_URL, check_links, check_readme
-from ._requirements import check_requirements_of
-from ._secrets import check_secrets
+from .readme import SOURCE_URL, check_links, check_readme
+from .requirements import check_requirements_of
+from .secrets import check_secrets
 
 
 type Check = Callable[[], Iterable[Finding]]
@@ -69,9 +68,10 @@ def _check_author(manifest: JsonObject) -> Iterator[Finding]:
 def _check_manifest(manifest: JsonObject) -> Iterator[Finding]:
     """Check the fields that lead people to the source and its owner."""
     for field in _REQUIRED:
-        if not _value(manifest, field):
+        *outer, key = field.split(".")
+        if not object_at(manifest, *outer).get(key):
             yield Finding("rejected", f"manifest.yaml: {field!r}: expected a value{_HINTS.get(field, '')}")  # fmt: skip
-    if not _value(manifest, "meta.minimum_dify_version"):
+    if not object_at(manifest, "meta").get("minimum_dify_version"):
         text = "expected the first version of Dify that runs it"
         yield Finding("advice", f"manifest.yaml: 'meta.minimum_dify_version': {text}")
     repository, contact = (str(manifest.get(key) or "") for key in ("repo", "contact"))
@@ -90,13 +90,6 @@ _HINTS = {
 }
 
 
-def _value(manifest: JsonObject, field: str) -> Any:
-    value: Any = manifest
-    for key in field.split("."):
-        value = value.get(key) if is_object(value) else None
-    return value
-
-
 def _check_privacy(contents: Contents, named: str) -> Iterator[Finding]:
     """Check that the package says what happens to people's data."""
     if _PRIVACY not in contents.files:
@@ -109,7 +102,7 @@ def _check_privacy(contents: Contents, named: str) -> Iterator[Finding]:
             text = f"expected a file of the package or a URL with https, got {named!r}"
             yield Finding("rejected", f"manifest.yaml: 'privacy': {text}")
         return
-    text = contents.files[path].decode(errors="replace")
+    text = contents.any_text(path)
     if not text.strip() or _PRIVACY_TEMPLATE in text.lower():
         yield Finding("rejected", f"{path}: expected a privacy policy, found none but a template")
     elif not _DISCLOSURE.search(text):

@@ -13,14 +13,13 @@ from dify_plugin_packager.json_access import JsonObject, is_object, list_at, obj
 from dify_plugin_packager.packaging import ContentError, Contents
 from dify_plugin_packager.rules._finding import Finding, findings
 
-from ._advice import iter_advice
-from ._dify_rules import check_use, iter_needs
-from ._upload import Declared, Stage, Upload
+from .advice import iter_advice
+from .dify_rules import check_use, iter_needs
+from .upload import Declared, Stage, Upload
 
 
-_MODULE_DEPTH = (
-    3  # the SDK looks at the third part from the end of a module's name when a call fails
-)
+# The SDK looks at the third part from the end of a module's name when a call fails.
+_MODULE_DEPTH = 3
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _HOST_PYTHON = (3, 12)  # what the daemon runs
 _MANIFEST = TYPES["plugin_entities.PluginDeclaration"]
@@ -50,7 +49,8 @@ class Declarations:
         self._contents = contents
         self.upload = Upload(contents)
 
-    def _refused(self, stage: Stage) -> Iterator[Finding]:
+    def find_refusals(self, stage: Stage) -> Iterator[Finding]:
+        """Iterate over why the daemon refuses the package at a stage of its upload."""
         return findings("refused", self.upload.problems.get(stage, ()))
 
     def _loaded(self, declared: Declared) -> JsonObject:
@@ -71,13 +71,17 @@ class Declarations:
         except ContentError as error:
             yield Finding("broken", str(error))
 
-    def _advise(self, path: str, content: JsonObject) -> Iterator[Finding]:
-        return findings("advice", (f"{path}: {advice}" for advice in iter_advice(content)))
+    def _check_file(self, declared: Declared, content: JsonObject) -> Iterator[Finding]:
+        """Check that a file of declarations can be read and used, and that nothing in it comes to nothing."""
+        path = declared.path
+        yield from self._unreadable(path)
+        yield from findings("advice", (f"{path}: {advice}" for advice in iter_advice(content)))
+        yield from check_use((declared.kind, declared.role), path, content)
 
     def check_manifest(self) -> Iterator[Finding]:
         """Check manifest.yaml."""
         path = "manifest.yaml"
-        yield from self._refused("manifest.yaml")
+        yield from self.find_refusals("manifest.yaml")
         if self.upload.manifest is None:
             return
         yield from self._unreadable(path)
@@ -88,17 +92,11 @@ class Declarations:
             if len(paths or ()) > 1:
                 yield Finding("advice", f"{path}: 'plugins.{kind}': of several the last one counts")
 
-    def check_identifier(self) -> Iterator[Finding]:
-        """Check the unique identifier."""
-        return self._refused("unique identifier")
-
     def check_providers(self) -> Iterator[Finding]:
         """Check the provider files."""
-        yield from self._refused("providers")
+        yield from self.find_refusals("providers")
         for declared, provider in self._of("provider"):
-            yield from self._unreadable(declared.path)
-            yield from self._advise(declared.path, provider)
-            yield from check_use((declared.kind, declared.role), declared.path, provider)
+            yield from self._check_file(declared, provider)
             if declared.kind == "models":
                 yield from findings("advice", self._iter_unmatched(declared.path, provider))
             if declared.kind == "agent_strategies":
@@ -125,11 +123,9 @@ class Declarations:
 
     def check_declared(self) -> Iterator[Finding]:
         """Check models, tools, strategies and what else a provider names."""
-        yield from self._refused("declarations")
+        yield from self.find_refusals("declarations")
         for declared, content in self._of("item", "model", "position"):
-            yield from self._unreadable(declared.path)
-            yield from self._advise(declared.path, content)
-            yield from check_use((declared.kind, declared.role), declared.path, content)
+            yield from self._check_file(declared, content)
         yield from findings("advice", self._iter_twins())
         yield from findings("advice", self._iter_unknown_positions())
         yield from self._check_versions()
@@ -166,7 +162,7 @@ class Declarations:
 
     def check_icons(self) -> Iterator[Finding]:
         """Check that every icon is in _assets, a folder that the SDK always needs."""
-        yield from self._refused("icons")
+        yield from self.find_refusals("icons")
         if not any(path.startswith("_assets/") for path in self._contents.files):
             yield Finding("broken", "expected a folder '_assets', which every plugin reads")
 
@@ -175,7 +171,7 @@ class Declarations:
         manifest = self.upload.manifest or {}
         if not list_at(object_at(manifest, "plugins"), "agent_strategies"):
             return
-        permission = object_at(object_at(manifest, "resource"), "permission")
+        permission = object_at(manifest, "resource", "permission")
         model = object_at(permission, "model")
         for name, given in (
             ("tool.enabled", object_at(permission, "tool").get("enabled")),
@@ -213,7 +209,7 @@ class Declarations:
                 yield Finding("broken" if path in loaded else "advice", problem)
 
     def _iter_named_sources(self) -> Iterator[tuple[str, str]]:
-        runner = object_at(object_at(self.upload.manifest or {}, "meta"), "runner")
+        runner = object_at(self.upload.manifest or {}, "meta", "runner")
         module = str(runner.get("entrypoint") or "").replace(".", "/")
         as_package = f"{module}/__main__.py"
         path = as_package if as_package in self._contents.files else f"{module}.py"
@@ -222,7 +218,7 @@ class Declarations:
             # The SDK loads no class of an agent strategy's provider.
             if (declared.kind, declared.role) == ("agent_strategies", "provider"):
                 continue
-            python = object_at(object_at(content, "extra"), "python")
+            python = object_at(content, "extra", "python")
             for key in ("source", "provider_source", "model_sources"):
                 for source in list_at(python, key) or filter(None, [python.get(key)]):
                     path = PurePosixPath(str(source)).as_posix()
@@ -231,7 +227,7 @@ class Declarations:
     def check_model_modules(self) -> Iterator[Finding]:
         """Check that model sources are nested deep enough: with a shorter module name the SDK replaces every error by an IndexError."""
         for declared, provider in self._of("provider"):
-            python = object_at(object_at(provider, "extra"), "python")
+            python = object_at(provider, "extra", "python")
             for source in list_at(python, "model_sources"):
                 if len(PurePosixPath(str(source)).parts) < _MODULE_DEPTH:
                     where = f"{declared.path}: 'extra.python.model_sources'"

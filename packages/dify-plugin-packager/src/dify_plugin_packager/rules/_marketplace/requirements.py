@@ -38,7 +38,7 @@ def check_requirements_of(contents: Contents) -> Iterator[Finding]:
 
 def _check_list(contents: Contents, path: str, seen: frozenset[str]) -> Iterator[Finding]:
     """Check a list of requirements and those that it includes."""
-    requirements = Requirements.parse(contents.files[path].decode(errors="replace"))
+    requirements = Requirements.parse(contents.any_text(path))
     for requirement in requirements.named:
         yield from _check_requirement(path, requirement)
     for option in requirements.options:

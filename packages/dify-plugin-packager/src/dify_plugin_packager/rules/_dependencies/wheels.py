@@ -1,6 +1,5 @@
 """Bundled wheels, of which only the metadata is unpacked."""
 
-import hashlib
 import io
 import re
 import struct
@@ -31,7 +30,6 @@ class Wheel:
         path: Its path in the package.
         name: Its published name, normalised.
         version: Its version.
-        sha256: Its hash, in hex.
         is_universal: Whether it is for every machine.
         requirements: What it needs without extras.
         modules: The import names that it brings.
@@ -40,7 +38,6 @@ class Wheel:
     path: str
     name: str
     version: str
-    sha256: str
     is_universal: bool
     requirements: tuple[Requirement, ...]
     modules: frozenset[str]
@@ -69,7 +66,6 @@ class Wheel:
             path=path,
             name=name,
             version=str(version),
-            sha256=hashlib.sha256(content).hexdigest(),
             is_universal={str(tag) for tag in tags} == {"py3-none-any"},
             requirements=tuple(one for one in requirements if not _EXTRA.search(str(one.marker))),
             modules=frozenset(_modules(names)),
@@ -92,13 +88,12 @@ def _modules(names: list[str]) -> Iterator[str]:
             yield top.removesuffix(".py")
 
 
-def read_wheels(contents: Contents) -> dict[str, Wheel]:
-    """Return the bundled wheels by normalized name, without files that cannot be read."""
-    wheels: dict[str, Wheel] = {}
+def read_wheels(contents: Contents) -> dict[str, Wheel | ContentError]:
+    """Return the bundled wheels by their paths, or why one cannot be read."""
+    wheels: dict[str, Wheel | ContentError] = {}
     for path in contents.wheels:
         try:
-            wheel = Wheel.parse(path, contents.files[path])
-        except ContentError:
-            continue
-        wheels[wheel.name] = wheel
+            wheels[path] = Wheel.parse(path, contents.files[path])
+        except ContentError as error:
+            wheels[path] = error
     return wheels

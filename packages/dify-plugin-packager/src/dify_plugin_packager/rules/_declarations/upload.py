@@ -83,7 +83,7 @@ class Upload:
                 provider = providers[key] = {**(found or {}), "path": path}
                 self._read_items(kind, path, provider, item_type)
         self._refuse("manifest.yaml", *_iter_manifest_problems(manifest, providers))
-        identifier = _identifier(manifest, self._contents.files)
+        identifier = build_identifier(*_names(manifest), self._contents.files)
         if not is_identifier(identifier):
             problem = f"expected author/name:version@checksum, got {identifier!r}"
             self._refuse("unique identifier", problem)
@@ -130,22 +130,22 @@ class Upload:
         self.problems.setdefault(stage, []).extend(problems)
 
 
-def _identifier(manifest: JsonObject, files: Mapping[str, bytes]) -> str:
+def _names(manifest: JsonObject) -> tuple[str, str, str]:
     author, name, version = (str(manifest.get(key) or "") for key in ("author", "name", "version"))
-    return build_identifier(author, name, version, files)
+    return author, name, version
 
 
 def _iter_manifest_problems(
     manifest: JsonObject, declared: Mapping[str, JsonObject | None]
 ) -> Iterator[str]:
-    author, name = (str(manifest.get(key) or "") for key in ("author", "name"))
+    author, name, version = _names(manifest)
     if not _AUTHOR.fullmatch(author):
         yield f"manifest.yaml: 'author': expected up to 64 of a-z, 0-9, '_' and '-', got {author!r:.80}"
     elif _UUID.fullmatch(author):
         yield f"manifest.yaml: 'author': expected a name, not a UUID, got {author!r}"
     if not _NAME.fullmatch(name):
         yield f"manifest.yaml: 'name': expected up to 128 of a-z, 0-9, '_' and '-', got {name!r:.80}"
-    if not _VERSION.fullmatch(version := str(manifest.get("version") or "")):
+    if not _VERSION.fullmatch(version):
         yield f"manifest.yaml: 'version': expected a version such as 1.2.3, got {version!r:.80}"
     kinds = [key for key, provider in declared.items() if provider is not None]
     if not kinds:

@@ -1,0 +1,1 @@
+"""Rules for what a package installs: wheels, pyproject.toml, uv.lock and requirements.txt."""

@@ -1,0 +1,1 @@
+"""The rules of Dify's marketplace for a package's files."""
