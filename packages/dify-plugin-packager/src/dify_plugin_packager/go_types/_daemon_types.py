@@ -5,7 +5,7 @@ bdb5642a, read 2026-11.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, override
 
@@ -14,7 +14,6 @@ from ._types import (
     ABSENT,
     TEXT,
     Decoding,
-    Field,
     ListOf,
     Problem,
     ShapeError,
@@ -56,14 +55,8 @@ class _Completed(Struct):
 
     @override
     def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
-        # In Go the fields are those of an embedded alias, in a struct without a name.
-        alias = tuple(
-            Field(go=each.go, json=each.json, type=each.type, within=("alias",))
-            for each in self.fields
-        )
-        inner = Struct(go="struct { *plugin_entities.alias }", name="", fields=alias)
         if node is not None:
-            place[key] = decode_into(inner, node)
+            place[key] = decode_into(Struct(go=self.go, name="", fields=self.fields), node)
         self.complete(place[key])
 
     @override
@@ -146,14 +139,7 @@ def _with(kind: type[Struct], **methods: Any) -> Callable[[Struct], Struct]:
     return lambda struct: kind(go=struct.go, name=struct.name, fields=struct.fields, **methods)
 
 
-def _function(struct: Struct) -> Struct:
-    # To Go a struct without a name is called by what it consists of.
-    go = 'struct { Name string "json:\\"name\\""; Arguments string "json:\\"arguments\\"" }'
-    return replace(struct, go=go, name=go)
-
-
 _SPECIAL: Mapping[str, Callable[[Struct], Struct]] = {
-    "_.Function": _function,
     "model_entities.ModelPollingResult": _with(Struct, check=_check_polling),
     "model_entities.PromptMessage": _with(_Message),
     "model_entities.ToolChoice": _with(Struct, check=_check_choice),

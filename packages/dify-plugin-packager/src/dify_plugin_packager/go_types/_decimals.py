@@ -21,8 +21,6 @@ def parse_decimal(text: str) -> str:
     if has_exponent and not _WHOLE.fullmatch(exponent):
         raise ValueError(f"can't convert {text} to decimal: exponent is not numeric")
     whole, _, fraction = mantissa.partition(".")
-    if "." in fraction:
-        raise ValueError(f"can't convert {mantissa} to decimal: too many .s")
     if not _WHOLE.fullmatch(whole + fraction):
         raise ValueError(f"can't convert {mantissa} to decimal")
     shift = int(exponent or 0) - len(fraction)

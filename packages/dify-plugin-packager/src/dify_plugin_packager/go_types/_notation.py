@@ -82,7 +82,9 @@ class GoTypes:
         package, _, short = name.rpartition(".")
         flat = tuple(field for line in fields.splitlines() for field in self._fields(line, package))
         is_named = package != "_"
-        struct = Struct(go=name if is_named else "", name=short if is_named else "", fields=flat)
+        struct = Struct(
+            go=name if is_named else "struct", name=short if is_named else "", fields=flat
+        )
         return self._special[name](struct) if name in self._special else struct
 
     def _fields(self, line: str, package: str) -> Iterator[Field]:

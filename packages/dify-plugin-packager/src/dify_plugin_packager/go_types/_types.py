@@ -234,15 +234,6 @@ class Verbatim(GoType):
 VERBATIM = Verbatim()
 NODE = Verbatim(go="yaml.Node")
 
-_SYNTAX_ERRORS = {
-    "Expecting ',' delimiter": "after array element",
-    "Expecting ':' delimiter": "after object key",
-    "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
-    "Expecting value": "looking for beginning of value",
-    "Extra data": "after top-level value",
-    "Invalid control character at": "in string literal",
-}
-
 
 def _json_of_bytes(value: bytes) -> Any:
     """Return the JSON value that bytes encode.
@@ -253,12 +244,9 @@ def _json_of_bytes(value: bytes) -> Any:
     try:
         return parse_json(value)
     except json.JSONDecodeError as error:
-        found = "unexpected end of JSON input"
-        if error.pos < len(error.doc):
-            char = repr(error.doc[error.pos]) if error.doc[error.pos] != "'" else r"'\''"
-            where = _SYNTAX_ERRORS.get(error.msg, "looking for beginning of value")
-            found = f"invalid character {char} {where}"
-        problem = f"json: error calling MarshalJSON for type json.RawMessage: {found}"
+        found = error.doc[error.pos : error.pos + 1]
+        expected = f"invalid character {found!r} looking for beginning of value"
+        problem = f"json: error calling MarshalJSON for type json.RawMessage: {expected}"
         raise ShapeError(problem) from None
 
 
