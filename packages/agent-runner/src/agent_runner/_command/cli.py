@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -25,7 +26,7 @@ from agent_runner._run.runner import AgentRunner
 from stream_text import InvalidJsonError, parse_json
 from stream_text.signals import cancelled_by_signals
 
-from .view import Progress, Show, TextView, print_text, show_json
+from .view import Progress, Show, print_text, show_json, show_text
 
 
 _FAILED = 1
@@ -90,7 +91,7 @@ def run(  # noqa: PLR0913  a command's options are its parameters
         if as_json:
             result = asyncio.run(_show_all(outputs, show_json))
         else:
-            result = asyncio.run(_show_live(outputs, TextView(save_images=save_images).show))
+            result = asyncio.run(_show_live(outputs, partial(show_text, save_images=save_images)))
     except RunnerError as error:
         raise _refused(error) from error
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -122,12 +123,8 @@ def serve(context: typer.Context) -> None:
         from agent_runner.server.command import app as server  # noqa: PLC0415
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
-        raise _refused(
-            ConfigurationError(
-                "serve",
-                f"expected {package} to be installed; it comes with the extra 'server': gpt5-agent-runner[server]",
-            )
-        ) from error
+        problem = f"expected {package} to be installed; it comes with the extra 'server': gpt5-agent-runner[server]"
+        raise _refused(ConfigurationError("serve", problem)) from error
     server(args=context.args, prog_name=context.command_path)
 
 

@@ -43,49 +43,47 @@ def show_json(output: Output | RunResult) -> None:
     typer.echo(json.dumps(output.to_dict()))
 
 
-class TextView:
-    """What a person sees of a run: the answer on stdout; errors and how the run ended on stderr."""
+def show_text(output: Output | RunResult, *, save_images: Path | None) -> None:
+    """Print one output, or the result, for a person: the answer on stdout; errors and how the run ended on stderr.
 
-    def __init__(self, *, save_images: Path | None = None) -> None:
-        """Save images to a folder, or none at all where it is None."""
-        self._save_images = save_images
+    Args:
+        output: The output.
+        save_images: Folder for images; None saves none.
 
-    def show(self, output: Output | RunResult) -> None:
-        """Print one output, or the result.
+    Raises:
+        ConfigurationError: If an image cannot be saved.
+    """
+    match output:
+        case TextOutput(text=text):
+            print_text(text)
+        case JsonOutput(value=value):
+            print_text(json.dumps(value, ensure_ascii=False, indent=2))
+        case ImageOutput():
+            _show_image(output, save_images)
+        case AudioOutput():
+            print_text(f"[audio {output.mime_type or 'of unknown type'}, {_size(output.data)}]")
+        case ResourceOutput():
+            print_text(f"[resource {output.uri or 'without uri'}] {output.text or ''}".rstrip())
+        case ErrorOutput(message=message):
+            print_text(message, err=True, color=typer.colors.RED)
+        case _:
+            _show_result(output)
 
-        Raises:
-            ConfigurationError: If an image cannot be saved.
-        """
-        match output:
-            case TextOutput(text=text):
-                print_text(text)
-            case JsonOutput(value=value):
-                print_text(json.dumps(value, ensure_ascii=False, indent=2))
-            case ImageOutput():
-                self._show_image(output)
-            case AudioOutput():
-                print_text(f"[audio {output.mime_type or 'of unknown type'}, {_size(output.data)}]")
-            case ResourceOutput():
-                print_text(f"[resource {output.uri or 'without uri'}] {output.text or ''}".rstrip())
-            case ErrorOutput(message=message):
-                print_text(message, err=True, color=typer.colors.RED)
-            case _:
-                _show_result(output)
 
-    def _show_image(self, output: ImageOutput) -> None:
-        about = f"image {output.mime_type or 'of unknown type'}, {_size(output.data)}"
-        data = _decode_image(output)
-        if data is None:
-            print_text(f"[{about}, broken: its data is not base64]")
-            return
-        if self._save_images is not None:
-            about += f", saved as {_save_image(output, data, self._save_images)}"
-        try:
-            drawn = _draw_image(data)
-        except ValueError:
-            about, drawn = f"{about}, broken: it cannot be decoded", False
-        if self._save_images is not None or not drawn:
-            print_text(f"[{about}]")
+def _show_image(output: ImageOutput, folder: Path | None) -> None:
+    about = f"image {output.mime_type or 'of unknown type'}, {_size(output.data)}"
+    data = _decode_image(output)
+    if data is None:
+        print_text(f"[{about}, broken: its data is not base64]")
+        return
+    if folder is not None:
+        about += f", saved as {_save_image(output, data, folder)}"
+    try:
+        drawn = _draw_image(data)
+    except ValueError:
+        about, drawn = f"{about}, broken: it cannot be decoded", False
+    if folder is not None or not drawn:
+        print_text(f"[{about}]")
 
 
 class Progress:
