@@ -16,7 +16,6 @@ from stream_text import InvalidJsonError, parse_json
 from .parameters import ToolParameter, to_parameters
 
 
-_TRUE_TEXTS: Final = frozenset({"true", "yes", "y", "1"})
 _FALSE_TEXTS: Final = frozenset({"false", "no", "n", "0"})
 
 
@@ -125,9 +124,7 @@ def _cast_date_range(value: object) -> dict[str, str]:
 def _cast_boolean(value: object) -> bool:
     """Read a boolean leniently: unknown text is true unless it is empty."""
     text = value.lower() if isinstance(value, str) else None
-    if text in _FALSE_TEXTS:
-        return False
-    return text in _TRUE_TEXTS or bool(value)
+    return text not in _FALSE_TEXTS and bool(value)
 
 
 def _cast_number(value: object) -> object:
