@@ -97,14 +97,14 @@ def check_overrides(prompt_policy_overrides: object) -> tuple[str, ...]:
         >>> check_overrides({"extra_polisy": "Be brief."})
         ("the key 'extra_polisy' is unknown and changes nothing",)
     """
+    value = prompt_policy_overrides
     if isinstance(prompt_policy_overrides, str):
         try:
-            value: object = parse_json(prompt_policy_overrides)
+            value = parse_json(prompt_policy_overrides)
         except InvalidJsonError as error:
+            problem = "it looks like a JSON object but cannot be read as one, and changes nothing"
             is_meant = _NEARLY_JSON.match(prompt_policy_overrides)
-            return (_describe_failure(error),) if is_meant else ()
-    else:
-        value = prompt_policy_overrides
+            return (f"{problem}: {error}",) if is_meant else ()
     overrides = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {})
     problems = ((key, _find_problem(key, override)) for key, override in overrides.items())
     return tuple(
@@ -117,10 +117,6 @@ def _find_problem(key: object, override: object) -> str | None:
         return "is unknown"
     is_lost = override is not None and _find_policy_text(override) is None
     return "has a value that JSON does not know" if is_lost else None
-
-
-def _describe_failure(error: InvalidJsonError) -> str:
-    return f"it looks like a JSON object but cannot be read as one, and changes nothing: {error}"
 
 
 def _instruction_text(base_instruction: object) -> str:
