@@ -8,7 +8,7 @@ from typing import Any
 from agent_loop import AgentEvent, CallModel, Event, MessageError, ModelDone, RunTools, ToolResult
 from agent_tooling import ToolOutput
 
-from ._agent_calls import AgentCall
+from ._agents import AgentCall
 from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
 from ._async_side import AsyncRunningTools, async_read_answer, async_sleep
 from ._running import LAST_SECONDS, Running

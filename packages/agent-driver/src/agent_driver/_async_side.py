@@ -11,8 +11,7 @@ from typing import Any
 from agent_loop import AgentEvent, CallModel
 from agent_tooling import ToolOutput
 
-from ._agent_calls import AgentCall
-from ._agents import Agent
+from ._agents import Agent, AgentCall
 from ._answers import close, find_compactor, is_whole, log_no_compaction
 from ._running import Heard
 from ._setup import Setup

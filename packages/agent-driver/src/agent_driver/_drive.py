@@ -9,7 +9,7 @@ from typing import Any
 from agent_loop import AgentEvent, CallModel, Event, MessageError, ModelDone, RunTools, ToolResult
 from agent_tooling import ToolOutput
 
-from ._agent_calls import AgentCall
+from ._agents import AgentCall
 from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
 from ._running import LAST_SECONDS, Running
 from ._settings import DriveSettings, takes_settings

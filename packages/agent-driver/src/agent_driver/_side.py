@@ -11,8 +11,7 @@ from typing import Any
 from agent_loop import AgentEvent, CallModel
 from agent_tooling import ToolOutput, is_async_function
 
-from ._agent_calls import AgentCall
-from ._agents import Agent
+from ._agents import Agent, AgentCall
 from ._answers import Asked
 from ._async_drive import async_call_agent
 from ._running import Heard
