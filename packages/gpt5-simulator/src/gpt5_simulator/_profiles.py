@@ -238,10 +238,7 @@ def iter_profiles() -> Iterator[ModelProfile]:
 
 def profile_for(model: str) -> ModelProfile | None:
     """Return the profile of a model id, dated ids included; None when the id is not known."""
-    for profile in _PROFILES:
-        if profile.name == plain_name(model):
-            return profile
-    return None
+    return next((profile for profile in _PROFILES if profile.name == plain_name(model)), None)
 
 
 def plain_name(model: str) -> str:

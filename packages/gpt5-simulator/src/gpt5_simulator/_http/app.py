@@ -67,7 +67,17 @@ class Call:
         Raises:
             ApiError: If it is no JSON object, or does not say that it is one.
         """
-        return _parse_body(self.request, self.raw)
+        kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != JSON:
+            text = f"Unsupported content type: '{kind}'. This API method only accepts '{JSON}' requests."
+            raise ApiError(text, code="unsupported_content_type")
+        try:
+            decoded: object = json.loads(self.raw, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise ApiError("We could not parse the JSON body of your request.") from error
+        if not is_object(decoded):
+            raise ApiError("The JSON body of your request has to be an object.")
+        return decoded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,22 +318,6 @@ class Api:
 
 def _no_faults(_: Request) -> tuple[Fault, ...]:
     return ()
-
-
-def _parse_body(request: Request, body: bytes) -> Json:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        text = (
-            f"Unsupported content type: '{kind}'. This API method only accepts '{JSON}' requests."
-        )
-        raise ApiError(text, code="unsupported_content_type")
-    try:
-        decoded: object = json.loads(body, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise ApiError("We could not parse the JSON body of your request.") from error
-    if not is_object(decoded):
-        raise ApiError("The JSON body of your request has to be an object.")
-    return decoded
 
 
 def _refuse_constant(name: str) -> None:

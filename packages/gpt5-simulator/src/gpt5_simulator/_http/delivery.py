@@ -1,6 +1,7 @@
 """Sending a reply, at its pace, until it ends, the client leaves, or the simulator stops."""
 
 import asyncio
+import math
 from typing import Any
 
 from starlette.responses import Response
@@ -62,7 +63,7 @@ class Delivery(Response):
             if isinstance(step, Drop):
                 return
             if isinstance(step, Pause):
-                await _sleep(step.seconds)
+                await asyncio.sleep(math.inf if step.seconds is None else step.seconds)
                 continue
             await asyncio.sleep(self._delay_seconds if number else 0)
             await send({"type": "http.response.body", "body": step, "more_body": True})
@@ -77,13 +78,6 @@ def _headers(reply: Reply) -> dict[str, str]:
     if not bodies or len(bodies) != len(steps):
         return headers
     return headers | {"content-length": str(sum(map(len, bodies)))}
-
-
-async def _sleep(seconds: float | None) -> None:
-    if seconds is None:
-        await asyncio.Event().wait()
-    else:
-        await asyncio.sleep(seconds)
 
 
 async def _gone(receive: Receive) -> None:
