@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 
 from gpt5_simulator._checks.conversation import lost_item, validate_conversation
@@ -16,7 +17,6 @@ from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._model.turn import Model
 from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_unknown
 from gpt5_simulator._request import ModelRequest, input_items, item_type, read_request
-from gpt5_simulator._responses.encrypted import is_genuine_token
 from gpt5_simulator._responses.item_kinds import without_unasked
 from gpt5_simulator._responses.output import IdSource, Output, build_compaction, build_output
 from gpt5_simulator._responses.response import build_response
@@ -172,10 +172,12 @@ class Responder:
             validate_settings(body, profile=profile)
             validate_tools(body, profile=profile)
             validate_items(body.get("input"), profile=profile)
-        items = (*self._earlier(body, owner), *self._input(body, owner))
-        if self.strict:
-            self._validate_conversation(items, owner)
-            with self._lock:
+        with self._lock:
+            said = (self._referenced(item, owner) for item in input_items(body))
+            items = (*self._earlier(body, owner), *said)
+            if self.strict:
+                is_stored = partial(self._is_stored, owner=owner)
+                validate_conversation(items, key=_key(owner), is_stored=is_stored)
                 self.store.validate_windows(input_items(body))
         return read_request(body, profile=profile, items=items)
 
@@ -206,12 +208,8 @@ class Responder:
             tokens > (bound.get("compact_threshold") or math.inf) for bound in bounds
         )
 
-    def _input(self, body: Json, owner: str) -> list[Json]:
-        """Return the input, with what its references stand for."""
-        with self._lock:
-            return [self._referenced(item, owner) for item in input_items(body)]
-
     def _referenced(self, item: Json, owner: str) -> Json:
+        """Return an item of the input, or what it is a reference to."""
         is_bare = item.get("type") == "image_generation_call" and "result" not in item
         if item_type(item) != "item_reference" and not is_bare:
             return item
@@ -238,20 +236,10 @@ class Responder:
         previous: object = body.get("previous_response_id")
         if not isinstance(previous, str):
             return ()
-        with self._lock:
-            return self.store.conversation(previous, owner=owner)
+        return self.store.conversation(previous, owner=owner)
 
-    def _validate_conversation(self, items: tuple[Json, ...], owner: str) -> None:
-        key = _key(owner)
-
-        def is_genuine(item: Json) -> bool:
-            return is_genuine_token(item["encrypted_content"], item_id=item.get("id"), key=key)
-
-        def is_stored(item_id: str) -> bool:
-            with self._lock:
-                return self.store.find_item(item_id, owner=owner) is not None
-
-        validate_conversation(items, is_genuine=is_genuine, is_stored=is_stored)
+    def _is_stored(self, item_id: str, *, owner: str) -> bool:
+        return self.store.find_item(item_id, owner=owner) is not None
 
     def _cache_use(self, prompt: str, request: ModelRequest, owner: str) -> CacheUse:
         label = request.body.get("prompt_cache_key") or request.body.get("instructions")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._json import Json
+from gpt5_simulator._responses.encrypted import is_genuine_token
 
 
 # What each call is called in refusals, and the type of what answers it.
@@ -24,16 +25,13 @@ _FOLLOWERS_EXCLUDED = frozenset({"reasoning", *_OUTPUTS})
 
 
 def validate_conversation(
-    items: Sequence[Json],
-    *,
-    is_genuine: Callable[[Json], bool],
-    is_stored: Callable[[str], bool],
+    items: Sequence[Json], *, key: bytes, is_stored: Callable[[str], bool]
 ) -> None:
     """Refuse a conversation whose items do not fit together.
 
     Args:
         items: The whole conversation, oldest first.
-        is_genuine: Returns whether a reasoning item's `encrypted_content` can be read.
+        key: What the customer's `encrypted_content` is signed with.
         is_stored: Returns whether the server still has the item with this id.
 
     Raises:
@@ -41,18 +39,17 @@ def validate_conversation(
     """
     for item in items:
         if item.get("type") in {"reasoning", "compaction"}:
-            _validate_readable(item, is_genuine=is_genuine, is_stored=is_stored)
+            _validate_readable(item, key, is_stored)
     _validate_followers(items)
     _validate_pairs(items)
 
 
-def _validate_readable(
-    item: Json, *, is_genuine: Callable[[Json], bool], is_stored: Callable[[str], bool]
-) -> None:
+def _validate_readable(item: Json, key: bytes, is_stored: Callable[[str], bool]) -> None:
     token: object = item.get("encrypted_content")
     item_id = str(item.get("id"))
     if token is not None:
-        if not (isinstance(token, str) and is_genuine(item)):
+        is_text = isinstance(token, str)
+        if not (is_text and is_genuine_token(token, item_id=item.get("id"), key=key)):
             text = (
                 f"The encrypted content for item {item_id} could not be verified. "
                 "Reason: Encrypted content could not be decrypted or parsed."
