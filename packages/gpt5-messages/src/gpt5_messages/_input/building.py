@@ -9,7 +9,7 @@ from gpt5_messages._completion.hosted import iter_images
 from gpt5_messages._completion.marked_text import said_text
 from gpt5_messages._completion.reading import read_tool_call
 from gpt5_messages._completion.values import MADE_FOR_KEY, OPAQUE_KEY, Item, ToolCall
-from gpt5_messages._json import iter_mappings, text_or_none, type_of
+from gpt5_messages._json import iter_mappings, mapping, text_or_none, type_of
 from gpt5_messages._kinds import CALL_OUTPUTS, CALL_TYPES, OUTPUT_TYPES
 from gpt5_messages._media import Part
 from gpt5_messages._members import wrong_kind
@@ -220,12 +220,8 @@ class _InputBuilder:
 
 def carried_items(message: object) -> list[Item] | None:
     """Return the output items that travel with a message, on itself or on a content part; None if there are none."""
-    for _, opaque in _iter_opaque(message):
-        if isinstance(opaque, Mapping):
-            items = list(iter_mappings(cast("Mapping[str, Any]", opaque).get(OPAQUE_KEY)))
-            if items:
-                return items
-    return None
+    held = (mapping(opaque).get(OPAQUE_KEY) for _, opaque in _iter_opaque(message))
+    return next((items for value in held if (items := list(iter_mappings(value)))), None)
 
 
 def _iter_made_for(message: object) -> Iterator[object]:
