@@ -6,6 +6,7 @@ from pathlib import Path
 from dify_plugin_host import (
     AgentRequest,
     HostSettings,
+    PlatformRules,
     PluginHost,
     PluginInvokeError,
     PythonTool,
@@ -47,14 +48,24 @@ class ChangingModel:
         return self.current.respond(request)
 
 
+class ChangingRules:
+    """The platform's rules, of which some are set anew for a test: the host looks at them with each call."""
+
+    def __init__(self):
+        self.current = PlatformRules()
+
+    def __getattr__(self, name):
+        return getattr(self.current, name)
+
+
 class BothPlugins:
     """A host with both plugins, called from ordinary tests."""
 
-    def __init__(self, runner: asyncio.Runner, settings: HostSettings, more_tools=()):
+    def __init__(self, runner: asyncio.Runner, more_tools=()):
         self._runner = runner
         self._model = ChangingModel()
         self._server = ResponsesSimulator(model=self._model)
-        self._settings = settings
+        self._rules = ChangingRules()
         self._tools = [make_tool(echo, "text"), make_tool(fail, "text"), *more_tools]
         self._host: PluginHost | None = None
         self._first = 0
@@ -70,7 +81,7 @@ class BothPlugins:
                 "max_retries": "0",
             },
             tools=self._tools,
-            settings=self._settings,
+            settings=HostSettings(rules=self._rules),
             environment={
                 "PATH": "/usr/bin:/bin",
                 "NO_PROXY": "127.0.0.1",
@@ -82,6 +93,10 @@ class BothPlugins:
     def stop(self):
         self._runner.run(self._host.stop())
         self._server.__exit__(None, None, None)
+
+    def apply(self, rules):
+        """Have the platform follow these rules from now on."""
+        self._rules.current = rules
 
     @property
     def bodies(self):

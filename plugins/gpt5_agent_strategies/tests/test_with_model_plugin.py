@@ -7,7 +7,7 @@ from itertools import count, pairwise
 import pytest
 
 from both_plugins import BothPlugins, make_tool
-from dify_plugin_host import HostSettings, PlatformRules
+from dify_plugin_host import PlatformRules
 from gpt5_simulator import (
     CutStream,
     DemoModel,
@@ -28,25 +28,28 @@ KEPT_BY = {
 
 
 @pytest.fixture(scope="session")
-def start_both(runner):
-    """Start both plugins side by side, once for each way that Dify may treat what they carry."""
-    started = {}
-
-    def start(kept_by):
-        if kept_by not in started:
-            both = BothPlugins(runner, HostSettings(rules=KEPT_BY[kept_by]))
-            both.start()
-            started[kept_by] = both
-        return started[kept_by]
-
-    yield start
-    for both in started.values():
-        both.stop()
+def both_running(runner):
+    """Start both plugins side by side, once for all tests."""
+    both = BothPlugins(runner)
+    both.start()
+    yield both
+    both.stop()
 
 
 @pytest.fixture
-def both(start_both):
-    return start_both("content parts")
+def both_under(both_running):
+    """Give out the plugins, in each way that Dify may treat what they carry."""
+
+    def choose(kept_by):
+        both_running.apply(KEPT_BY[kept_by])
+        return both_running
+
+    return choose
+
+
+@pytest.fixture
+def both(both_under):
+    return both_under("content parts")
 
 
 def call(text="x", *, name="echo"):
@@ -78,9 +81,9 @@ def run_three_rounds(both, **fields):
 
 @pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
 @pytest.mark.parametrize("kept_by", KEPT_BY)
-def test_reasoning_is_kept_between_rounds(start_both, kept_by, strategy):
+def test_reasoning_is_kept_between_rounds(both_under, kept_by, strategy):
     """C4: through the official pair of plugins every round begins without it."""
-    both = start_both(kept_by)
+    both = both_under(kept_by)
     run_three_rounds(both, strategy=strategy)
     first, second, third = (body["input"] for body in both.bodies)
     added = kinds(second[len(first) :])
@@ -91,8 +94,8 @@ def test_reasoning_is_kept_between_rounds(start_both, kept_by, strategy):
 
 
 @pytest.mark.parametrize("kept_by", KEPT_BY)
-def test_each_request_to_openai_is_the_one_before_and_more(start_both, kept_by):
-    both = start_both(kept_by)
+def test_each_request_to_openai_is_the_one_before_and_more(both_under, kept_by):
+    both = both_under(kept_by)
     run_three_rounds(both, maximum_iterations=3)
     assert [body["tool_choice"] for body in both.bodies] == ["auto", "auto", "none"]
     for before, after in pairwise(both.bodies):
@@ -276,8 +279,8 @@ def drawn(size):
 
 @pytest.mark.parametrize("strategy", ["gpt5_function_calling", "gpt5_react"])
 @pytest.mark.parametrize("kept_by", KEPT_BY)
-def test_what_openai_s_own_tools_did_is_kept_between_rounds(start_both, kept_by, strategy):
-    both = start_both(kept_by)
+def test_what_openai_s_own_tools_did_is_kept_between_rounds(both_under, kept_by, strategy):
+    both = both_under(kept_by)
     action = {"type": "search", "query": "time", "queries": ["time"]}
     code = {"code": "print(1)", "outputs": [{"type": "logs", "logs": "1"}]}
     cited = {"type": "url_citation", "url": "https://a.example", "title": "A"}
@@ -306,9 +309,9 @@ def test_what_openai_s_own_tools_did_is_kept_between_rounds(start_both, kept_by,
 @pytest.mark.parametrize("kept_by", KEPT_BY)
 @pytest.mark.parametrize("size", [30_000, 3_000_000])
 def test_an_image_that_openai_has_drawn_leaves_as_a_file_and_the_run_goes_on(
-    start_both, kept_by, size
+    both_under, kept_by, size
 ):
-    both = start_both(kept_by)
+    both = both_under(kept_by)
     both.script([drawn(size), thoughts(), call("a")], [thoughts(), said("Done.")])
     transcript = both.run(model="gpt-6-luna", completion_params=SEARCH)
 
@@ -361,7 +364,7 @@ def test_the_model_searches_a_thousand_tools_through_both_plugins(runner):
         read.__name__ = f"read_volume_{number}"
         return make_tool(read, "text")
 
-    both = BothPlugins(runner, HostSettings(), [numbered(number) for number in range(998)])
+    both = BothPlugins(runner, [numbered(number) for number in range(998)])
     both.start()
     try:
         made = {"name": "read_volume_477", "arguments": {"text": "hello"}}
