@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 from dify_plugin.core.runtime import Session
-from dify_plugin.entities.model.llm import LLMModelConfig, LLMResult, LLMResultChunk
+from dify_plugin.entities.model.llm import LLMModelConfig, LLMResultChunk
 from dify_plugin.entities.model.message import (
     AssistantPromptMessage,
     MultiModalPromptMessageContent,
@@ -146,7 +146,7 @@ class Model:
         )
         stop = _read_stop(self.completion_params.get("stop"))
         answer = session.model.llm.invoke(config, prompts, tools or None, stop, stream=True)
-        with closing(_to_chunks(answer)) as chunks:
+        with closing(answer) as chunks:
             size = 0
             for chunk in chunks:
                 for delta in to_deltas(chunk):
@@ -205,14 +205,6 @@ def _takes_schema(rules: Mapping[str, Mapping[str, Any]]) -> bool:
 def _read_stop(value: object) -> list[str] | None:
     value = [value] if isinstance(value, str) and value else value
     return [str(word) for word in cast("list[object]", value)] if isinstance(value, list) else None
-
-
-def _to_chunks(answer: object) -> Generator[LLMResultChunk]:
-    """Iterate over an answer in either of its forms."""
-    if isinstance(answer, LLMResult):
-        yield answer.to_llm_result_chunk()
-    else:
-        yield from cast("Generator[LLMResultChunk]", answer)
 
 
 def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
