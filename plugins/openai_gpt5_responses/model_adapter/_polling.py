@@ -155,17 +155,9 @@ def _structured(completion: Completion, result: LLMResult) -> LLMPollingResult:
         value = parse_json(completion.text)
     except InvalidJsonError:
         return _failed(f"{_NO_JSON} {completion.refusal}".strip())
-    if not isinstance(value, dict):
-        return _done(result)
-    structured = cast("dict[str, Any]", value)
-    return _done(
-        LLMResultWithStructuredOutput(
-            model=result.model,
-            message=result.message,
-            usage=result.usage,
-            structured_output=structured,
-        )
-    )
+    if isinstance(value, dict):
+        result = LLMResultWithStructuredOutput(**dict(result), structured_output=value)
+    return _done(result)
 
 
 def _done(result: LLMResult) -> LLMPollingResult:

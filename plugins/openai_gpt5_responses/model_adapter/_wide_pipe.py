@@ -25,6 +25,7 @@ _PIPE_BYTES = 1024 * 1024  # the most that Linux gives a process without privile
 _END_SECONDS = (
     0.1  # between looks at a stdin that has ended; the SDK ends the process when its parent is gone
 )
+_OPTIONAL = ("conversation_id", "message_id", "app_id", "endpoint_id", "context")
 _LINE = TypeAdapter(dict[str, Any])
 
 
@@ -66,13 +67,9 @@ def _parse_request(line: bytes, reader: RequestReader) -> PluginInStream:
     message = parse_line(line, _LINE.validate_json)
     return PluginInStream(
         session_id=message["session_id"],
-        conversation_id=message.get("conversation_id"),
-        message_id=message.get("message_id"),
-        app_id=message.get("app_id"),
-        endpoint_id=message.get("endpoint_id"),
         event=PluginInStreamEvent.value_of(message["event"]),
         data=message["data"],
-        context=message.get("context"),
         reader=reader,
         writer=StdioResponseWriter(),
+        **{name: message.get(name) for name in _OPTIONAL},
     )
