@@ -6,7 +6,6 @@ Source: `types/model.py` of openai 3.54.0: `shutdown_date` of an entry of `GET /
 from collections.abc import Mapping
 from datetime import date
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from gpt5_payloads import profile_for
 
@@ -32,8 +31,7 @@ def find_shutdown_date(
     dates = transport.shutdown_dates(connection)
     if model in dates:
         return dates[model]
-    host = urlsplit(connection.base_url).hostname or ""
-    return None if host.endswith(_OTHER_CALENDARS) else profile_for(model).shutdown_date
+    return None if connection.host.endswith(_OTHER_CALENDARS) else profile_for(model).shutdown_date
 
 
 def read_shutdown_dates(models: Mapping[str, Any]) -> dict[str, str | None]:
