@@ -62,19 +62,7 @@ def check_keywords(schema: Mapping[str, Any], *, is_root: bool) -> Iterator[Doub
 
 
 def _is_of(value: object, types: frozenset[str]) -> bool:
-    match value:
-        case None:
-            return "null" in types
-        case bool():
-            return "boolean" in types
-        case int():
-            return bool(types & _NUMERIC)
-        case float():
-            return "number" in types
-        case str():
-            return "string" in types
-        case _:
-            return False
+    return not types.isdisjoint(_TYPES_OF.get(type(value), ()))
 
 
 def _is_text(value: object) -> bool:
@@ -108,6 +96,13 @@ def _is_schemas(value: object) -> bool:
 
 
 _NUMERIC = frozenset({"integer", "number"})
+_TYPES_OF: Mapping[type, frozenset[str]] = {
+    type(None): frozenset({"null"}),
+    bool: frozenset({"boolean"}),
+    int: _NUMERIC,
+    float: frozenset({"number"}),
+    str: frozenset({"string"}),
+}
 _ANY: frozenset[str] = frozenset()
 # With which types a keyword goes, any if empty, and with which value.
 _KEYWORDS: Mapping[str, tuple[frozenset[str], Callable[[object], bool]]] = {
