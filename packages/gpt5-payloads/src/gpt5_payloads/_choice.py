@@ -48,9 +48,7 @@ def _read_form(form: Any) -> dict[str, Any]:
             return {"type": "mcp", "server_label": label, "name": name}
         case {"type": "mcp", "server_label": str(label)}:
             return {"type": "mcp", "server_label": label}
-        case {"type": "function" | "custom" | "mcp" | "allowed_tools"}:
-            raise _refused_choice()
-        case {"type": str(kind)}:
+        case {"type": str(kind)} if kind not in (*_NAMED, "mcp", "allowed_tools"):
             return {"type": kind}
         case _:
             raise _refused_choice()

@@ -78,20 +78,18 @@ def _parameters(value: object, name: str) -> dict[str, Any]:
     if not value:
         return {"type": "object", "properties": {}}
     if not isinstance(value, Mapping):
-        raise PayloadError(
-            f"parameters of tool {name!r} must be a JSON schema object", field="tools"
-        )
+        raise _refused_parameters(name, "must be a JSON schema object")
     schema = {"type": "object"} | copy_json(cast("object", value), field="tools")
     if schema["type"] != "object":
-        raise PayloadError(
-            f"parameters of tool {name!r} must be a JSON schema of type 'object'", field="tools"
-        )
+        raise _refused_parameters(name, "must be a JSON schema of type 'object'")
     try:
         return _with_properties(schema)
     except RecursionError:
-        raise PayloadError(
-            f"parameters of tool {name!r} are nested too deeply", field="tools"
-        ) from None
+        raise _refused_parameters(name, "are nested too deeply") from None
+
+
+def _refused_parameters(name: str, reason: str) -> PayloadError:
+    return PayloadError(f"parameters of tool {name!r} {reason}", field="tools")
 
 
 def _with_properties(schema: object) -> Any:
