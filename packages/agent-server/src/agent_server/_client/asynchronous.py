@@ -22,18 +22,10 @@ from agent_server._http.documents import (
 )
 from agent_server.runs import FINISHED, LAST_EVENTS, RunStatus
 
-from .calls import (
-    SILENCE_SECONDS,
-    Call,
-    Retries,
-    ServerProblemError,
-    build_call,
-    build_create,
-    build_events,
-    build_list,
-    build_next_page,
-    check_answer,
-)
+from .calls import SILENCE_SECONDS, Call, Retries, ServerProblemError, build_call, check_answer
+
+
+_PAGE = 100
 
 
 class AsyncClient:
@@ -115,8 +107,11 @@ class AsyncClient:
         Raises:
             ServerProblemError: If the server refuses it.
         """
-        key = idempotency_key or str(uuid.uuid4())
-        return await self._call(build_create(agent, request, metadata, key), RunDocument)
+        own = {"agent": agent, "metadata": None if metadata is None else dict(metadata)}
+        body = {**request, **{name: value for name, value in own.items() if value is not None}}
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        call = build_call("POST", "runs", json=body, headers=headers)
+        return await self._call(call, RunDocument)
 
     async def get(self, run_id: str) -> RunDocument:
         """Return a run.
@@ -143,15 +138,27 @@ class AsyncClient:
             metadata: Only with these names and texts.
             created_after: Only later ones.
             created_before: Only earlier ones.
+
+        Raises:
+            ValueError: If a time has no zone.
         """
-        call = build_list(agent, status, metadata, created_after, created_before)
+        params = [("limit", str(_PAGE)), *(("status", one) for one in status)]
+        params += [("agent", agent)] if agent is not None else []
+        params += [(f"metadata[{name}]", text) for name, text in (metadata or {}).items()]
+        for name, time in (("created_after", created_after), ("created_before", created_before)):
+            if time is not None:
+                if time.tzinfo is None:
+                    raise ValueError(f"{name}: expected a time with its zone")
+                params.append((name, time.isoformat()))
+        cursor: list[tuple[str, str]] = []
         while True:
+            call = build_call("GET", "runs", params=params + cursor)
             page = await self._call(call, RunsDocument)
             for run in page.runs:
                 yield run
             if page.next_cursor is None:
                 return
-            call = build_next_page(call, page.next_cursor)
+            cursor = [("cursor", page.next_cursor)]
 
     async def cancel(self, run_id: str, *, reason: str | None = None) -> RunDocument:
         """Ask for a run to be cancelled, and return it as it is then.
@@ -176,10 +183,11 @@ class AsyncClient:
         """
         tries = Retries(self._retries)
         while True:
+            headers = {"Accept": "text/event-stream"}
+            headers |= {"Last-Event-ID": str(after)} if after else {}
+            call = build_call("GET", "runs", run_id, "events", headers=headers)
             try:
-                async with self._http.stream(
-                    **build_events(run_id, after, self._timeout)
-                ) as answer:
+                async with self._http.stream(**call, timeout=self._timeout) as answer:
                     if answer.is_error:
                         await answer.aread()
                     if check_answer(answer).status_code == HTTPStatus.NO_CONTENT:

@@ -1,7 +1,6 @@
-"""Requests, their answers, and retries: the same for both clients."""
+"""Requests, their answers, and retries: what both clients call."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
@@ -10,13 +9,11 @@ import httpx
 from pydantic import ValidationError
 
 from agent_server._http.documents import FieldProblemDocument, ProblemDocument
-from agent_server.runs import RunStatus
 
 
 SILENCE_SECONDS: Final = 60.0
 """Longer than a living stream is silent, for it carries comments."""
 
-_PAGE: Final = 100
 _FIRST_PAUSE_SECONDS: Final = 0.2
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 _LATER: Final = frozenset(
@@ -113,50 +110,3 @@ def build_call(method: str, *path: str, **more: Any) -> Call:
     """Return a request for a path below `/v1`, of which each part may be any text."""
     parts = [quote(part, safe="") for part in path]
     return {"method": method, "url": "/".join(["/v1", *parts]), **more}
-
-
-def build_create(
-    agent: str | None, request: Mapping[str, Any], metadata: Mapping[str, str] | None, key: str
-) -> Call:
-    """Return the request for a new run."""
-    own = {"agent": agent, "metadata": None if metadata is None else dict(metadata)}
-    body = {**request, **{name: value for name, value in own.items() if value is not None}}
-    return build_call("POST", "runs", json=body, headers={"Idempotency-Key": key})
-
-
-def build_list(
-    agent: str | None,
-    status: Sequence[RunStatus],
-    metadata: Mapping[str, str] | None,
-    created_after: datetime | None,
-    created_before: datetime | None,
-) -> Call:
-    """Return the request for the first page of runs.
-
-    Raises:
-        ValueError: If a time has no zone.
-    """
-    params = [("limit", str(_PAGE))]
-    params += [("agent", agent)] if agent is not None else []
-    params += [("status", one) for one in status]
-    params += [(f"metadata[{name}]", text) for name, text in (metadata or {}).items()]
-    for name, time in (("created_after", created_after), ("created_before", created_before)):
-        if time is not None:
-            if time.tzinfo is None:
-                raise ValueError(f"{name}: expected a time with its zone")
-            params.append((name, time.isoformat()))
-    return build_call("GET", "runs", params=params)
-
-
-def build_next_page(call: Call, cursor: str) -> Call:
-    """Return the request for the page after that of a request."""
-    kept = [pair for pair in call["params"] if pair[0] != "cursor"]
-    return {**call, "params": [*kept, ("cursor", cursor)]}
-
-
-def build_events(run_id: str, after: int, timeout: httpx.Timeout) -> Call:
-    """Return the request to follow a run's events."""
-    headers = {"Accept": "text/event-stream"}
-    if after:
-        headers["Last-Event-ID"] = str(after)
-    return build_call("GET", "runs", run_id, "events", headers=headers, timeout=timeout)
