@@ -238,6 +238,13 @@ class StateDocument(BaseModel):
     status: Literal["ok", "ready"]
 
 
+DESCRIBED: Final = (
+    *(RunRequest, CancelRequest, AgentsDocument, RunDocument, RunsDocument),
+    *(EventDocument, EventsDocument, ProblemDocument, StateDocument),
+)
+"""The models of bodies and answers that the OpenAPI description names."""
+
+
 class EventsQuery(BaseModel):
     """A selection of events.
 

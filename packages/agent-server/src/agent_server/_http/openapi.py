@@ -11,18 +11,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from .documents import (
-    AgentsDocument,
-    CancelRequest,
-    EventDocument,
-    EventsDocument,
-    EventsQuery,
-    ProblemDocument,
-    RunDocument,
-    RunRequest,
-    RunsDocument,
-    StateDocument,
-)
+from .documents import DESCRIBED, EventsQuery
 from .problems import PROBLEM_TYPE
 from .queries import RunsQuery
 
@@ -78,13 +67,8 @@ def build_description(name: str, agents: Sequence[str]) -> Json:
 
 @cache
 def _build_models() -> Json:
-    models = (
-        *(RunRequest, CancelRequest, AgentsDocument, RunDocument, RunsDocument),
-        *(EventDocument, EventsDocument, ProblemDocument, StateDocument),
-        *_QUERIES,
-    )
     _, definitions = models_json_schema(
-        [(model, "validation") for model in models], ref_template=_REFERENCES
+        [(model, "validation") for model in (*DESCRIBED, *_QUERIES)], ref_template=_REFERENCES
     )
     return definitions["$defs"]
 
