@@ -97,8 +97,6 @@ class Watchers:
     def dismiss(self, tenant: str) -> None:
         """Count a stream out."""
         self._counts[tenant] -= 1
-        if not self._counts[tenant]:
-            del self._counts[tenant]
 
     @contextmanager
     def following(self, stream: "EventStream") -> Generator[None]:

@@ -123,17 +123,18 @@ class RunRepository:
     def _find(
         self, connection: sa.Connection, statement: sa.Select[Any], run_id: str, tenant: str
     ) -> sa.Row[Any]:
-        row = None
-        if (known := _parse_id(run_id)) is not None:
-            mine = statement.where(
-                runs.c.run_id == known,
-                runs.c.executor == self.server.executor,
-                runs.c.tenant == tenant,
-            )
-            row = connection.execute(mine).one_or_none()
+        try:
+            known = str(uuid.UUID(run_id))
+        except ValueError:
+            raise RunNotFoundError from None
+        mine = statement.where(runs.c.run_id == known, *self._are_of(tenant))
+        row = connection.execute(mine).one_or_none()
         if row is None:
             raise RunNotFoundError
         return row
+
+    def _are_of(self, tenant: str) -> list[sa.ColumnElement[bool]]:
+        return [runs.c.executor == self.server.executor, runs.c.tenant == tenant]
 
     def get(self, connection: sa.Connection, run_id: str, tenant: str) -> Run:
         """Return a tenant's run.
@@ -156,7 +157,7 @@ class RunRepository:
         Raises:
             RequestRefusedError: If the cursor is none of ours.
         """
-        conditions = [runs.c.executor == self.server.executor, runs.c.tenant == tenant]
+        conditions = self._are_of(tenant)
         if cursor is not None:
             conditions.append(runs.c.seq < _parse_cursor(cursor))
         if which.agent is not None:
@@ -201,11 +202,7 @@ class RunRepository:
         return load_run(row, self.encryption)
 
     def _known(self, connection: sa.Connection, tenant: str, key: bytes) -> sa.Row[Any] | None:
-        statement = sa.select(*_SEEN).where(
-            runs.c.executor == self.server.executor,
-            runs.c.tenant == tenant,
-            runs.c.idempotency == key,
-        )
+        statement = sa.select(*_SEEN).where(*self._are_of(tenant), runs.c.idempotency == key)
         return connection.execute(statement).one_or_none()
 
     def _is_full(self, connection: sa.Connection, tenant: str) -> bool:
@@ -238,13 +235,6 @@ def _is_named(agent: str) -> sa.ColumnElement[bool]:
     except UnicodeEncodeError:
         return sa.false()
     return sa.false() if "\0" in agent else runs.c.agent == agent
-
-
-def _parse_id(run_id: str) -> str | None:
-    try:
-        return str(uuid.UUID(run_id))
-    except ValueError:
-        return None
 
 
 def _dump_cursor(seq: int) -> str:
