@@ -7,10 +7,8 @@ from io import SEEK_END, BufferedReader
 from pathlib import Path
 from typing import Any, Final, cast
 
-from stream_text import InvalidJsonError, parse_json
-
 from ._differences import LoggedRequest, build_request
-from ._json_lines import VERSION, Record, digest, to_text
+from ._json_lines import VERSION, Record, digest, read_object, to_text
 from ._plain import LONG_TEXT, from_plain
 from ._problems import Problem, ProblemKind, Problems, RunLogError, reading
 
@@ -270,24 +268,19 @@ def _iter_lines(file: BufferedReader, max_bytes: int) -> Iterator[tuple[int, int
 def _read_record(line: bytes, *, any_type: bool = False) -> Record | ProblemKind:
     """Return the record of a line, or what is wrong with it; of an unknown type only where any type will do."""
     try:
-        record = parse_json(line.decode())
-    except (UnicodeDecodeError, InvalidJsonError):
+        fields: Record = read_object(line.decode())
+    except UnicodeDecodeError:
         return "broken"
-    if not isinstance(record, dict):
-        return "broken"
-    fields = cast("Record", record)
-    version = fields.get("v")
-    if isinstance(version, int) and version > VERSION:
-        return "newer"
-    needed = _NEEDED.get(str(fields.get("type")))
-    if any_type and version == VERSION and needed is None and isinstance(fields.get("type"), str):
-        return fields
-    if version != VERSION or needed is None:
-        return "unknown" if version == VERSION else "broken"
-    optional = {"t": float, **_OPTIONAL.get(str(fields["type"]), {})}
-    known = {name: kind for name, kind in optional.items() if fields.get(name) is not None}
-    kinds = {**known, **needed}
-    is_whole = all(_is_kind(name, fields.get(name), kind) for name, kind in kinds.items())
+    version, kind = fields.get("v"), fields.get("type")
+    if version != VERSION:
+        return "newer" if isinstance(version, int) and version > VERSION else "broken"
+    needed = _NEEDED.get(str(kind))
+    if needed is None:
+        return fields if any_type and isinstance(kind, str) else "unknown"
+    optional = {"t": float, **_OPTIONAL.get(str(kind), {})}
+    known = {name: type_ for name, type_ in optional.items() if fields.get(name) is not None}
+    types = {**known, **needed}
+    is_whole = all(_is_kind(name, fields.get(name), type_) for name, type_ in types.items())
     return fields if is_whole else "broken"
 
 

@@ -45,5 +45,3 @@ PRICE: Final = "run_log.total_price"
 CURRENCY: Final = "run_log.currency"
 WAITING: Final = "run_log.waiting_tools"
 COMPACTION: Final = "run_log.compaction"
-OWN: Final = (RUN, RESUMES, OUTCOME, REASON, PRICE, CURRENCY, WAITING)
-"""The names that are ours."""
