@@ -18,14 +18,24 @@ from .streams import find_watchers
 
 
 _PATH: Final = "/v1/view"
-_OPEN_PAGES: Final = 32
+_OPEN_PAGES: Final = 32  # Of the tenants who used theirs most recently.
 
 
 def build_pages(settings: ServerSettings) -> Sequence[BaseRoute]:
     """Return the routes of the page; none where no logs are written."""
     if settings.run_logs is None:
         return []
-    return [Route(_PATH, _to_folder), Mount(_PATH, _Pages(settings))]
+
+    @lru_cache(_OPEN_PAGES)
+    def open_page(tenant: str) -> ASGIApp:
+        return create_pages(settings.tenant_logs(tenant) or "", name=tenant)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        page = open_page(find_tenant(request))
+        await _answer_until_stop(page, find_watchers(request).closed, scope, receive, send)
+
+    return [Route(_PATH, _to_folder), Mount(_PATH, answer)]
 
 
 def _to_folder(_request: Request) -> Response:
@@ -33,48 +43,27 @@ def _to_folder(_request: Request) -> Response:
     return RedirectResponse("view/")
 
 
-class _Pages:
-    """The pages of the tenants who used theirs most recently.
+async def _answer_until_stop(
+    app: ASGIApp, closed: asyncio.Event, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Let an application answer, and end its answer when the server stops, even a stream that would last as long as a run."""
+    is_open = False
 
-    Args:
-        settings: Where the logs are.
-    """
+    async def follow(message: Message) -> None:
+        nonlocal is_open
+        is_open = message.get("more_body", message["type"] == "http.response.start")
+        await send(message)
 
-    def __init__(self, settings: ServerSettings) -> None:
-        self._settings = settings
-        self._open = lru_cache(_OPEN_PAGES)(self._create)
+    async def receive_or_stop() -> Message:
+        received = asyncio.ensure_future(receive())
+        stopped = asyncio.ensure_future(closed.wait())
+        try:
+            await asyncio.wait((received, stopped), return_when=asyncio.FIRST_COMPLETED)
+            return received.result() if received.done() else {"type": "http.disconnect"}
+        finally:
+            received.cancel()
+            stopped.cancel()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        page = self._open(find_tenant(Request(scope)))
-        await _until_stop(page, find_watchers(Request(scope)).closed)(scope, receive, send)
-
-    def _create(self, tenant: str) -> ASGIApp:
-        return create_pages(self._settings.tenant_logs(tenant) or "", name=tenant)
-
-
-def _until_stop(app: ASGIApp, closed: asyncio.Event) -> ASGIApp:
-    """Return an application whose answers end when the server stops, even streams that would last as long as a run."""
-
-    async def ending(scope: Scope, receive: Receive, send: Send) -> None:
-        is_open = False
-
-        async def follow(message: Message) -> None:
-            nonlocal is_open
-            is_open = message.get("more_body", message["type"] == "http.response.start")
-            await send(message)
-
-        async def receive_or_stop() -> Message:
-            received = asyncio.ensure_future(receive())
-            stopped = asyncio.ensure_future(closed.wait())
-            try:
-                await asyncio.wait((received, stopped), return_when=asyncio.FIRST_COMPLETED)
-                return received.result() if received.done() else {"type": "http.disconnect"}
-            finally:
-                received.cancel()
-                stopped.cancel()
-
-        await app(scope, receive_or_stop, follow)
-        if is_open and closed.is_set():
-            await send({"type": "http.response.body"})
-
-    return ending
+    await app(scope, receive_or_stop, follow)
+    if is_open and closed.is_set():
+        await send({"type": "http.response.body"})
