@@ -107,8 +107,9 @@ async def test_runs_are_listed_by_what_they_are(tmp_path, kind):
     assert [run.metadata["odd"] for run in every] == ["0", "1", "0"]
     assert [run.metadata["odd"] for run in odd] == ["1"]
     assert (none, later) == ([], [])
+    client = _Waiting(kind, "http://127.0.0.1")
     with pytest.raises(ValueError, match="created_after: expected a time with its zone"):
-        list(Client("http://127.0.0.1").list(created_after=datetime(2026, 1, 1)))  # noqa: DTZ001 - what is refused
+        await client.all("list", created_after=datetime(2026, 1, 1))  # noqa: DTZ001 - what is refused
 
 
 @asynccontextmanager
