@@ -1,5 +1,6 @@
 """The text of a model's answer, collected into records."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ class Answer:
         self._characters = 0
         self._since: float | None = None
         self._phase: str | None = None
-        self._flushed: float | None = None
+        self._flushed = -math.inf
 
     def take(self, text: str, phase: str | None, now: float) -> None:
         """Take a piece that has come now."""
@@ -42,12 +43,7 @@ class Answer:
 
     def is_due(self, now: float, seconds: float) -> bool:
         """Return whether what was collected is to be written: the first piece at once, the others after so many seconds or characters."""
-        is_first = self._flushed is None
-        return (
-            is_first
-            or now - (self._flushed or 0.0) >= seconds
-            or self._characters > _MAX_CHARACTERS
-        )
+        return now - self._flushed >= seconds or self._characters > _MAX_CHARACTERS
 
     def flush(self, now: float) -> Mapping[str, Any]:
         """Return the fields of a record of what is certain by now, if anything is."""
