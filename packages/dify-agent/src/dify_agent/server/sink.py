@@ -21,12 +21,8 @@ __all__ = [
 ]
 
 
-_ENVELOPE = {
-    "run_id",
-    "sequence",
-    "created_at",
-    "type",
-}  # What the server tells of each event itself.
+# What the server tells of each event itself.
+_ENVELOPE = {"run_id", "sequence", "created_at", "type"}
 
 
 class ExecutionSink:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pydantic_ai import ModelMessage, ModelResponse, RunContext
@@ -205,10 +206,8 @@ class _StepModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        async def request() -> ModelResponse:
-            return await self.wrapped.request(messages, model_settings, model_request_parameters)
-
         asked = self._asked(messages, model_settings, model_request_parameters)
+        request = partial(self.wrapped.request, messages, model_settings, model_request_parameters)
         return await self._steps.request_model(request, asked)
 
     @asynccontextmanager
@@ -270,7 +269,4 @@ class _ToolSteps(AbstractCapability[Any]):
         args: ValidatedToolArgs,
         handler: WrapToolExecuteHandler,
     ) -> Any:
-        async def execute() -> object:
-            return await handler(args)
-
-        return await self.steps.call_tool(call, args, execute)
+        return await self.steps.call_tool(call, args, partial(handler, args))

@@ -11,9 +11,8 @@ from dify_agent.plugin_daemon_transport import SilenceLimits
 from ._client import DifyPluginDaemonLLMClient
 
 
-_TIMEOUT_SECONDS = (
-    600  # For connecting and sending; how long a reply may be silent is `SilenceLimits`.
-)
+# For connecting and sending; how long a reply may be silent is `SilenceLimits`.
+_TIMEOUT_SECONDS = 600
 
 
 def _make_http_client() -> httpx.AsyncClient:

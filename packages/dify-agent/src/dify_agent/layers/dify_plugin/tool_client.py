@@ -5,6 +5,7 @@ Source: docs/contracts/dify-agent.md, C26 to C31.
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import asdict
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -31,13 +32,9 @@ _FILE_TYPES: Final = (
     DifyPluginToolInvokeMessage.MessageType.BLOB,
     DifyPluginToolInvokeMessage.MessageType.BLOB_CHUNK,
 )
-_CUT_NOTICE: Final = DifyPluginToolInvokeMessage.model_validate(
-    {
-        "type": "text",
-        "message": {
-            "text": "\n[... the tool said more than is read of it; the rest was left ...]\n"
-        },
-    }
+_CUT_NOTICE: Final = DifyPluginToolInvokeMessage(
+    type="text",
+    message={"text": "\n[... the tool said more than is read of it; the rest was left ...]\n"},
 )
 
 
@@ -140,10 +137,5 @@ def _to_message(
     message: DifyPluginToolInvokeMessage | BlobMessage | dict[str, Any],
 ) -> DifyPluginToolInvokeMessage:
     """Return a message in the client's own class, which a merged file is not yet in."""
-    if not isinstance(message, BlobMessage):
-        return DifyPluginToolInvokeMessage.model_validate(message)
-    return DifyPluginToolInvokeMessage(
-        type=DifyPluginToolInvokeMessage.MessageType.BLOB,
-        message=DifyPluginToolInvokeMessage.BlobMessage(blob=message.message.blob),
-        meta=dict(message.meta) if message.meta else None,
-    )
+    fields = asdict(message) if isinstance(message, BlobMessage) else message
+    return DifyPluginToolInvokeMessage.model_validate(fields)
