@@ -6,26 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
-from ._types import (
-    ANY,
-    DECIMAL,
-    FLAG,
-    KEYED_OBJECT,
-    NODE,
-    OBJECT,
-    REAL,
-    TEXT,
-    TIME,
-    UNSIGNED,
-    VERBATIM,
-    WHOLE,
-    Field,
-    GoType,
-    ListOf,
-    Optional,
-    Struct,
-    text,
-)
+from ._types import BUILT_IN, Field, GoType, ListOf, Optional, Struct, text
 
 
 _DEFINITION = re.compile(r"^type (\S+) (?:string$|struct \{\n(.*?)^\})", re.MULTILINE | re.DOTALL)
@@ -33,20 +14,6 @@ _FIELD = re.compile(
     r'^ +(\S+)(?: ([^\s`]+)(?: `(?:json:"([^"]*)" ?)?(?:validate:"([^"]*)")?`)?)?$'
 )  # an embedded struct stands alone
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_BUILT_IN: Mapping[str, GoType] = {
-    "any": ANY,
-    "bool": FLAG,
-    "decimal.Decimal": DECIMAL,
-    "float64": REAL,
-    "int": WHOLE,
-    "json.RawMessage": VERBATIM,
-    "map[any]any": KEYED_OBJECT,
-    "map[string]any": OBJECT,
-    "string": TEXT,
-    "time.Time": TIME,
-    "uint64": UNSIGNED,
-    "yaml.Node": NODE,
-}
 _COMPOSED: Mapping[str, Callable[[GoType], GoType]] = {
     "*": lambda of: Optional(of=of),
     "[]": lambda of: ListOf(go=f"[]{of.go}", of=of),
@@ -106,8 +73,8 @@ class GoTypes:
 
     def _type(self, kind: str, package: str) -> GoType:
         """Return the type that a field's notation means in a package."""
-        if kind in _BUILT_IN:
-            return _BUILT_IN[kind]
+        if kind in BUILT_IN:
+            return BUILT_IN[kind]
         for prefix, build in _COMPOSED.items():
             if kind.startswith(prefix):
                 return build(self._type(kind.removeprefix(prefix), package))

@@ -296,6 +296,23 @@ OBJECT = Object()
 KEYED_OBJECT = Object(is_keyed=True)
 
 
+BUILT_IN: Mapping[str, GoType] = {
+    "any": ANY,
+    "bool": FLAG,
+    "decimal.Decimal": DECIMAL,
+    "float64": REAL,
+    "int": WHOLE,
+    "json.RawMessage": VERBATIM,
+    "map[any]any": KEYED_OBJECT,
+    "map[string]any": OBJECT,
+    "string": TEXT,
+    "time.Time": TIME,
+    "uint64": UNSIGNED,
+    "yaml.Node": NODE,
+}
+"""The types that the table of types does not define, by their names in it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optional(GoType):
     """A pointer: null or a value of another type.
@@ -378,10 +395,6 @@ type Problem = tuple[str, str]
 """The name of a field, and the rule that it breaks."""
 
 
-def _no_problem(_: Mapping[str, Any]) -> Problem | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Struct(GoType):
     """An object with fields, whose names are matched case-insensitively.
@@ -394,7 +407,7 @@ class Struct(GoType):
 
     name: str
     fields: tuple[Field, ...]
-    check: Callable[[Mapping[str, Any]], Problem | None] = _no_problem
+    check: Callable[[Mapping[str, Any]], Problem | None] = lambda _: None
 
     @override
     def zero(self) -> Any:
@@ -428,13 +441,13 @@ class Struct(GoType):
         }
 
 
-def decode_into(kind: GoType, node: Any, at: Decoding | None = None) -> Any:
+def decode_into(kind: GoType, node: Any) -> Any:
     """Return a JSON value decoded into a type.
 
     Raises:
         ShapeError: If it does not fit.
     """
-    at, place = at or Decoding(), [kind.zero()]
+    at, place = Decoding(), [kind.zero()]
     try:
         kind.decode(node, at, place, 0)
     except MisfitError as error:

@@ -77,22 +77,22 @@ class Platform:
     @property
     def environments(self) -> list[Environment]:
         """What markers are evaluated in: here, with every patch of Python that a daemon may have."""
-        return [self._environment(f"{PYTHON_VERSION}.{patch}") for patch in _PATCHES]
-
-    def _environment(self, version: str) -> Environment:
-        return {
-            "implementation_name": "cpython",
-            "implementation_version": version,
-            "os_name": "posix",
-            "platform_machine": self.machine,
-            "platform_python_implementation": "CPython",
-            "platform_release": "",
-            "platform_system": "Linux",
-            "platform_version": "",
-            "python_full_version": version,
-            "python_version": PYTHON_VERSION,
-            "sys_platform": "linux",
-        }
+        return [
+            {
+                "implementation_name": "cpython",
+                "implementation_version": f"{PYTHON_VERSION}.{patch}",
+                "os_name": "posix",
+                "platform_machine": self.machine,
+                "platform_python_implementation": "CPython",
+                "platform_release": "",
+                "platform_system": "Linux",
+                "platform_version": "",
+                "python_full_version": f"{PYTHON_VERSION}.{patch}",
+                "python_version": PYTHON_VERSION,
+                "sys_platform": "linux",
+            }
+            for patch in _PATCHES
+        ]
 
 
 PLATFORMS = tuple(f"linux_{machine}" for machine in _OLDEST_GLIBC)
