@@ -31,10 +31,9 @@ ON_X86 = "cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64"
 ON_ARM = "cp312-cp312-manylinux_2_17_aarch64"
 
 
-@pytest.fixture
-def index(tmp_path):
-    """Serve an index with two distributions for everyone, one for each processor, and one that is only a source."""
-    index = Index(tmp_path / "index")
+def fill_index(path):
+    """Return an index with two distributions for everyone, one for each processor, and one that is only a source."""
+    index = Index(path)
     folder = index.folder
     wheel(folder, "plain", "1.0", "deep>=1", "more; extra == 'more'", "gone; os_name == 'nt'")
     wheel(folder, "deep", "1.5")
@@ -43,25 +42,42 @@ def index(tmp_path):
     for tag in (ON_X86, ON_ARM):
         wheel(folder, "fast", "1.0", tag=tag)
     sdist(folder, "built", "1.0")
-    with index.serve():
+    return index
+
+
+@pytest.fixture
+def index(tmp_path):
+    with fill_index(tmp_path / "index").serve() as index:
         yield index
+
+
+def write_plugin(folder, files):
+    """Write the folder of a plugin that installs what these files say, and return it."""
+    shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("pyproject.toml"))
+    shutil.copy(WIRE, folder)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
 
 
 @pytest.fixture
 def make_plugin(tmp_path):
-    """Write the folder of a plugin that installs what these files say."""
+    return lambda **files: write_plugin(tmp_path / "plugin", files)
 
-    def make(**files):
-        folder = tmp_path / "plugin"
-        shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("pyproject.toml"))
-        shutil.copy(WIRE, folder)
-        for name, text in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return folder
 
-    return make
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory):
+    """Make an offline package for both platforms of a plugin whose lock is older than its index."""
+    root = tmp_path_factory.mktemp("locked")
+    needs = ("plain[more]", "fast", "built", "gone; sys_platform == 'win32'")
+    with fill_index(root / "index").serve() as index:
+        folder = write_plugin(root / "plugin", {"pyproject.toml": pyproject(index, *needs)})
+        lock(folder)
+        wheel(index.folder, "deep", "1.6")
+        [package] = build_offline(folder, root / "offline", platforms=(X86, ARM), limit_bytes=LIMIT)
+    return package
 
 
 @pytest.fixture
@@ -149,15 +165,9 @@ def wheels_of(files):
 
 
 def test_a_locked_plugin_installs_by_both_routes_where_nothing_can_be_reached(
-    index, make_plugin, offline, install_without_network
+    locked, install_without_network
 ):
-    needs = ("plain[more]", "fast", "built", "gone; sys_platform == 'win32'")
-    folder = make_plugin(**{"pyproject.toml": pyproject(index, *needs)})
-    lock(folder)
-    wheel(index.folder, "deep", "1.6")  # newer than what is locked
-
-    [(package, files)] = offline(folder, X86, ARM)
-
+    files = Archive.read(locked.path).files
     assert wheels_of(files) == [
         "built-1.0-py3-none-any.whl",
         "deep-1.5-py3-none-any.whl",
@@ -166,10 +176,10 @@ def test_a_locked_plugin_installs_by_both_routes_where_nothing_can_be_reached(
         "more-2.0-py3-none-any.whl",
         "plain-1.0-py3-none-any.whl",
     ]
-    assert (package.wheels, package.glibc, package.notes) == (6, "2.17", ())
+    assert (locked.wheels, locked.glibc, locked.notes) == (6, "2.17", ())
     assert files["main.py"] == (PLUGIN / "main.py").read_bytes()
     expected = {"built==1.0", "deep==1.5", "fast==1.0", "more==2.0", "plain==1.0"}
-    assert install_without_network(package.path) == [expected, expected]
+    assert install_without_network(locked.path) == [expected, expected]
 
 
 def test_what_blocks_the_network_in_these_tests_stops_an_ordinary_package(
@@ -470,15 +480,11 @@ def test_a_strangers_signed_package_keeps_its_files_and_says_what_is_gone(
     ]
 
 
-def test_an_offline_package_can_be_made_anew(index, make_plugin, command):
-    folder = make_plugin(**{"pyproject.toml": pyproject(index, "plain", "fast")})
-    lock(folder)
+def test_an_offline_package_can_be_made_anew(locked, command):
     both = ("--platform", "linux_x86_64", "--platform", "linux_aarch64")
-    _, out, _ = command("package", "--offline", folder, *both)
-    path = Path(out.split()[0])
-    before = path.read_bytes()
-    assert command("package", "--offline", path, *both)[0] == 0
-    assert path.read_bytes() == before
+    code, out, err = command("package", "--offline", locked.path, *both)
+    assert code == 0, err
+    assert Path(out.split()[0]).read_bytes() == locked.path.read_bytes()
 
 
 def test_a_plugin_of_a_workspace_takes_its_members_along(workshop, command, monkeypatch):

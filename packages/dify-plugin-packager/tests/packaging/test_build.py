@@ -48,6 +48,13 @@ def package(command, workshop):
     return run
 
 
+@pytest.fixture
+def packaged(packages):
+    """Return the files of the echo model's package, by path, as it is made of the workshop as it is."""
+    with zipfile.ZipFile(packages / "echo_model.difypkg") as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def test_all_plugins_are_packaged_and_named(command, workshop):
     code, out, err = command("package")
     assert (code, err) == (0, "")
@@ -87,8 +94,8 @@ def test_a_changed_package_changes_the_checksum(command, workshop):
     assert before.split()[2] != after.split()[2]
 
 
-def test_wheels_of_every_package_that_is_needed_directly_or_not_are_bundled(package):
-    wheels = {name for name in package() if name.startswith("wheels/")}
+def test_wheels_of_every_package_that_is_needed_directly_or_not_are_bundled(packaged):
+    wheels = {name for name in packaged if name.startswith("wheels/")}
     assert wheels == {
         "wheels/index.html",
         "wheels/dify_plugin-0.10.2+bundle-py3-none-any.whl",
@@ -97,8 +104,8 @@ def test_wheels_of_every_package_that_is_needed_directly_or_not_are_bundled(pack
     }
 
 
-def test_every_wheel_is_a_direct_dependency_with_a_path(package):
-    pyproject = tomllib.loads(package()["pyproject.toml"].decode())
+def test_every_wheel_is_a_direct_dependency_with_a_path(packaged):
+    pyproject = tomllib.loads(packaged["pyproject.toml"].decode())
     assert pyproject["project"]["dependencies"] == [
         "dify-plugin==0.10.2+bundle",
         "tiny-base==0.1.0+bundle",
@@ -111,23 +118,23 @@ def test_every_wheel_is_a_direct_dependency_with_a_path(package):
     assert pyproject["dependency-groups"] == {"dev": []}
 
 
-def test_the_lock_holds_the_hash_of_each_wheel(package):
-    files = package()
-    locked = {entry["name"]: entry for entry in tomllib.loads(files["uv.lock"].decode())["package"]}
-    wheel = files["wheels/tiny_base-0.1.0+bundle-py3-none-any.whl"]
+def test_the_lock_holds_the_hash_of_each_wheel(packaged):
+    locked = {
+        entry["name"]: entry for entry in tomllib.loads(packaged["uv.lock"].decode())["package"]
+    }
+    wheel = packaged["wheels/tiny_base-0.1.0+bundle-py3-none-any.whl"]
     expected = f"sha256:{hashlib.sha256(wheel).hexdigest()}"
     assert locked["tiny-base"]["wheels"][0]["hash"] == expected
 
 
-def test_the_requirements_name_the_same_wheels_and_their_hashes(package):
-    files = package()
+def test_the_requirements_name_the_same_wheels_and_their_hashes(packaged):
     wheels = ("dify_plugin-0.10.2", "tiny_base-0.1.0", "tiny_top-0.1.0")
     digests = [
-        hashlib.sha256(files[f"wheels/{wheel}+bundle-py3-none-any.whl"]).hexdigest()
+        hashlib.sha256(packaged[f"wheels/{wheel}+bundle-py3-none-any.whl"]).hexdigest()
         for wheel in wheels
     ]
     named = [wheel.replace("_", "-").replace("-", "==").replace("==", "-", 1) for wheel in wheels]
-    assert files["requirements.txt"].decode().splitlines() == [
+    assert packaged["requirements.txt"].decode().splitlines() == [
         "--find-links ./wheels",
         *(
             f"{name}+bundle --hash=sha256:{digest}"

@@ -3,6 +3,7 @@
 `python damages.py FOLDER` writes them all, each as a `.difypkg` under its name, with `index.json` beside them.
 """
 
+import functools
 import io
 import json
 import stat
@@ -52,7 +53,12 @@ OTHERS = {
 
 
 def base(name):
-    """Return the files of a sound package."""
+    """Return the files of a sound package, to be damaged."""
+    return dict(_read_base(name))
+
+
+@functools.cache
+def _read_base(name):
     if name in OTHERS:
         files = {
             MANIFEST: OTHER.replace("KIND", name),
