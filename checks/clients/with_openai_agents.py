@@ -6,7 +6,7 @@
 # exclude-newer = "2026-11-22T00:00:00Z"
 #
 # [tool.uv.sources]
-# gpt5-messages = { path = "../packages/gpt5-messages", editable = true }
+# gpt5-messages = { path = "../../packages/gpt5-messages", editable = true }
 # ///
 """A conversation held with openai-agents, as its input list."""
 
