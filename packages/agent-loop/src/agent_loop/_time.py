@@ -9,6 +9,8 @@ from typing import Self
 from ._values.inputs import Failure, ModelDelta, ModelFailure
 
 
+# The platform's own limits where an operator has set no others.
+# Source: docs/evidence/dify-platform.md, P2 and P3.
 _RUN_LIMIT_SECONDS = 600.0
 _CALL_LIMIT_SECONDS = 240.0
 _CLOSING_SECONDS = 120.0
@@ -115,9 +117,11 @@ class CallWatch:
         self._started = now
         self._heard = now
         self._has_heard = False
+        # Nobody tells of a plugin that died before the platform's limit; silence is the only sign.
         self._max_silence = budget.silence_seconds
         self._end = min(budget.run_seconds, now + budget.call_seconds)
         room = budget.run_seconds - budget.closing_seconds / 2
+        # A call that could be made again must end while there is still room for that.
         self._room = self._end if is_closing or room <= now else min(room, self._end)
 
     def take(self, received: object, *, now: float) -> None:
@@ -142,6 +146,7 @@ class CallWatch:
         """Return the failure of a call whose time is up."""
         late = now + _TOLERANCE_SECONDS
         took, silent = now - self._started, now - self._heard
+        # The first reason that holds is told: the end of the run leaves nothing to make again.
         if late >= self._budget.run_seconds:
             return self._budget.end_of_run()
         if late >= self._heard + self._max_silence:

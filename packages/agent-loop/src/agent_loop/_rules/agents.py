@@ -59,12 +59,15 @@ class Agents:
         if call_id not in caller.state.round.open_calls:
             message = f"no open call has the id {call_id!r}"
             raise LocalProtocolError(message, state="ready", received="adopt")
+        # All that can be refused is looked at before the agent is listed in `called`.
         if caller.agent_depth < 1:
             *_, outermost = iter_chain(caller)
             raise RefusedAgentError(build_too_deep(outermost.settings.max_agent_depth))
         pass_seconds(caller, seconds)
         agent.caller, agent.joined_at, agent.lock = caller, seconds, caller.lock
+        # An agent may allow itself less than its caller leaves, never more.
         agent.agent_depth = min(agent.agent_depth, caller.agent_depth - 1)
+        # Looks up the callers, so the agent has to know its own by now.
         if stop := find_stop(agent):
             raise RefusedAgentError(stop.message)
         caller.called.append((name, call_id, agent))
@@ -91,6 +94,7 @@ class AgentAnswer:
             case AgentEvent(path=path, agent=agent, event=inner):
                 return AgentEvent(path=(self.call_id, *path), agent=agent, event=inner)
             case RoundStarted():
+                # An earlier round led to tool calls; only the last one answers.
                 self._shown.clear()
             case ShowText(text=text):
                 self._shown.append(text)
@@ -115,6 +119,7 @@ class AgentAnswer:
         told = strip_think(finished.error).strip()
         rest = (strip_think(text).strip() for text in self._shown)
         known = "\n".join(text for text in rest if text not in {"", told})
+        # Its sentence may quote what a model's client has said, keys and addresses included.
         if finished.reason == "error":
             told = AGENT_FAILED
         content = f"{told}\n{known}".rstrip()

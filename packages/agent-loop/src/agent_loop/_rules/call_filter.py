@@ -91,6 +91,7 @@ def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approv
     readings = [written.args if written.ok else None]
     bound = bind and bind(call)
     if bound is None:
+        # Nobody knows what the tool would make of it, so the text of the model decides.
         return rules.find(call.name, *readings)
     if not bound:  # Then it is refused by whoever binds it, and never made.
         return Approval(ask="never")
@@ -110,12 +111,15 @@ def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> Non
     if own is None and (problem := _find_disallowed(run, call.name)):
         filtered.refused.append((call, problem))
         return
+    # Checked and counted in one step, since agents count in threads of their own. The call of an
+    # own function counts, too.
     if not take_tool_call(run):
         filtered.refused.append((call, BUDGET_USED_UP))
         return
     taken = call if own is None else own.take(call)
     if isinstance(taken, ToolResult):
         filtered.answered.append((call, taken))
+    # Looked at again by the name of the tool that the call stands for.
     elif problem := _find_disallowed(run, taken.name):
         filtered.refused.append((call, problem))
     elif _is_asked_above(run, taken):

@@ -43,6 +43,7 @@ def end_answer(run: RunContext) -> Iterator[Event]:
     find_unknown(run, usage)
     take_usage(run, usage)
     rest = current.answer.complete()
+    # Whatever becomes of a call, it has to get a result: APIs refuse a call without one.
     current.open_calls = {call.call_id: call for call in current.answer.calls}
     yield from _show_answer(run, rest)
     yield _to_call_ended(run)
@@ -53,6 +54,7 @@ def break_answer(run: RunContext, error: str, *, shows_rest: bool) -> Iterator[E
     rest = run.state.round.answer.break_off()
     if shows_rest:
         yield from _show_answer(run, rest)
+    # A call that broke off may have told what it has used, and that was paid for.
     add_usage(run, run.state.round.answer.usage)
     yield _to_call_ended(run, error)
 
@@ -114,6 +116,7 @@ def _to_call_ended(run: RunContext, error: str | None = None) -> ModelCallEnded:
 
 def _show_answer(run: RunContext, text: str, *, is_commentary: bool = False) -> tuple[Event, ...]:
     settings, current = run.settings, run.state.round
+    # Whether it is the answer is known when the round has ended and the schema was looked at.
     if settings.answer_schema is not None:
         run.state.held_text.append(text)
     elif should_emit_text(

@@ -43,6 +43,7 @@ def ask_in_round(run: RunContext, wait_seconds: float = 0.0) -> Iterator[Event]:
 
 def take_summary(run: RunContext, received: OfSummary) -> Iterator[Event]:
     """Take what comes of the call for a summary, of which nothing is shown, and go on with the round."""
+    # Where the summary is asked for once more, `_retry_or_drop` moves back by `compact`.
     run.move("delta" if isinstance(received, ModelDelta) else "compacted")
     compaction = _open(run)
     match received:
@@ -85,6 +86,8 @@ def find_next_cut(run: RunContext) -> Cut | None:
 def shrink_window(run: RunContext) -> None:
     """Take the window for smaller than the request that was just refused for its length."""
     window = _window(run)
+    # Less than what was refused, so that the run counts as full whatever `compact_at` says and the
+    # next request is a shorter one; 1,000 is the least that a window may have.
     tokens = max(int(_count_tokens(run) * 0.9), 1_000)
     run.state.window = replace(window, tokens=min(window.tokens, tokens))
 
@@ -103,6 +106,7 @@ def _ask(run: RunContext, wait_seconds: float = 0.0) -> CallModel | None:
     state, offered, compaction = run.state, run.settings.offered, _open(run)
     if state.round.closing in {"time_limit", "budget"} or find_used_up_above(run):
         return None
+    # A second attempt must not go on from half a summary.
     compaction.answer = ModelAnswer()
     asked = Message(role="user", content=SUMMARY_REQUEST)
     messages, tokens = state.messages, _count_tokens(run)
@@ -128,7 +132,7 @@ def _ask(run: RunContext, wait_seconds: float = 0.0) -> CallModel | None:
 
 def _retry_or_drop(run: RunContext, failure: ModelFailure) -> CallModel | RunCompacted:
     """Ask for the summary once more, or another model, or do without."""
-    end_summary(run)
+    end_summary(run)  # What the failed call has used counts, whatever follows.
     compaction, fallback, asked = _open(run), run.state.fallback, None
     if fallback is not None and failure.may_pass_elsewhere and failure.has_time:
         take_over(run, fallback)
@@ -181,6 +185,7 @@ def _compact(
     state, compaction = run.state, _open(run)
     earlier, before, cut = state.messages, _count_tokens(run), compaction.cut
     state.messages, state.marks = rebuild(earlier, cut, state.marks, window, has_task=kind == "api")
+    # Both count along the messages, which are others now.
     get_window_use(run).forget()
     bound_requests(run)
     state.is_rewritten = True

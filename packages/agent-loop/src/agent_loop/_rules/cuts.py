@@ -51,6 +51,7 @@ class Marks:
     def of(cls, messages: Sequence[Any]) -> "Marks":
         """Return the marks for a run's first messages: all system messages, and the user's last ones."""
         fixed = {index for index, message in enumerate(messages) if _role(message) == "system"}
+        # A question may come as several messages, such as files before their text.
         for index in reversed(range(len(messages))):
             if _role(messages[index]) not in {"user", "system"}:
                 break
@@ -73,6 +74,7 @@ def find_cut(messages: Sequence[Any], sizes: Sequence[int], marks: Marks, room: 
         for index in range(len(messages) - 1, last_fixed, -1)
         if _role(messages[index]) == "assistant"
     ]
+    # The last round always stays: its results are what the model was about to read.
     index = rounds[0] if rounds else len(messages)
     for start in rounds[1:]:
         if sum(sizes[start:]) > room:
@@ -80,6 +82,7 @@ def find_cut(messages: Sequence[Any], sizes: Sequence[int], marks: Marks, room: 
         index = start
     kept = {*marks.fixed, *marks.pinned}
     replaced = tuple(at for at in range(index) if at not in kept)
+    # A cut that replaced the earlier summary alone would win nothing and be found each round.
     return Cut(index=index, replaced=replaced) if set(replaced) - {marks.summary} else None
 
 
@@ -95,6 +98,7 @@ def rebuild(
         place: What stands in the place of the others.
         has_task: Whether the task stands in that, so that only the instructions stay besides.
     """
+    # The order is instructions and task, summary, pinned results, last rounds.
     fixed = sorted(index for index in marks.fixed if index < cut.index)
     if has_task:
         fixed = [index for index in fixed if _role(messages[index]) == "system"]
@@ -102,6 +106,7 @@ def rebuild(
     built: list[Any] = [messages[index] for index in fixed]
     summary = len(built)
     built += placed
+    # APIs refuse a result without the call that it answers, so each takes its call along.
     pinned: list[int] = []
     for message in _iter_pinned(messages, sorted(at for at in marks.pinned if at < cut.index)):
         if message.role == "tool":
@@ -112,6 +117,7 @@ def rebuild(
     return tuple(built), Marks(
         fixed=(*range(len(fixed)), *(at + shift for at in marks.fixed if at >= cut.index)),
         pinned=(*pinned, *(at + shift for at in marks.pinned if at >= cut.index)),
+        # What an API has compacted is several messages, of which none can be replaced alone.
         summary=summary if len(placed) == 1 else None,
     )
 

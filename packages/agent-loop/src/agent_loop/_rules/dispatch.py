@@ -39,6 +39,7 @@ from .transitions import next_state
 
 def start_run(run: RunContext) -> tuple[Event, ...]:
     """Begin the first round, if a budget above leaves the run any."""
+    # In any other state the move says that the run has started already.
     if run.state.status == "ready" and (stop := find_stop(run)):
         return tuple(fail(run, stop))
     run.move("start")
@@ -62,6 +63,7 @@ def take_input(run: RunContext, received: object) -> tuple[Event, ...]:
             events = take_decision(run, received)
         case ModelFailure():
             events = _take_model_failure(run, received)
+        # Refused there: were a summary open, the first lines would have taken it.
         case CompactedWindow():
             events = take_summary(run, received)
         case TimeShort() | TimePassed():
@@ -70,12 +72,15 @@ def take_input(run: RunContext, received: object) -> tuple[Event, ...]:
             events = fail(run, received)
         case _:
             return take_input(run, read_input(received))
+    # Rules are generators; here they run to their end, so that no driver can stop one half way.
     return tuple(events)
 
 
 def _end_model_call(run: RunContext) -> Iterator[Event]:
     next_state(run.state.status, "answer")  # Taken where a model call is open, and nowhere else.
     answer, schema = run.state.round.answer, run.settings.answer_schema
+    # In this order: an answer of which a filter has left nothing, or whose only calls are broken,
+    # is no answer, so it is not held against the schema.
     if is_passed_on(run):
         return _take_model_failure(run, FILTERED)
     if fault := answer.fault:
@@ -136,6 +141,7 @@ def _take_model_failure(run: RunContext, failure: ModelFailure) -> Iterator[Even
     again = begin_again(run, failure, error)
     if again is None:
         return end_failed(run, error, "error", is_answered=failure.is_transient)
+    # `again` is a generator that has not begun: the round that failed is still the current one.
     run.move("retry")
     return again
 

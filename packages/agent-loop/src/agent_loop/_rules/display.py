@@ -10,6 +10,7 @@ from .sentences import NO_ANSWER, build_known, build_status, build_unfinished, s
 from .state import RunContext
 
 
+# Our choice; each is shown as one short line.
 _RESULTS_SHOWN = 20
 # Far more than is shown, so that nothing secret is cut in two before it is looked for.
 _MAX_KEPT_CHARACTERS = 4_000
@@ -41,6 +42,7 @@ def open_display(run: RunContext) -> None:
     """Begin what another round shows."""
     display = run.state.display
     display.has_words = False
+    # The line break is owed and not shown: a round that shows nothing leaves no blank line.
     display.owes_break = not display.ends_line
 
 

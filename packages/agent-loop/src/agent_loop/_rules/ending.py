@@ -52,6 +52,7 @@ def end_with_refusals(run: RunContext, reason: ClosingReason) -> Iterator[Event]
         name = run.settings.redact(call.name)
         text = build_refusal(name, reason=reason, maximum_iterations=maximum)
         yield from refuse_call(run, call, text)
+        # All are refused, since every call has to get a result, but nobody reads more sentences.
         if number < MAX_CALLS:
             yield from show(run, text)
             open_display(run)
@@ -88,6 +89,7 @@ def end_failed(
             nothing is known.
     """
     state = run.state
+    # Read before the move, which leaves only `finished`.
     is_call_open = state.status in {"model", "summary"}
     if state.status == "summary":
         end_summary(run)
@@ -107,6 +109,7 @@ def end_failed(
 
 def give_up_waiting(run: RunContext, error: str) -> Iterator[Event]:
     """End the calls that wait for a person, who is not waited for any more."""
+    # Ended before the other open calls: these were counted and are given back.
     waiting, run.state.waiting_calls, run.state.decisions = run.state.waiting_calls, (), {}
     for call, _ in waiting:
         give_back_tool_call(run)

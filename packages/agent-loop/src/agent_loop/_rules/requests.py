@@ -28,6 +28,7 @@ def begin_conversation(run: RunContext) -> None:
 
 def open_round(run: RunContext, number: int) -> None:
     """Make a new round the current one, and say whether it has to be the last."""
+    # The later check wins: the maximum is told wherever it is reached, and time before a budget.
     is_beyond_budget = find_used_up(run) is not None
     closing: ClosingReason | None = "budget" if is_beyond_budget else None
     if run.state.is_time_short:
@@ -35,6 +36,7 @@ def open_round(run: RunContext, number: int) -> None:
     if 0 < run.settings.closing_round <= number:
         closing = "maximum_iterations"
     opened = Round(number=number, closing=closing, is_beyond_budget=is_beyond_budget)
+    # A new filter a round, so that a tag left open in one does not swallow the next.
     opened.answer.shown = ThinkFilter(show=run.settings.emit_intermediate_thoughts)
     run.state.round = opened
     open_display(run)
@@ -57,10 +59,14 @@ def build_request(run: RunContext, wait_seconds: float = 0.0) -> CallModel:
     state, settings = run.state, run.settings
     left_out = _fit(run)
     is_closing = has_to_answer(run)
+    # Providers cache prompts by their beginnings, which hold the tools: so a closing call forbids
+    # them by its choice. Only a model without tool choice gets none.
+    # Source: docs/decisions/0012-closing-call.md.
     tools = settings.offered if state.has_tool_choice or not is_closing else ()
     choice = "none" if is_closing else state.tool_choice
     if state.model is not None:
         state.models.append(state.model)
+    # Told by the next request alone; the one behind it begins with that one again.
     is_rewritten, state.is_rewritten = state.is_rewritten, False
     return CallModel(
         round=state.round.number,
@@ -112,12 +118,14 @@ def relax_tool_choice(run: RunContext) -> None:
 def take_usage(run: RunContext, usage: Usage) -> None:
     """Take note of what the model says its last request has used; before its answer is added."""
     if run.state.window is not None:
+        # The count is that of the request's messages, so the answer must not be among them yet.
         get_window_use(run).take(usage, len(run.state.messages))
 
 
 def take_over(run: RunContext, fallback: FallbackModel) -> None:
     """Ask another model from now on, without the reasoning of the one before."""
     state = run.state
+    # There is one; a second failure ends the run.
     state.fallback = None
     state.model = fallback.name
     state.has_tool_choice = fallback.has_tool_choice
@@ -134,6 +142,8 @@ def bound_requests(run: RunContext) -> None:
     """Begin anew to keep requests within their bound; a file that no request could hold is left out even if it is the newest."""
     most = run.settings.max_request_bytes
     if most is not None:
+        # It remembers the messages that it has seen and expects each request to begin with them,
+        # so it begins anew wherever they are rewritten.
         run.state.request_size = RequestSize(most, omit=_to_sentence, max_file_bytes=most)
 
 

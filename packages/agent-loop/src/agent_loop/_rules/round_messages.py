@@ -91,6 +91,7 @@ class ModelAnswer:
 
     def take_text(self, text: str, *, is_commentary: bool) -> str:
         """Take a piece of the text and return what of it can be shown."""
+        # What has come so far belongs to the phase that ends here.
         if is_commentary != self.in_commentary:
             self._read_text()
             self.in_commentary = is_commentary
@@ -187,6 +188,7 @@ class Round:
 
     def take_result(self, result: ToolResult) -> ToolCall:
         """Take the result of one of the open calls and return the call."""
+        # A snapshot could hold neither, and a file for a person would stay in memory with the run.
         self.results[result.call_id] = replace(result, artifact=None, cause=None)
         return self.open_calls.pop(result.call_id)
 

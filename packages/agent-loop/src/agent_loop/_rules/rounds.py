@@ -14,7 +14,10 @@ from .spending import wait
 from .state import RunContext
 
 
+# A platform may put a whole page of HTML into the text of an error.
 _MAX_CHARACTERS = 20_000  # of a message that are looked at
+# No field says it, and each provider has words of its own: "This model's maximum context length
+# is 128000 tokens", "prompt is too long: 210000 tokens", "exceeds the context window".
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|(prompt|input|request) is too long|too many (input )?tokens"
 )

@@ -59,7 +59,9 @@ def save_run(run: RunContext, *, key: bytes, expires_at: float, extra: Any) -> s
         InvalidSettingError: If the key is too short.
         SnapshotError: If a message or what an own function remembers holds what JSON cannot.
     """
+    # Only a run that could take a decision waits for one.
     next_state(run.state.status, "decision")
+    # The runs of agents stay in this process; what they have used has to go along.
     state = replace(run.state, agent_uses=find_agent_uses(run))
     saved = {
         "settings": run.settings.digest_shared(),
@@ -92,12 +94,14 @@ def load_run(run: RunContext, snapshot: object, *, key: bytes, now: float) -> An
         ("tools", _digest_tools(run.settings.offered, own), saved["tools"]),
         ("own_functions", dict.fromkeys(remembering), dict.fromkeys(saved["own_functions"])),
     )
+    # All is compared before anything is taken over: a refused snapshot leaves this run ready.
     for kind, here, there in pairs:
         for name in sorted(here.keys() | there.keys()):
             if name not in here or name not in there or here[name] != there[name]:
                 problem = f"snapshot.state.{kind}.{name}: the run that was saved has another"
                 raise SnapshotError("other_run", problem)
     run.state = _to_value(saved["run"])
+    # The status is in no snapshot: a run can only be saved while it waits for approval.
     run.state.status = "approval"
     bound_requests(run)
     for name, remembered in saved["own_functions"].items():
@@ -110,6 +114,7 @@ def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> di
     digests: dict[str, str] = {}
     for index, tool in enumerate(tools):
         name = tool if isinstance(tool, str) else name_of(tool)
+        # Own functions may differ: what they remember is compared by their names alone.
         if name in own:
             continue
         function: Any = read_member(tool, "function")
@@ -187,6 +192,7 @@ def _to_object(members: Mapping[Any, Any], place: str) -> dict[str, Any]:
                 "not_plain", f"{place}: expected keys that are text, got {type(key).__name__}"
             )
     plain = {key: _to_plain(value, f"{place}.{key}") for key, value in members.items()}
+    # A mapping of the conversation that has the key itself would be read as one of ours.
     if _KIND in plain:
         return {_KIND: "object", "items": [[key, value] for key, value in plain.items()]}
     return plain

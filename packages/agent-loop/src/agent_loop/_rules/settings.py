@@ -15,6 +15,8 @@ from agent_tooling import AnswerSchema, ApprovalRules
 from .snapshots import digest
 
 
+# Keys in the metadata of fields: what a value has to be; and how to get from it what a run must
+# share to go on from another one's snapshot. A field without the second may differ there.
 _CHECK: Final = "check"
 _SHARED: Final = "shared"
 
@@ -125,6 +127,7 @@ class RunSettings:
             "offered": (*tools, *(function.tool for function in own.values())),
             "allowed": allowed,
         }
+        # Iterables are read once, here. The class is frozen, so that no rule can change a setting.
         for name, value in read.items():
             object.__setattr__(self, name, value)
 
@@ -137,6 +140,8 @@ class RunSettings:
     def closing_round(self) -> int:
         """The round that closes the run for the sake of its maximum; 0 for none. Where an answer may have to be repaired, a call is kept for that."""
         maximum = self.maximum_iterations
+        # With a maximum of 1 or 2 the last round closes; from 3 on the last but one does, and the
+        # last is kept for the repair. With 2 that would leave no round for tools.
         if self.answer_schema is not None:
             return max(maximum - 1, min(maximum, 2))
         return maximum if maximum > 1 else 0
@@ -169,6 +174,7 @@ def takes_settings[**P, Owner](
 
         own, taken = signature(construct), signature(settings)
         shown = [*list(own.parameters.values())[:2], *taken.parameters.values()]
+        # What `help()`, editors and the reference read in place of `*args, **kwargs`.
         cast("Any", __init__).__signature__ = own.replace(parameters=shown)
         __init__.__doc__ = construct.__doc__
         return __init__

@@ -18,7 +18,7 @@ VERSION: Final = 2
 
 _FORMAT: Final = "agent-run-snapshot"
 _KEYS: Final = {"format", "version", "expires_at", "key_id", "state", "signature"}
-_LEAST_KEY_BYTES: Final = 16
+_LEAST_KEY_BYTES: Final = 16  # 128 bits: less could be guessed offline from one snapshot.
 _MAX_DEPTH: Final = 400  # What a model and its tools may nest, and the envelope around it.
 
 
@@ -59,6 +59,9 @@ def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
     validate_snapshot_key(key)
     envelope = _read(snapshot)
     version = envelope["version"]
+    # The version comes first, because members may differ between versions. The key comes before the
+    # signature, so that a change of keys is not told as forgery; the expiry comes last, because it
+    # means nothing before the signature has shown that nobody moved it.
     if isinstance(version, int) and version > VERSION:
         problem = f"{version} is of a later release; this one reads {VERSION}"
         raise SnapshotError("newer", f"snapshot.version: {problem}")
@@ -74,6 +77,7 @@ def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
     signature = envelope.pop("signature")
     try:
         is_genuine = hmac.compare_digest(_sign(envelope, key), signature)
+    # A signature that is no ASCII text; or, given as an object, a state that JSON cannot write.
     except (TypeError, ValueError, RecursionError):
         is_genuine = False
     if not is_genuine:
@@ -86,6 +90,7 @@ def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
 
 def digest(value: object) -> str:
     """Return the same text for equal values."""
+    # 128 bits: the snapshot is signed, so digests only have to tell honest changes apart.
     return hashlib.sha256(_canonical(value)).hexdigest()[:32]
 
 
@@ -130,4 +135,5 @@ def _key_id(key: bytes) -> str:
 
 
 def _canonical(value: object) -> bytes:
+    # A store such as a JSON column of a database brings keys into another order.
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

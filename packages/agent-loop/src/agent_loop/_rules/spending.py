@@ -53,6 +53,7 @@ def find_used_up_above(run: RunContext) -> BudgetName | None:
 
 def add_usage(run: RunContext, usage: Usage) -> None:
     """Count a model call of a run itself; of one in another currency all but the money."""
+    # Outside the lock: only whoever feeds this run writes it.
     run.state.spending.model_calls += 1
     with run.lock:
         for each in iter_chain(run):
@@ -67,7 +68,9 @@ def pass_seconds(run: RunContext, seconds: float) -> None:
     """Take note of how long a run has lasted; less than before changes nothing."""
     with run.lock:
         for each in iter_chain(run):
+            # Agents tell the time from threads of their own, so an earlier one may come later.
             each.state.spending.seconds = max(each.state.spending.seconds, seconds)
+            # Every run counts from its own beginning.
             seconds += each.joined_at
 
 
@@ -79,6 +82,7 @@ def wait(run: RunContext, seconds: float) -> None:
 def take_tool_call(run: RunContext) -> bool:
     """Return whether another tool call may be made, and count it."""
     with run.lock:
+        # Under the lock together with the count: two agents must not both take the last call.
         if find_used_up(run):
             return False
         for each in iter_chain(run):

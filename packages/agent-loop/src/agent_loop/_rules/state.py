@@ -67,10 +67,12 @@ class Display:
         unfinished: The names of tools that were given up while they still ran.
     """
 
+    # About the open round alone: `open_display` sets it back. `has_shown` stays for the whole run.
     has_words: bool = False
     has_shown: bool = False
     owes_break: bool = False
     ends_line: bool = True
+    # What a run that ends without an answer has to tell instead; bounded by `note_result`.
     known: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     known_count: int = 0
     unfinished: list[str] = field(default_factory=list[str])
@@ -124,24 +126,31 @@ class RunState:
         window_use: What estimates how much of the window is taken; None before that is asked.
     """
 
+    # The conversation. Marks are indices into `messages`: whoever takes one out rebuilds both
+    # (`cuts.rebuild`); whoever only replaces one in its place need not.
     messages: tuple[Any, ...]
     marks: Marks
+    # Which model is asked and how. `take_over` writes these when the fallback model takes over.
     model: str | None
     models: list[str] = field(default_factory=list[str])
     tool_choice: str | None
     has_tool_choice: bool
     window: Window | None
     fallback: FallbackModel | None
+    # A round is a new value each time; what was used and what the reader has seen go on.
     round: Round = field(default_factory=Round)
     spending: Spending = field(default_factory=Spending)
     display: Display = field(default_factory=Display)
+    # Noted as it happens, and looked at when the open call ends or the next round begins.
     is_time_short: bool = False
     is_retry: bool = False
     is_repair: bool = False
     held_text: list[str] = field(default_factory=list[str])
+    # What a person decides. `waiting_calls` and `decisions` are emptied together.
     grants: tuple[str, ...] = ()
     waiting_calls: tuple[MadeCall, ...] = ()
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
+    # Agents of this process stand in `RunContext.called`, which no snapshot holds.
     agent_uses: tuple[AgentUse, ...] = ()
     status: State = field(init=False, default="ready")
     compaction: Compaction | None = field(init=False, default=None)
@@ -185,7 +194,10 @@ class RunContext:
 
     settings: RunSettings
     state: RunState
+    # The driver's: a run has tools in any form, and only the driver knows how they read arguments.
     bind: Bind | None = None
+    # Written by `Agents.adopt` before the run starts, and never again: so a thread may walk up to
+    # the outermost run without the lock. The lock guards the `Spending` of every run on the way.
     caller: "RunContext | None" = None
     joined_at: float = 0.0
     lock: AbstractContextManager[Any] = field(default_factory=nullcontext)
@@ -200,4 +212,5 @@ class RunContext:
         Raises:
             LocalProtocolError: If nothing leads on from the status of the run by this trigger.
         """
+        # Looked up before it is assigned: an input that comes at the wrong time changes nothing.
         self.state.status = next_state(self.state.status, trigger)

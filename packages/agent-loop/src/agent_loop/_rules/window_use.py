@@ -25,8 +25,9 @@ class WindowUse:
 
     def __init__(self, tools: Iterable[object]) -> None:
         self._base = sum(map(_estimate_tool, tools))
+        # One for each message by now; whoever takes messages out calls `forget`.
         self._sizes: list[int] = []
-        self._told: tuple[int, int] | None = None
+        self._told: tuple[int, int] | None = None  # messages, and the tokens that they have
 
     def measure(self, messages: Sequence[Any]) -> list[int]:
         """Return about how many tokens each message has; each is measured only once."""
@@ -44,6 +45,7 @@ class WindowUse:
     def take(self, usage: Usage, count: int) -> None:
         """Take the usage that a model reported for a request of that many messages, before its answer is added."""
         if usage.input_tokens:
+            # The output is what the answer adds to the next request, as one message.
             self._told = (count + 1, usage.input_tokens + usage.output_tokens)
 
     def forget(self) -> None:

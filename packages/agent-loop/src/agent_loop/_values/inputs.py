@@ -8,6 +8,7 @@ from stream_text import read_member
 from .usage import Usage
 
 
+# Our choices: a tool may return any number of parts and call them whatever it likes.
 _MAX_PARTS_SHOWN = 100
 _MAX_KIND_CHARACTERS = 40
 

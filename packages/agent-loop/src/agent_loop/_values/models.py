@@ -16,6 +16,7 @@ FILTERED = ModelFailure(
 )
 """The failure of an answer that a content filter has removed entirely."""
 
+# The types of parts in which OpenAI, and then Anthropic, write thoughts.
 _THOUGHTS = frozenset({"reasoning", "reasoning_text", "thinking", "redacted_thinking"})
 
 

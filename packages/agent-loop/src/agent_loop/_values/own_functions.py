@@ -62,6 +62,7 @@ class OwnFunction:
             expected = "functions with both save and load, or neither"
             raise InvalidSettingError("own_functions", expected, self.name)
         try:
+            # `print` only keeps the function's place: what is cached has to fit every run.
             tool = _declare(self.name, self.description, json.dumps(self.parameters))
         except (TypeError, ValueError):  # Nothing that JSON can write, or refused.
             tool = Tool.from_schema(self.name, self.description, self.parameters, print)

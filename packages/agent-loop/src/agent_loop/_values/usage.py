@@ -10,7 +10,7 @@ from .numbers import is_number
 
 
 _ZERO = Decimal(0)
-_MAX_DIGITS: Final = 30
+_MAX_DIGITS: Final = 30  # Our choice; of a count of 400 digits no float can be made.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +119,7 @@ _SUMS = (
     ("total_tokens", "input_tokens", "output_tokens"),
     ("total_price", "input_price", "output_price"),
 )
+# Properties of a price list, which do not add up.
 _KEPT = frozenset(
     {
         "input_unit_price",
