@@ -95,6 +95,7 @@ class AgentCall:
     ) -> None:
         name, call_id = job.tool.name, job.call.call_id
         run = agent.build(str(job.args[_TASK]))
+        # First, because it may refuse: then neither tools nor a log are made.
         caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
         calls = offer_tools(run, agent.tools, caller.settings)
         run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
@@ -102,6 +103,7 @@ class AgentCall:
         self.agent = agent
         self.setup = Setup(
             run=run,
+            # How it is played, such as with how many tools at once, its caller decides.
             settings=caller.settings,
             calls=calls,
             clock=caller.clock.for_agent(caller.run, is_over=is_over),

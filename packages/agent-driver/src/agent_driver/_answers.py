@@ -76,6 +76,7 @@ def to_failure(error: BaseException) -> ModelFailure:
     if isinstance(error, AsyncModelError):
         raise error
     _log.warning("the model call failed", exc_info=error)
+    # By a name and not by a type: clients of any provider may say so.
     is_transient = getattr(error, "is_transient", False) is True
     told = ""
     with suppress(Exception):  # What is raised here would pass for the end of the answer.
@@ -140,6 +141,7 @@ class Asked:
         try:
             if _is_async(answer):
                 raise AsyncModelError
+            # Closed while the model was being called; its answer then goes unread.
             if not self._is_closed:
                 yield from (answer,) if is_whole(answer) else answer
         finally:
@@ -147,6 +149,7 @@ class Asked:
 
     def close(self) -> None:
         """Close the answer; safe to call from another thread."""
+        # The flag first: an answer that comes in between is not read.
         self._is_closed = True
         close(self._answer)
 

@@ -19,6 +19,7 @@ def seal(
         return events
     snapshot = settings.run.to_snapshot(
         key=cast("bytes", settings.snapshot_key),
+        # Of the wall clock: another process compares it, after any time.
         expires_at=time.time() + settings.snapshot_seconds,
         extra={**calls.save(), "log": log},
     )

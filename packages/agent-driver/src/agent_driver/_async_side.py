@@ -23,6 +23,7 @@ from ._tool_calls import Job, broken
 type _Told = AgentEvent | tuple[Job, asyncio.Task[ToolOutput]]
 type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Awaitable[ToolOutput]]
 
+# A cancel is noticed after 0.25 s at most, so the run still ends well within a second.
 _LAST_SECONDS = 0.25  # For an answer that is let go of.
 
 
@@ -56,12 +57,14 @@ async def _ask(model: Callable[[CallModel], Any], call: CallModel) -> AsyncGener
         yield answer
         return
     if not hasattr(answer, "__aiter__"):
+        # An ordinary iterable may block, and the loop has other runs to serve.
         answer = _read_in_thread(answer)
     pieces: AsyncIterator[object] = aiter(answer)
     try:
         async for piece in pieces:
             yield piece
     finally:
+        # An asynchronous iterator need not be a generator.
         aclose = getattr(pieces, "aclose", None)
         if aclose is not None:
             await aclose()
@@ -90,6 +93,7 @@ async def _read_in_thread(pieces: Iterable[object]) -> AsyncGenerator[object]:
                 raise piece.error
             yield piece
     finally:
+        # Closing from here may wake the thread out of a read that says nothing more.
         stop()
         close(pieces)
 
@@ -98,12 +102,15 @@ async def _read_watched(
     pieces: AsyncGenerator[object], clock: Clock, watch: Watch
 ) -> AsyncGenerator[object]:
     """Yield the pieces, and stop waiting when the time is up or the run is cancelled."""
+    # The read that is under way. It goes on while this only looks at the clock: cancelling it, as
+    # `wait_for` does at its timeout, would end the generator that is read.
     following: asyncio.Future[object] | None = None
     try:
         while not clock.is_cancelled:
             following = following or asyncio.ensure_future(anext(pieces, END))
             left = watch.seconds_left
             if left == 0:
+                # An end of the answer: whoever takes it closes this generator here.
                 yield watch.give_up()
             done, _ = await asyncio.wait((following,), timeout=clock.patience(left))
             if done:
@@ -116,6 +123,7 @@ async def _read_watched(
         if following is not None:
             following.cancel()
             await asyncio.wait((following,), timeout=_LAST_SECONDS)
+        # A generator that still runs cannot be closed, and is left to itself.
         if following is None or following.done():
             await pieces.aclose()
 
@@ -132,8 +140,10 @@ class AsyncRunningTools:
     def __init__(self, setup: Setup, jobs: Iterable[Job], call_agent: _CallAgent) -> None:
         self._setup = setup
         self._call_agent = call_agent
+        # Bounds tasks and threads together; the pool of threads has room for as many.
         self._room = asyncio.Semaphore(setup.settings.max_parallel_tools)
         self._threads = Threads(setup.settings.max_parallel_tools, "agent-driver-tool")
+        # Results and the events of agents, as they come; only the loop's thread puts them in.
         self._told: asyncio.Queue[_Told] = asyncio.Queue()
         self._tasks = [self._start(job) for job in jobs]
 
@@ -145,6 +155,7 @@ class AsyncRunningTools:
             return None
         if isinstance(told, AgentEvent):
             return told
+        # Nobody hears anything after `abandon`, so a cancelled task has cancelled itself.
         job, task = told
         return job, broken(CancelledError()) if task.cancelled() else task.result()
 
@@ -199,6 +210,7 @@ def _invoke_in_thread(
 ) -> None:
     def wait(result: Coroutine[Any, Any, None]) -> None:
         """Have the loop of the run await a result."""
+        # What the tool awaits may belong to the loop of the run, such as a client that it shares.
         awaited = asyncio.run_coroutine_threadsafe(result, loop)
         threads.on_abandon(awaited.cancel)
         awaited.result()
@@ -209,8 +221,10 @@ def _invoke_in_thread(
         output = broken(error)
 
     def settle() -> None:
+        # Cancelled meanwhile, when the tool was abandoned.
         if not done.done():
             done.set_result(output)
 
+    # A tool that was abandoned may end after the loop did.
     if not loop.is_closed():
         loop.call_soon_threadsafe(settle)

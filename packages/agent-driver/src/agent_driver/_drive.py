@@ -66,9 +66,11 @@ def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
             index = -1
             for received in inputs:
                 index += 1
+                # It belongs to the run of an agent, which has been fed with it already.
                 if isinstance(received, AgentEvent):
                     yield received
                     continue
+                # The run decides next, and reads no clock.
                 if is_decision(received):
                     clock.tell(run)
                 try:
@@ -87,6 +89,7 @@ def _iter_answer(
 ) -> Generator[Any]:
     """Call the model and yield inputs for the run: the pieces of the answer, then its end."""
     clock = setup.clock
+    # After a cancel no model is called; the failure takes the way of any answer.
     is_wanted = sleep(call.wait_seconds, clock)
     watch = clock.watch(call, setup.run)
     pieces = read_answer(model if is_wanted else clock.cancel, call, clock, watch)
@@ -108,6 +111,7 @@ def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
     """Run the tools of a round and yield their results and the events of agents as they come."""
     clock = setup.clock
     sorted_ = setup.sort(request.calls)
+    # These cost nothing, and come even where there is no time for tools.
     for result in sorted_.answered:
         yield result
     running = Running(setup, sorted_)
@@ -120,6 +124,8 @@ def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
                 break
             if (heard := tools.hear(clock.patience(left))) is not None:
                 yield running.take(heard)
+        # Agents notice by their own clocks that their time is up, and end with what they have;
+        # other tools cannot. After a cancel their results go along with the failure.
         is_cancelled, end = clock.is_cancelled, clock.now + LAST_SECONDS
         while running.agents and (heard := tools.hear(end - clock.now)) is not None:
             taken = running.take(heard)
@@ -128,6 +134,7 @@ def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
             else:
                 yield taken
     finally:
+        # Also where the drive is closed in the middle of a round.
         tools.abandon()
     if is_cancelled:
         yield replace(clock.failure, results=tuple(results))

@@ -53,6 +53,8 @@ class Recorder:
         self._resumes = resumes
         self._tools = tuple(tools)
         self._writer: RunWriter | None = None
+        # Of the request that was asked last. The threads of tools add to `_begun`; adding one id
+        # to a set needs no lock.
         self._round = 0
         self._answer: dict[str, Any] = {}
         self._begun: set[str] = set()
@@ -153,6 +155,7 @@ class Recorder:
         """End the log after the block; an error is written first, except when the generator was closed."""
         try:
             yield
+        # Whoever closes a drive has had enough of it; that is no error.
         except GeneratorExit:
             raise
         except BaseException as error:

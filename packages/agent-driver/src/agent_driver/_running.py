@@ -10,6 +10,7 @@ from ._setup import Setup
 from ._tool_calls import Job, Sorted, give_up
 
 
+# A drive looks every 0.25 s whether it is cancelled; with that it ends within a second.
 LAST_SECONDS = 0.7
 """How long agents that are told to end have to return what they have so far."""
 
@@ -31,6 +32,7 @@ class Running:
     """
 
     def __init__(self, setup: Setup, sorted_: Sorted) -> None:
+        # Asked once, so that all calls of a round are made or none.
         has_time = setup.clock.seconds_for_tools(setup.run) != 0
         self.due = sorted_.jobs if has_time else ()
         self._calls = setup.calls
@@ -50,4 +52,5 @@ class Running:
     def end(self) -> Iterator[ToolResult]:
         """Yield the results of abandoned calls, and of repeated calls that others have answered."""
         yield from map(give_up, self.waiting.values())
+        # Last, because each repeats a call of this round that has its result by now, or never will.
         yield from (self._calls.recall(job) or give_up(job) for job in self._repeats)

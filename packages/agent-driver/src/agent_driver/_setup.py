@@ -53,6 +53,7 @@ class Setup:
 
     def feed(self, received: object) -> tuple[Event, ...]:
         """Feed the run with an input and return the events that follow."""
+        # Read here, and not by the run, since the log writes what the run was fed with.
         fitted = read_input(self.clock.fit(received))
         events = self.run.feed(fitted)
         self._forget(events)
@@ -100,6 +101,9 @@ def prepare(settings: DriveSettings) -> Setup:
         ValueError: If two tools have one name, there is no key for a run that may ask, or not one decision for each call that waits.
     """
     run = settings.run
+    # The order matters from here on: the lock before an agent can be adopted, the tools before
+    # approval rules are held against them, and the clock after `prepare_approval`, because a
+    # run that is resumed knows only then how old it is.
     run.agents.guard(RLock())
     calls = offer_tools(run, settings.tools, settings)
     decisions, resumes = prepare_approval(settings, calls)
@@ -122,6 +126,7 @@ def offer_tools(run: AgentRun, tools: Tools, settings: DriveSettings) -> ToolCal
     counts_media = run.max_request_bytes is None
     most, tool_search = settings.result_characters, settings.tool_search
     calls = ToolCalls(tools, result_characters=most, counts_media=counts_media)
+    # `run.tools` holds the own functions as well.
     has_none = len(run.tools) == len(run.own_functions)
     if tool_search is not None and len(calls.tools) >= tool_search:
         _offer_search(run, calls, has_none=has_none)

@@ -39,6 +39,7 @@ def read_answer(
     model: Callable[[CallModel], Any], call: CallModel, clock: Clock, watch: Watch
 ) -> Generator[object]:
     """Call the model and yield the pieces of its answer, until the run may wait no longer."""
+    # Without a limit or a cancel nothing could end a wait, so no thread is needed for one.
     with closing(Asked(model, call)) as asked:
         if clock.is_watched:
             yield from _read_watched(asked, clock, watch)
@@ -54,6 +55,7 @@ def _read_watched(pieces: Iterable[object], clock: Clock, watch: Watch) -> Gener
         while not clock.is_cancelled:
             left = watch.seconds_left
             if left == 0:
+                # An end of the answer: whoever takes it closes this generator here.
                 yield watch.give_up()
             try:
                 piece = queue.get(timeout=clock.patience(left))
@@ -119,6 +121,7 @@ class RunningTools:
     def _play_agent(self, job: Job, agent: Agent) -> ToolOutput:
         call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
         if is_async_function(agent.model):
+            # A thread that plays an agent has no event loop, so an async model gets one here.
             return asyncio.run(async_call_agent(call, self._heard.put))
         return self._call_agent(call, self._heard.put)
 

@@ -34,6 +34,7 @@ def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Ca
     is_stopped = threading.Event()
 
     def pass_on(piece: object) -> None:
+        # Whoever reads may be gone by then, and the event loop that `put` reaches closed.
         if not is_stopped.is_set():
             put(piece)
 
@@ -50,6 +51,7 @@ def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Ca
                 is_failure = isinstance(error, Exception) and not isinstance(error, AsyncModelError)
                 pass_on(to_failure(error) if is_failure else Raised(error))
         finally:
+            # Closed by the thread that reads: no other can close a generator while it runs.
             close(iterator)
             pass_on(END)
 
@@ -57,6 +59,8 @@ def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Ca
     return is_stopped.set
 
 
+# Not `ThreadPoolExecutor`: its threads are joined when the process ends, so a tool that hangs would
+# keep the process. Ours may be left behind.
 class Threads:
     """A pool of daemon threads.
 
@@ -66,15 +70,20 @@ class Threads:
     """
 
     def __init__(self, most: int, name: str) -> None:
+        # Both under the lock: a thread that finds nothing waiting gives up its place in the same
+        # step, so that work which is added just then starts a thread of its own.
         self._free = most
         self._name = name
         self._waiting: deque[Callable[[], Any]] = deque()
         self._lock = threading.Lock()
+        # A future and not an event: a callback that comes after it is done is called at once, so
+        # `on_abandon` and `abandon` may come in either order.
         self._abandoned: Future[None] = Future()
 
     def start(self, work: Callable[[], Any]) -> None:
         """Run a function, which raises nothing, as soon as there is a thread for it, with the context variables of whoever starts it."""
         with self._lock:
+            # A thread begins with no context variables; traces and the like would be lost.
             self._waiting.append(partial(copy_context().run, work))
             if not self._free:
                 return
@@ -102,4 +111,5 @@ class Threads:
                     self._free += 1
                     return
                 work = self._waiting.popleft()
+            # Outside the lock: it may take as long as it likes.
             work()

@@ -18,6 +18,8 @@ from agent_loop import (
 )
 
 
+# Our choice: what is cancelled may be a function, which cannot wake anybody. Four looks a second
+# cost next to nothing and leave time to end within the second that is promised.
 _POLL_SECONDS = 0.25
 
 CANCELLED = Failure(message="The run was cancelled.", reason="cancelled")
@@ -85,6 +87,7 @@ class Clock:
     def tell(self, run: AgentRun) -> None:
         """Tell a run what time it is."""
         run.feed(TimePassed(seconds=self.run_seconds))
+        # The platform's limit is of this drive alone, so the time before a snapshot does not count.
         if self._budget is not None and self._budget.is_short(self.now):
             run.feed(TimeShort())
 
@@ -97,6 +100,7 @@ class Clock:
     def seconds_for_tools(self, run: AgentRun) -> float | None:
         """Return how long tools may still run, by the time limit and the budget; None if unlimited."""
         now = self.now
+        # A budget of seconds counts the whole run, a time budget this drive.
         lefts = [run.budgets.seconds_left(self.run_seconds)]
         if self._budget is not None:
             budget = self._budget
@@ -113,6 +117,7 @@ class Clock:
         """
         budget, left = self._budget, self.seconds_for_tools(run)
         if budget is not None and left is not None:
+            # As of a run's own time: a third of what there is, at most what its caller keeps.
             closing = min(budget.closing_seconds, left / 3)
             budget = replace(budget, run_seconds=left, closing_seconds=closing)
         return AgentClock(self, run, budget, is_over=is_over)

@@ -90,6 +90,7 @@ class ToolCalls:
 
     def __init__(self, tools: Tools, *, result_characters: int, counts_media: bool) -> None:
         self.tools = read_tools(tools)
+        # Of one run, and touched by the thread of the drive alone: tools only return their output.
         self._memory = FailureMemory()
         self._budget = ResultBudget(
             per_result=result_characters, counts_media=counts_media, kept=KeptResults()
@@ -131,6 +132,7 @@ class ToolCalls:
             if isinstance(job, ToolResult):
                 answered.append(job)
                 continue
+            # Without hidden values: they are the same in every call, and a snapshot holds this.
             signature = call_signature(call.name, job.shown)
             counts[signature] = counts.get(signature, 0) + 1
             is_due = counts[signature] <= self._memory.identical_successes
@@ -139,6 +141,7 @@ class ToolCalls:
 
     def settle(self, job: Job, output: ToolOutput) -> ToolResult:
         """Return the result of a call that was made, and remember it."""
+        # Cut before it is remembered, so that a call answered from memory reads the same.
         content = self._budget.fit(_with_note(output.content, job.dropped))
         if output.error is None:
             self._memory.record_success(job.call.name, job.shown, content)

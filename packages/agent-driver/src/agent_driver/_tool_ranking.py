@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # Who has few tools need not wait for it.
 _WEIGHTS: Final = (3.0, 2.0, 1.0, 1.0, 1.0)
 _GRAM_WEIGHT: Final = 0.2
 _GRAM_CHARACTERS: Final = 3
+# Bounds, all our choice: descriptions come from servers, and queries from models.
 _MAX_TEXT_CHARACTERS: Final = 20_000
 _MAX_QUERY_CHARACTERS: Final = 4_000
 _MAX_TERMS: Final = 128
@@ -31,6 +32,7 @@ _STOP_WORDS: Final = frozenset(
         "what when where which who will with would you your",
     )
 )
+# Where an identifier changes its case: `getUserId` is get, User, Id; `HTTPServer` is HTTP, Server.
 _CASE_CHANGE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD: Final = re.compile(r"[^\W_]+")
 # Scripts that are written without spaces: Han, Hiragana, Katakana; and Hangul, whose endings grow on to the words.
@@ -50,6 +52,7 @@ class ToolRanking:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools = tuple(tools)
+        # The connection is open to all threads (`check_same_thread`), and made by whoever is first.
         self._lock = Lock()
         self._index: Connection | None = None
 
@@ -105,6 +108,7 @@ def _open_index() -> "Connection":
 def _score(index: "Connection", ranking: str, table: str, terms: Sequence[str]) -> dict[int, float]:
     if not terms:
         return {}
+    # Quoted, since FTS5 has operators that are words, such as NOT; no term holds a quotation mark.
     match = " OR ".join(f'"{term}"' for term in terms)
     statement = f"SELECT rowid, -{ranking} FROM {table} WHERE {table} MATCH ?"  # noqa: S608 - the names of our own tables
     with closing(index.execute(statement, (match,))) as rows:

@@ -75,6 +75,7 @@ class ToolSearch:
         }
         self._ranking = ToolRanking(self._found.values())
         self._max_characters = max_characters
+        # A tool of the caller's may have the name; two of one name would be refused.
         search, call = free_name(_SEARCH, taken), free_name(_CALL, taken)
         told = (
             f"Find tools. There are {len(self._found)}, and you are told of none before you search. Returns up to {_MAX_FOUND}, the best first, "
@@ -115,6 +116,9 @@ class ToolSearch:
 
     def _call(self, arguments: Mapping[str, Any]) -> CallInstead:
         name = str(arguments["name"])
+        # Names of tools that are not allowed, too: the run refuses them with its own sentence.
+        # Whoever guesses a name without a search may call it.
+        # Source: docs/decisions/0028-tool-search.md.
         if name not in self._names:
             raise ToolError(self._say_unknown(name[:_MAX_NAME_CHARACTERS]))
         written = json.dumps(arguments["arguments"], ensure_ascii=False)
