@@ -26,6 +26,7 @@ def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
         if (message := _name_problem(name))
     ]
     together: list[str] = []
+    # Some file systems take such names for one.
     if len({name.casefold() for name in files}) < len(files):
         together.append("expected names that differ by more than upper and lower case")
     if len(files) > MOST_FILES:
@@ -62,6 +63,7 @@ def remove_folder(folder: Path) -> None:
     """Delete a run's folder if it exists, including what its script has made inaccessible."""
     if folder.is_symlink() or not folder.is_dir():
         return
+    # A script may have taken its own rights away.
     folder.chmod(0o700)
     for parent, names, _ in os.walk(folder):
         for path in (Path(parent, name) for name in names):
@@ -71,6 +73,8 @@ def remove_folder(folder: Path) -> None:
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    # The temporary folder is everybody's: `mkdir` refuses what somebody else has put there, a link
+    # as well, and files get their mode while they are empty.
     remove_folder(folder)  # of an attempt that died
     with refusing_os_errors(folder, "expected a folder to write a run's files to"):
         folder.mkdir(mode=0o700)

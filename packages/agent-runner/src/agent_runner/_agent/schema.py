@@ -48,6 +48,7 @@ def validate_value(value: Any, schema: Mapping[str, Any], *, name: str) -> None:
         InputError: If the value is not what the schema expects; everything in which it is not is named.
         ConfigurationError: If the schema refers to what it does not hold, or a pattern in it is broken.
     """
+    # With an empty registry of our own; that of jsonschema would fetch a `$ref` from the network.
     validator = _validator_class(schema)(schema, registry=Registry())
     try:
         errors = sorted(validator.iter_errors(value), key=lambda error: error.json_path)

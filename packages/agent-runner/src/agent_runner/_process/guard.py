@@ -23,6 +23,7 @@ class Guard:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            # So that it outlives what ends the runner's group, such as Ctrl-C on a terminal.
             start_new_session=True,
         )
 
@@ -35,5 +36,6 @@ class Guard:
 
     def dismiss(self) -> None:
         """End the guard before it can act."""
+        # Killed before the pipe is closed: the end of the pipe would wake it, and it would act.
         with self._process:
             self._process.kill()

@@ -21,6 +21,7 @@ type Source = Literal["stdout", "stderr"]
 type StopReason = Literal["exited", "timed_out", "output_limit"]
 
 _MIB = 1024 * 1024
+# As much as a pipe holds on Linux, so that one read can empty it.
 _CHUNK_BYTES = 64 * 1024
 _WAITING_CHUNKS = 16  # read ahead of a slow consumer; beyond that the script waits, too
 _DRAIN_SECONDS = 1.0  # for what outlives the script and still holds its pipes
@@ -40,6 +41,7 @@ class ProcessLimits:
 
     timeout_seconds: float = 600.0
     terminate_seconds: float = 5.0
+    # Our choices: an image comes as base64 in one line.
     max_line_bytes: int = 32 * _MIB
     max_output_bytes: int = 64 * _MIB
     max_output_lines: int = 1_000_000
@@ -91,6 +93,7 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
         ConfigurationError: If the command cannot be started.
     """
     pipes = [await _Pipe.open("stdout"), await _Pipe.open("stderr")]
+    # Before the script, so that no script is ever without a guard.
     guard = Guard(launch.marker, launch.scratch)
     try:
         process = await _start(launch, pipes)
@@ -101,7 +104,9 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
         raise
     finally:
         for pipe in pipes:
+            # The script has its own by now. While we held ours, the pipes would never end.
             pipe.close_write_end()
+    # Its session is its own, so its process group has the same number.
     guard.watch(process.pid)
     supervisor = _Supervisor(process, pipes, limits, launch.marker, guard)
     supervision = asyncio.create_task(supervisor.supervise())
@@ -113,6 +118,7 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
                 return
     finally:
         supervision.cancel()
+        # Not awaited itself, since that would raise its cancellation here.
         await asyncio.wait({supervision})
 
 
@@ -180,6 +186,8 @@ class _Supervisor:
         marker: str,
         guard: Guard,
     ) -> None:
+        # The pumps fill `events`, count, and say by `_overflow` that it is too much; `supervise`
+        # alone ends anything. A full queue holds the pumps up, and by the pipes the script.
         self.events = asyncio.Queue[Lines | Ended](maxsize=_WAITING_CHUNKS)
         self._process = process
         self._limits = limits
@@ -197,6 +205,7 @@ class _Supervisor:
             reason = await self._wait()
             await self._terminate()
             await self._drain()
+            # Asked again, because the limit may be passed by what was left in the pipes.
             if self._overflow.is_set():
                 reason = "output_limit"
             await self.events.put(Ended(exit_code=self._exit.result(), stop_reason=reason))
@@ -226,6 +235,7 @@ class _Supervisor:
             return
         self._signal_group(signal.SIGTERM)
         await asyncio.wait({self._exit}, timeout=self._limits.terminate_seconds)
+        # Also where SIGTERM was enough for the script: others of its group may be left.
         self._signal_group(signal.SIGKILL)
         await asyncio.wait({self._exit})
 
@@ -234,6 +244,7 @@ class _Supervisor:
         pumps = set(self._pumps)
         _, pumps = await asyncio.wait(pumps, timeout=_DRAIN_SECONDS)
         self._kill_rest()
+        # A pump that is busy has a slow consumer and is waited for; one that is idle has read all.
         while pumps:
             _, pumps = await asyncio.wait(pumps, timeout=_DRAIN_SECONDS)
             for pump in pumps:
@@ -249,6 +260,7 @@ class _Supervisor:
             self._received_lines += len(lines)
             await self._report(pipe.source, lines)
             if splitter.overflowed or self._is_too_much():
+                # Nothing more is read: a script that goes on writing waits there until it is ended.
                 self._overflow.set()
                 return
         await self._report(pipe.source, splitter.close())

@@ -41,6 +41,7 @@ def _guard(
     marker: str, scratch: str
 ) -> None:  # pragma: no cover - in a process of its own, which imports nothing
     """Wait for the end of the runner, which alone holds the other end of stdin; then end what it leaves."""
+    # Empty where the runner died before it could tell the group.
     group = sys.stdin.buffer.read()
     if group:
         with suppress(ProcessLookupError, PermissionError):

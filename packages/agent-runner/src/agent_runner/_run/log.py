@@ -34,6 +34,7 @@ class ScriptLog:
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}_{runner_request_id}.jsonl"
         with refusing_os_errors(folder, "expected a folder for logs"):
             self._file = _open_private(folder / name if keep else Path(os.devnull))
+            # Behind the new file, which counts among those that stay.
             if keep:
                 _rotate(folder, keep)
 
@@ -65,6 +66,7 @@ class ScriptLog:
         self._append([{"at": datetime.now(UTC).isoformat(), "event": event} | fields])
 
     def _line_fields(self, line: bytes) -> dict[str, Any]:
+        # Before it is cut, so that no secret is cut in two and missed.
         text = self._redact(line.decode(errors="replace"))
         cut = {"characters": len(text)} if len(text) > _SHOWN_CHARACTERS else {}
         return {"line": text[:_SHOWN_CHARACTERS]} | cut
@@ -72,6 +74,7 @@ class ScriptLog:
     def _append(self, records: Iterable[dict[str, Any]]) -> None:
         with suppress(OSError):
             self._file.write("".join(f"{json.dumps(record)}\n" for record in records))
+            # At once, so that the log of a runner that is killed says what was seen by then.
             self._file.flush()
 
 

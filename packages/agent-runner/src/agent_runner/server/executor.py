@@ -124,6 +124,8 @@ class ScriptExecutor:
     async def execute(self, run: Execution) -> RunResult:
         """Run the script, unless an earlier attempt has, and return how it ended."""
 
+        # Recorded before the script starts: the number of the first attempt that began it. A later
+        # attempt reads the recorded number, and so knows that it is not the first.
         async def begin() -> bytes:
             return str(run.attempt).encode()
 

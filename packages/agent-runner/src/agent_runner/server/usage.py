@@ -54,6 +54,7 @@ def _find(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 def _number(usage: Mapping[str, Any], *names: str) -> int:
     found = (usage.get(name) for name in names)
+    # Not `isinstance`, by which true would be 1.
     return next((one for one in found if type(one) is int and one > 0), 0)
 
 
