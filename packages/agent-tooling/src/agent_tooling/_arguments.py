@@ -89,6 +89,7 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
         return RefusedArguments(
             error=_find_excess(arguments) or "tool arguments must be valid JSON object"
         )
+    # A cheap look first; what it finds may stand inside a text, which only the second look tells.
     if _LONG_NUMBER.search(arguments) and (excess := _find_excess(arguments)):
         return RefusedArguments(error=excess)
     if not isinstance(value, dict):

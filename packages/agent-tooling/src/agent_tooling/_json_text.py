@@ -29,6 +29,7 @@ def to_json(value: object) -> str | None:
 def _json_stand_in(value: object) -> object:  # noqa: PLR0911 - one line per kind of value
     """Stand in for a value that JSON does not know."""
     dump: Callable[..., object] | None = getattr(value, "model_dump", None)
+    # Classes first: that of a model has `model_dump` as well. Texts of exceptions are never shown.
     match value:
         case type() | BaseException():
             return f"<{(value if isinstance(value, type) else type(value)).__name__}>"

@@ -70,6 +70,7 @@ class Tool:
         """Refuse what no API or nobody could call."""
         _validate_names(self.name, self.description, self.function)
         checks = self._checks
+        # Other ones after `replace(tool, parameters=...)`: the checks are still of the old ones.
         if checks is None or checks.schema is not self.parameters:
             checks = SchemaParameters.from_schema(self.parameters)
             object.__setattr__(self, "parameters", checks.schema)
@@ -231,6 +232,7 @@ class Tool:
         parsed = parse_tool_arguments(arguments)
         if isinstance(parsed, RefusedArguments):
             return RefusedArguments(error=parse_error_text(parsed.error))
+        # An open schema would let these pass. The model is told of them as of unknown names.
         unknown = sorted(parsed.args.keys() & self.hidden.keys())
         if unknown:
             return RefusedArguments(error=validation_error_text(f"unknown parameters {unknown}"))
@@ -296,6 +298,7 @@ class Tool:
         return self.function(*args, **kwargs)
 
     def _to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        # Hidden values last, so that they win.
         return {**cast("_Checks", self._checks).to_values(args), **self.hidden}
 
 
@@ -382,6 +385,7 @@ def _collect(
         return
     for piece in cast("Iterator[object]", returned):
         pieces.append(piece)
+        # Closed below, so that what the tool holds open is let go of at once.
         if is_over is not None and is_over():
             pieces.clear()
             if isinstance(returned, Generator):

@@ -22,7 +22,9 @@ UNSURE: Final = object()
 MAX_PLACES: Final = 10_000
 """How many values are looked at for one condition; what lies beyond, nobody can tell. No honest call has as many, and each costs about ten microseconds."""
 
+# No list has an index of more digits, and Python refuses to read thousands of them.
 _INDEX: Final = re.compile(r"\d{1,9}", re.ASCII)
+# What readers of JSON pass over before a value; some do with a byte order mark, some do not.
 _BEFORE_JSON: Final = "\ufeff \t\r\n"
 _PARTS: Final = ("allOf", "anyOf", "dependencies", "dependentSchemas", "oneOf")
 _CONDITIONS: Final = ("else", "if", "then")

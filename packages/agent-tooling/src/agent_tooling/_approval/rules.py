@@ -23,7 +23,7 @@ _ASKS: Final[tuple[Ask, ...]] = ("never", "once", "always")  # The stricter, the
 _ANY_TOOL: Final = "*"
 _KEYS: Final = ("tool", "when", "ask")
 _MAX_RULES: Final = 200  # Each call is held against all of them.
-_MAX_NAMES: Final = 20
+_MAX_NAMES: Final = 20  # of tools or parameters, that an error lists
 
 # What a condition says of a value: whether it holds; None where that cannot be told.
 type _Test = Callable[[Any], bool | None]
@@ -159,6 +159,7 @@ class ApprovalRules:
         if isinstance(raw, Mapping):
             named = cast("Mapping[object, object]", raw)
             rules = [_read_named(name, ask, field) for name, ask in named.items()]
+            # Members of an object have no order: what names a tool counts before what is for all.
             rules.sort(key=lambda rule: rule.tool == _ANY_TOOL)
         elif isinstance(raw, list | tuple):
             listed = cast("Sequence[object]", raw)
@@ -168,6 +169,7 @@ class ApprovalRules:
             raise DeclarationError(field, expected, raw)
         if len(rules) > _MAX_RULES:
             raise DeclarationError(field, f"at most {_MAX_RULES} rules", found=str(len(rules)))
+        # A snapshot is bound by this text, so equal rules have to give equal texts.
         return cls(tuple(rules), json.dumps(raw, sort_keys=True, default=str))
 
     def for_tools(

@@ -16,6 +16,7 @@ from agent_tooling._sentences import validation_error_text
 from .parameters import ToolParameter, option_text, to_parameters
 
 
+# ASCII, since Python would read digits of any script.
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER_TYPES: Final = frozenset({"number", "integer"})
@@ -163,6 +164,7 @@ def _find_number(text: str) -> float | None:
     """Return the finite number that `text` spells; None for anything else."""
     text = text.strip()
     if _INTEGER.fullmatch(text):
+        # One more for the sign.
         return int(text) if len(text) <= MAX_DIGITS + 1 else None
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None

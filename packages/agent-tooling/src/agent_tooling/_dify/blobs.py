@@ -104,6 +104,7 @@ def merge_blob_chunks[Message](
             merged.append(message)
             continue
         chunk = _Chunk.from_raw(read_member(message, "message"))
+        # Before anything is added, by the announced length as well: nothing too large is gathered.
         _validate_limits(chunk, buffers.get(chunk.id), max_file_size, max_chunk_size)
         data = _add(chunk, buffers)
         if data is not None:

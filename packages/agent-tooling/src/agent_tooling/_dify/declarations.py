@@ -64,6 +64,7 @@ class DeclaredParameters:
                 for parameter in parameters
             )
             for parameter in parameters:
+                # Set to nothing, such as an empty text, which would be taken for a file's name.
                 if isinstance(parameter, _FileChoice):
                     values.pop(parameter.name, None)
         return cls(

@@ -70,6 +70,7 @@ def _valid_name(identity: tuple[str, str], name: str) -> str:
 def _with_digest(name: str, identity: tuple[str, str]) -> str:
     """End `name` in a digest that tells its tool from all others."""
     digest = hashlib.sha256("\n".join(identity).encode(errors="surrogatepass")).hexdigest()[:8]
+    # Room for the underscore and eight digits.
     return f"{name[: MAX_NAME_LENGTH - 9]}_{digest}"
 
 

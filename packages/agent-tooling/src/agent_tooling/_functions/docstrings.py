@@ -40,9 +40,12 @@ _LEFT_OUT: Final = frozenset(
         "yields",
     }
 )
+# The line below a header of NumPy's style.
 _UNDERLINE: Final = re.compile(r"-{3,}\s*")
 _GOOGLE_HEADER: Final = re.compile(r"([A-Za-z][A-Za-z ]*):\s*")
+# `limit (int, optional): How many.`
 _GOOGLE_ENTRY: Final = re.compile(r"\*{0,2}(\w+)\s*(?:\(.*?\))?\s*:(?:\s+(.*)|)")
+# `:param int limit: How many.`
 _REST_FIELD: Final = re.compile(r":(\w+)(?:\s+([^:]*))?:\s*(.*)")
 
 type _Style = Literal["google", "numpy", "rest"]

@@ -33,6 +33,7 @@ _UNFIT_KINDS: Final = {
 }
 _MAX_FINDINGS: Final = 5
 _MAX_EXPECTED_CHARACTERS: Final = 300
+# Pydantic says "Input should be a valid integer"; the model reads "must be a valid integer".
 _SHOULD: Final = re.compile(r"^[A-Z][\w ]*? should ")
 _MISSING: Final = frozenset({"missing", "missing_argument"})
 _UNKNOWN: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
@@ -106,9 +107,12 @@ class FunctionParameters:
             ToolError: If they do not fit after all.
         """
         try:
+            # Once more: between `bind` and the call arguments are plain JSON, for logs and so on.
             _, values = self._validate(dict(args))
         except Exception as error:
             raise ToolError(validation_error_text(_describe_refusal(error, args))) from error
+        # What the model left out stays out, and the function's own default counts; but for
+        # pydantic's `Field()`, of which only the model knows the value.
         return {
             parameter.name: getattr(values, key)
             for key, parameter in zip(self.model.model_fields, self.parameters, strict=True)

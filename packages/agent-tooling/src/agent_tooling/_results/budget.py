@@ -170,6 +170,7 @@ class ResultBudget:
         limit = min(limit, len(text))
         room = max(self.per_run_bytes - self._used_bytes, self._least_bytes)
         fitted = _cut_out_middle(text, limit, hint, read=read)
+        # A character takes one to six bytes in JSON, so what fits is found by halving.
         while (size := _json_bytes(fitted)) > room and limit:
             limit //= 2
             fitted = _cut_out_middle(text, limit, hint, read=read)

@@ -42,6 +42,7 @@ class FailureMemory:
             at least 1.
     """
 
+    # Source: docs/contracts/gpt5-agent-strategies.md, B29.
     identical_successes: int = 2
     _records: dict[str, _CallRecord] = field(
         default_factory=dict[str, _CallRecord], init=False, repr=False

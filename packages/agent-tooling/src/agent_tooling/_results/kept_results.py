@@ -39,6 +39,7 @@ class KeptResults:
         self._max_bytes = max_bytes
         self._count = 0
         self._bytes = 0
+        # Oldest first. The length of a text that was let go of stays: its reader is told why.
         self._texts: dict[str, str] = {}
         self._whole: dict[str, int] = {}
 
@@ -67,6 +68,7 @@ class KeptResults:
         self._texts[result_id] = kept
         self._whole[result_id] = len(text)
         self._bytes += sys.getsizeof(kept)
+        # Measured in memory: one emoji makes every character of a text take four bytes.
         while self._bytes > self._max_bytes and len(self._texts) > 1:
             self._bytes -= sys.getsizeof(self._texts.pop(next(iter(self._texts))))
         return result_id

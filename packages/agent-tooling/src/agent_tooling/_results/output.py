@@ -80,6 +80,7 @@ def read_output(
         read = reader(pieces)
         output = read if isinstance(read, ToolOutput) else ToolOutput(content=read)
     except Exception as error:  # noqa: BLE001 - whatever a tool has returned, the run goes on
+        # What the tool raised comes first; it explains what cannot be read.
         cause = cause or error
     if cause is None:
         return output

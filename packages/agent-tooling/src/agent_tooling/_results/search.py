@@ -48,6 +48,7 @@ def search_text(text: str, pattern: str, *, offset: int, most: int) -> SearchedT
     data = text[offset:].encode(errors="replace")
     reach = min(len(data), _MAX_STEPS // max(expression.programsize, 1))
     found = islice(expression.finditer(data, 0, reach), most)
+    # RE2 counts bytes and the model characters, so both go along.
     places: list[tuple[int, int]] = []
     read, characters = 0, offset
     for match in found:
@@ -57,6 +58,7 @@ def search_text(text: str, pattern: str, *, offset: int, most: int) -> SearchedT
         places.append((characters, characters + length))
         read, characters = end, characters + length
     if len(places) == most:
+        # One further at least: an empty match would be found again for ever.
         end = max(places[-1][1], places[-1][0] + 1)
     else:
         end = characters + len(data[read:reach].decode(errors="ignore"))

@@ -16,6 +16,7 @@ from .validation import build_validator, find_finding
 
 _FIELD: Final = "answer_schema"
 _MAX_CHARACTERS: Final = 300
+# As models like to write it: three backticks, perhaps `json`, and the value from the next line on.
 _FENCE: Final = re.compile(r"```\w*[ \t]*\r?\n")
 _FENCE_END: Final = "```"
 
@@ -103,6 +104,7 @@ def _parse_object(raw: str | Mapping[str, Any]) -> JsonSchema:
 
 def _unwrap(schema: JsonSchema) -> JsonSchema:
     """Return the schema in a wrapping, which would accept anything if it were taken for one."""
+    # With `properties` beside it, `schema` is more likely a part of the schema than a wrapping.
     inner: object = schema.get("json_schema", schema.get("schema"))
     if isinstance(inner, dict) and "properties" not in schema:
         return _unwrap(cast("JsonSchema", inner))

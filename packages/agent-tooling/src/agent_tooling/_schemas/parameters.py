@@ -85,6 +85,7 @@ class SchemaParameters:
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
         """Check a model's arguments."""
+        # Our own checks first: they hold without jsonschema, too, and name all that is wrong.
         findings = [*_check_names(self.schema, args), *_check_types(self.schema, args)]
         if not findings and self.validator is not None:
             findings = _check_all(self.validator, args)

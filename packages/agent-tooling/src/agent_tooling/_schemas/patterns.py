@@ -63,6 +63,7 @@ def bound_patterns(kind: Any, schema: JsonSchema) -> tuple[Any, JsonSchema]:
     return _extend(kind), cast("JsonSchema", _without_drafts(schema))
 
 
+# One for each draft that jsonschema knows.
 @lru_cache(maxsize=8)
 def _extend(kind: Any) -> Any:
     """Return the validator of a draft with these keywords in the place of its own."""
@@ -107,6 +108,7 @@ def _check_named(
 def _check_additional(
     original: _Keyword, validator: Any, allowed: Any, value: Any, schema: Mapping[str, Any]
 ) -> Iterator[Any]:
+    # Its own would match the patterns by `re`. Keys that ours match are told to it as properties.
     patterns = schema.get("patternProperties")
     if patterns and validator.is_type(value, "object"):
         known = [key for key in value if any(_may_match(it, key) for it in patterns)]
@@ -119,6 +121,7 @@ def _check_additional(
 def _check_unevaluated(
     original: _Keyword, validator: Any, allowed: Any, value: Any, schema: Mapping[str, Any]
 ) -> Iterator[Any]:
+    # Its own would match patterns by `re`; such schemas are refused by `validate_patterns`.
     nodes = iter_schemas(dict(schema))
     if all("patternProperties" not in node for node in nodes):
         yield from original(validator, allowed, value, schema)
@@ -135,6 +138,7 @@ def _compile(pattern: str) -> LinearPattern | None:
 
 def _may_match(pattern: str, text: str) -> bool:
     compiled = _compile(pattern)
+    # What nobody can tell counts as a match: then the key is not refused as unknown.
     return compiled is None or compiled.is_in(text) is not False
 
 

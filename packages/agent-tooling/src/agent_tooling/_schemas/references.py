@@ -12,6 +12,7 @@ from agent_tooling._json_text import JsonSchema
 
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+# Such as `%20` or `%C3%A4`: a whole run at once, since a character may take several bytes.
 _ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
 VALUES: Final = frozenset({"const", "default", "enum", "example", "examples"})
@@ -56,6 +57,7 @@ def find_place(schema: JsonSchema, reference: object) -> object:
         return next(anchors, None)
     place: object = schema
     for name in fragment.split("/")[1:]:
+        # In this order (RFC 6901, 4): the other one would make `/` of `~01`, which means `~1`.
         key = name.replace("~1", "/").replace("~0", "~")
         if isinstance(place, list):
             items = cast("list[object]", place)
