@@ -47,7 +47,7 @@ def model_declaration(
         "label": _label(model, texts["endings"]),
         "model_type": "llm",
         **({"deprecated": True} if "shutdown_date" in model else {}),
-        "features": [name for name in FEATURES if name != "stream-tool-call" or _streams(model)],
+        "features": [name for name in FEATURES if name != "stream-tool-call" or profile.streaming],
         "model_properties": {"mode": "chat", "context_size": model["context_size"]},
         "parameter_rules": [
             _rule(rule, model, texts) for rule in rules if is_offered(rule["name"], profile)
@@ -59,10 +59,6 @@ def model_declaration(
             "currency": "USD",
         },
     }
-
-
-def _streams(model: Mapping[str, Any]) -> bool:
-    return model.get("streaming", True)
 
 
 def _label(model: Mapping[str, Any], endings: Mapping[str, Any]) -> dict[str, str]:
@@ -82,8 +78,8 @@ def _ending(model: Mapping[str, Any], endings: Mapping[str, Any]) -> Mapping[str
 def _rule(
     rule: dict[str, Any], model: Mapping[str, Any], texts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    notes = texts["notes"]
-    if options := find_options(rule["name"], profile_for(model["name"])):
+    notes, profile = texts["notes"], profile_for(model["name"])
+    if options := find_options(rule["name"], profile):
         return rule | {"options": list(options)}
     match rule["name"]:
         case "max_output_tokens":
@@ -98,7 +94,7 @@ def _rule(
             note = notes["verbosity_fixed" if taken else "no_verbosity"]
             said = {key: text.format(verbosity=taken) for key, text in note.items()}
             return rule | {"help": _joined(rule["help"], said)}
-        case "enable_stream" if not _streams(model):
+        case "enable_stream" if not profile.streaming:
             return rule | {"help": _joined(rule["help"], notes["no_streaming"])}
         case _:
             return rule
