@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import batched
 from typing import Any
 
 import psutil
@@ -71,14 +72,15 @@ def result_of(answer: Answer) -> list[dict[str, Any]]:
 
 def run_streams(plugin: ModelPlugin, server: SoakServer, numbers: Iterable[int]) -> None:
     """Send the streams, answer the tool calls among them, and look at every text."""
-    numbers = list(numbers)
-    answers = plugin.invoke_all([call_of(server, number) for number in numbers], at_once=AT_ONCE)
-    found = dict(zip(numbers, answers, strict=True))
-    called = [number for number in numbers if kind_of(number) == "call"]
-    later = [call_of(server, number, *result_of(found[number])) for number in called]
-    found |= zip(called, plugin.invoke_all(later, at_once=AT_ONCE), strict=True)
-    for number, answer in found.items():
-        assert_own(number, answer)
+    # Of more at a time the plugin would forget answers before their tool calls come back: it remembers a thousand.
+    for batch in batched(numbers, 500):
+        answers = plugin.invoke_all([call_of(server, number) for number in batch], at_once=AT_ONCE)
+        found = dict(zip(batch, answers, strict=True))
+        called = [number for number in batch if kind_of(number) == "call"]
+        later = [call_of(server, number, *result_of(found[number])) for number in called]
+        found |= zip(called, plugin.invoke_all(later, at_once=AT_ONCE), strict=True)
+        for number, answer in found.items():
+            assert_own(number, answer)
 
 
 def assert_own(number: int, answer: Answer) -> None:
