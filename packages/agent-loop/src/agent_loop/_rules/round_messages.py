@@ -203,6 +203,7 @@ class Round:
             return (Message(role="assistant", content=said),) if said.strip() else ()
         assistant = Message(
             role="assistant",
+            # Thoughts included: some clients rebuild the model's own reasoning from them.
             content="".join(answer.text),
             tool_calls=tuple(map(to_replayed, answer.calls)),
             opaque_body=answer.opaque_body,

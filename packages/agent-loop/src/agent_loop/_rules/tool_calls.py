@@ -40,6 +40,7 @@ def begin_tools(run: RunContext) -> Iterator[Event]:
     for call, result in filtered.answered:
         yield ToolCallStarted(call=call)
         yield end_call(run, result, is_own=True)
+    # Before the tools: where none is to run, what follows goes on at once and looks here.
     run.state.waiting_calls = tuple(filtered.waiting)
     yield from _run_tools(run, filtered.made)
 
@@ -57,6 +58,7 @@ def take_result(run: RunContext, result: ToolResult) -> Iterator[Event]:
         problem = f"no open call has the id {result.call_id!r}"
         raise LocalProtocolError(problem, state=state.status, received="tool_result")
     yield end_call(run, result)
+    # Calls that wait for a person are open as well.
     if len(state.round.open_calls) == len(waiting):
         yield from _go_on(run)
 
@@ -125,6 +127,7 @@ def _go_on(run: RunContext) -> Iterator[Event]:
     yield from show_unfinished(run)
     if run.settings.maximum_iterations == 1:
         run.move("results_shown")
+        # Those beyond the maximum were all refused with the same sentence; one of them is shown.
         yield from show_results(run, run.state.round.ordered_results[: MAX_CALLS + 1])
         yield from finish(run, "maximum_iterations")
     elif stop := find_stop(run):
@@ -137,6 +140,7 @@ def _end_round(run: RunContext) -> Iterator[Event]:
     run.move("results")
     add_round(run)
     yield end_round(run)
+    # Behind the results: APIs want those right behind the calls.
     if near := take_near(run):
         add_user_text(run, build_budget_notice(near))
     relax_tool_choice(run)

@@ -37,8 +37,10 @@ def read_input(value: object) -> Input:
     Raises:
         MessageError: If it has none of these fields, or one of them is of another type.
     """
+    # What the alias stands for, since `isinstance` takes no alias.
     if isinstance(value, Input.__value__):
         return cast("Input", value)
+    # First, because results have a `content`, as whole answers may have.
     if read_member(value, "call_id") is not None:
         return _read_result(value)
     if all(read_member(value, name) is None for name in _ANSWER):
