@@ -216,6 +216,7 @@ class Recorder:
         )
 
     def _take_result(self, call_id: str, result: ToolResult, *, is_own: bool) -> None:
+        # A result without a start came from memory, or is a refusal.
         was_made = is_own or call_id in self._begun
         outcome: Outcome = "done" if was_made else "recalled"
         if result.error is not None:

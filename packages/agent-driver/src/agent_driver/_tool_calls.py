@@ -135,6 +135,7 @@ class ToolCalls:
             # Without hidden values: they are the same in every call, and a snapshot holds this.
             signature = call_signature(call.name, job.shown)
             counts[signature] = counts.get(signature, 0) + 1
+            # The memory knows only calls that have ended, so those of this round are counted here.
             is_due = counts[signature] <= self._memory.identical_successes
             (due if is_due else repeats).append(job)
         return Sorted(answered=tuple(answered), jobs=tuple(due), repeats=tuple(repeats))
