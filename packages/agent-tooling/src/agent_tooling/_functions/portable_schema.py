@@ -55,6 +55,7 @@ class _Writer:
         node = cast("JsonSchema", schema)
         definition = self._inlined.get(str(node.get("$ref")).removeprefix(_PREFIX))
         if definition is not None:
+            # Such as this field's own description. Beside a `$ref` APIs would refuse it (R21).
             beside = {key: value for key, value in node.items() if key != "$ref"}
             return self.write(definition | beside)
         written: JsonSchema = {
@@ -64,6 +65,7 @@ class _Writer:
         }
         if "oneOf" in written:
             written["anyOf"] = written.pop("oneOf")
+        # Strict schemas need `items` in each list (R19); pydantic writes none for a tuple.
         if written.get("type") == "array" and "items" not in written:
             written["items"] = _any_of(written.get("prefixItems", []))
         if "properties" in written and self._closed:

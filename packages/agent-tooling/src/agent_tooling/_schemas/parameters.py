@@ -188,8 +188,10 @@ def _check_types(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_of(value: object, kind: object) -> bool:
+    # To Python true is an integer.
     if isinstance(value, bool) and kind != "boolean":
         return False
+    # To JSON schema 3.0 is an integer.
     if isinstance(value, float) and kind == "integer":
         return value.is_integer()
     return isinstance(value, _TYPES.get(kind, ()))
