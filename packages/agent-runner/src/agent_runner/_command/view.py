@@ -141,6 +141,7 @@ def _show_result(result: RunResult) -> None:
 
 
 def _size(data: str | None) -> str:
+    # Four characters of base64 are three bytes; each `=` at the end is one byte less.
     return "no data" if data is None else f"{len(data) * 3 // 4 - data[-2:].count('='):,} bytes"
 
 

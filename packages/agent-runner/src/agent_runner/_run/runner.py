@@ -221,6 +221,7 @@ class _Run:
                     f"ended because it wrote too much; the limits are {limits.max_line_bytes} bytes for a line,"
                     f" {limits.max_output_bytes} bytes and {limits.max_output_lines} lines in all"
                 )
+            # One that wrote to stderr has said why itself.
             case Ended(exit_code=code) if code and not self._wrote_errors:
                 return f"{SCRIPT} {_describe_exit(code)}"
             case _:

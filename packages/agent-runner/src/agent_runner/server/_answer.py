@@ -23,6 +23,7 @@ class ScriptAnswer:
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._characters = 0
+        # A list for the last value, since null is one, too.
         self._values: list[Any] = []
         self._error: str | None = None
 

@@ -88,6 +88,7 @@ def _find_agents(folders: Iterable[Path], collections: Iterable[Path] = ()) -> M
                 str(folder),
                 "expected a folder's name of letters, digits, dots, hyphens and underscores",
             )
+        # The same folder twice, alone and in a collection, is no clash.
         if agents.setdefault(path.name, path) != path:
             raise ConfigurationError(
                 str(folder),
