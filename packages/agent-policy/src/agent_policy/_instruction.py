@@ -50,7 +50,8 @@ _BLOCKS: Final = (
     _Block(key=_PREAMBLE_KEY, tag="tool_preamble", default=TOOL_PREAMBLE_POLICY),
 )
 _KEYS: Final = (*(block.key for block in _BLOCKS), _EXTRA_KEY)
-# What begins like an object, or quotes a key as an object does: somebody meant it to be read.
+# What begins like an object, or quotes a key as an object does: somebody meant it to be read, such
+# as `{"extra_policy": "Be brief.",}` with its last comma.
 _NEARLY_JSON: Final = re.compile(
     rf"""[\s\ufeff]*\{{\s*(?:["'}}]|\w+\s*:|\Z)|.*["'](?:{"|".join(_KEYS)})["']\s*:""", re.DOTALL
 )
