@@ -31,7 +31,7 @@ OPENAI_HOST = "api.openai.com"
 
 _MOST = 1_000_000_000
 _LONGEST_MODEL = 96
-_LONGEST_HOST = 253
+_LONGEST_HOST = 253  # RFC 1035, as for the 63 characters of a label below
 _LONGEST_PARAMETER = 96
 
 # Runs of letters and digits stay short and `sk-` begins none of them, so that a key typed into the field of the
