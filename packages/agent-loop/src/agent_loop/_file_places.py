@@ -38,7 +38,7 @@ def with_files_moved(messages: Iterable[Message]) -> list[Message]:
 
 
 def _flushed(moved: list[Any], following: Message) -> list[Message]:
-    """Return what was moved as a message before an answer, which comes after the results of the calls before it."""
+    """Return the moved files as a message to put before an answer, behind the results of the calls before it."""
     if following.role != "assistant":
         return []
     told = _asked(moved)

@@ -43,7 +43,7 @@ class FilteredCalls:
 
 
 def filter_calls(run: RunContext, calls: Sequence[ToolCall]) -> FilteredCalls:
-    """Say what becomes of each call of a round, and answer those of own functions."""
+    """Decide about each call of a round, and answer those of own functions."""
     filtered = FilteredCalls()
     for call in calls[:MAX_CALLS]:
         _filter_one(run, call, filtered)
@@ -130,7 +130,7 @@ def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> Non
 
 
 def _pass(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCalls) -> None:
-    """Have a call made at once or wait for a person, or refuse one that nobody could be asked about."""
+    """Let a call be made at once or wait for a person, or refuse one that nobody could be asked about."""
     problem = _find_repeated_key(run, call, made)
     has_to_wait = problem is None and _needs_approval(run, made, run.bind)
     if has_to_wait:

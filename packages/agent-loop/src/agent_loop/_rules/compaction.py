@@ -1,4 +1,4 @@
-"""How a run is made shorter that is about to be too long: the request for a summary, and what becomes of the answer."""
+"""Compaction of a run that is about to be too long: the request for a summary, and the handling of its answer."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -148,7 +148,7 @@ def bound_requests(run: RunContext) -> None:
 
 
 def get_window_use(run: RunContext) -> WindowUse:
-    """Return what estimates how much of the window is taken."""
+    """Return the estimate of how much of the window is taken; begin one if there is none."""
     if run.state.window_use is None:  # The tools are known by now.
         run.state.window_use = WindowUse(run.settings.offered)
     return run.state.window_use

@@ -1,4 +1,4 @@
-"""How a round begins, and how one begins again whose model call has failed."""
+"""How a round begins, and how it begins again after its model call has failed."""
 
 import re
 from collections.abc import Iterator

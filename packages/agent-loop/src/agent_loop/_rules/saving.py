@@ -110,7 +110,7 @@ def load_run(run: RunContext, snapshot: object, *, key: bytes, now: float) -> An
 
 
 def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> dict[str, str]:
-    """Return what tells a tool from another as a model is told of it, by name; what the run answers by itself is none."""
+    """Return a digest of each tool's description and parameters, by its name; own functions have none."""
     digests: dict[str, str] = {}
     for index, tool in enumerate(tools):
         name = tool if isinstance(tool, str) else name_of(tool)
@@ -159,7 +159,7 @@ def _to_plain(value: Any, place: str) -> Any:
 
 
 def _to_value(plain: Any) -> Any:
-    """Return what `_to_plain` was given; a sequence that is no list is a tuple."""
+    """Reverse `_to_plain`; a sequence that is no list becomes a tuple."""
     if isinstance(plain, list):
         return [_to_value(item) for item in cast("list[Any]", plain)]
     if not isinstance(plain, dict):

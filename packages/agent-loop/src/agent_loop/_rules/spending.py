@@ -1,4 +1,4 @@
-"""What a run has used of its budgets, and what the runs have used that it belongs to.
+"""The use of budgets, by a run and by the runs that it belongs to.
 
 The budgets of a run hold for its agents, too: what one uses is used of its own budgets, and of those of every run that it belongs to. The runs of one tree may be
 fed in different threads, so what counts for several of them is counted under their lock.
@@ -127,7 +127,7 @@ def find_unknown_below(run: RunContext) -> Unknown | None:
 
 
 def _find_untold(run: RunContext, usage: Usage, *, is_own: bool) -> Unknown | None:
-    """Return what of a run's own a usage leaves unknown: a budget, or the money that the run itself has cost."""
+    """Return what a usage leaves unknown of one run: a budget, or the money that the run itself has cost."""
     budgets = run.settings.budgets or _NO_BUDGETS
     if budgets.max_total_tokens is not None and not usage.total_tokens:
         return "max_total_tokens"

@@ -34,7 +34,7 @@ type Bind = Callable[[ToolCall], ToolArguments | None]
 
 @dataclass(slots=True, kw_only=True)
 class Spending:
-    """What a run has used by now, the agents that it has called included.
+    """The use of models and tools by a run so far, including the agents that it has called.
 
     Attributes:
         usage: The usage of the model calls.
@@ -55,7 +55,7 @@ class Spending:
 
 @dataclass(slots=True, kw_only=True)
 class Display:
-    """What the reader has seen of a run, and what is still to be said of its tools.
+    """The state of a run's output: what the reader has seen, and which tool results could still be told.
 
     Attributes:
         has_words: Whether the open round has shown more than blank space.
@@ -179,7 +179,7 @@ class RunState:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class RunContext:
-    """What every rule is given: the settings of a run, its state, and the runs around it.
+    """The input of every rule: the settings of a run, its state, and the runs around it.
 
     Attributes:
         settings: The settings.

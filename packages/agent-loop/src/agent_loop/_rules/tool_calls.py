@@ -24,7 +24,7 @@ from .transitions import next_state
 
 
 def begin_tools(run: RunContext) -> Iterator[Event]:
-    """Say what becomes of the calls of the current round, and ask for those that are made."""
+    """Decide about the calls of the current round, and ask the driver for those that are made."""
     current, shows_thoughts = run.state.round, run.settings.emit_intermediate_thoughts
     yield from end_answer(run)
     if run.settings.answer_schema and shows_thoughts:

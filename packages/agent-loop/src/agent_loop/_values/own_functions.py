@@ -85,7 +85,7 @@ class OwnFunction:
 
 @lru_cache(maxsize=64)
 def _declare(name: str, description: str, parameters: str) -> Tool:
-    """Return what is offered, with what checks its arguments: the same for every run, and slow to make."""
+    """Return the tool to offer, which checks the arguments: the same for every run, and slow to make."""
     return Tool.from_schema(name, description, json.loads(parameters), print)
 
 
