@@ -209,7 +209,7 @@ def _invoke_in_thread(
     job: Job, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput], threads: Threads
 ) -> None:
     def wait(result: Coroutine[Any, Any, None]) -> None:
-        """Have the loop of the run await a result."""
+        """Let the loop of the run await a result."""
         # What the tool awaits may belong to the loop of the run, such as a client that it shares.
         awaited = asyncio.run_coroutine_threadsafe(result, loop)
         threads.on_abandon(awaited.cancel)
