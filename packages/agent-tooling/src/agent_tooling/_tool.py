@@ -28,7 +28,7 @@ _NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
 
 
 class _Checks(Protocol):
-    """What checks a model's arguments and makes of them the values of a call. There is one kind for each source of tools."""
+    """A checker of a model's arguments, which also turns them into the values of a call; one kind for each source of tools."""
 
     @property
     def schema(self) -> JsonSchema: ...

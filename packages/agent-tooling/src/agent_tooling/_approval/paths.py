@@ -134,7 +134,7 @@ def _iter_schema_steps(
 
 
 def _iter_beside(schema: JsonSchema, node: JsonSchema) -> Iterator[object]:
-    """Yield what else the schema says of the same value."""
+    """Yield the other parts of the schema that are about the same value."""
     for key in _PARTS:
         yield from parts_of(node.get(key))
     yield from (node[key] for key in _CONDITIONS if key in node)

@@ -26,7 +26,7 @@ There may be more with each call; one that was there stays.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredParameters:
-    """What a tool of Dify's takes.
+    """The parameters of a tool of Dify's.
 
     Attributes:
         description: What the model is told of the tool.

@@ -53,7 +53,7 @@ type _Style = Literal["google", "numpy", "rest"]
 
 @dataclass(frozen=True, slots=True)
 class Docstring:
-    """What a docstring says.
+    """The content of a docstring.
 
     Attributes:
         description: All but what it says of parameters, results and errors.

@@ -43,7 +43,7 @@ type _Finding = Mapping[str, Any]  # one of pydantic's `ErrorDetails`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionParameters:
-    """What a model may give to a function.
+    """The parameters that a model may give to a function.
 
     Attributes:
         description: What the docstring says of the function.

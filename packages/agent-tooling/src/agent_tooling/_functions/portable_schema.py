@@ -43,7 +43,7 @@ def to_portable_schema(schema: Mapping[str, Any], *, closed: bool) -> JsonSchema
 
 
 class _Writer:
-    """What writes schemas, with the definitions that are to stand where they are used."""
+    """A writer of schemas, with the definitions to put where they are used."""
 
     def __init__(self, inlined: Mapping[str, JsonSchema], closed: bool) -> None:  # noqa: FBT001 - private, and named by its only caller
         self._inlined = inlined

@@ -141,7 +141,7 @@ class ResultBudget:
         self._used_bytes += _json_bytes(text)
 
     def _build_hint(self, content: ToolContent) -> _Hint:
-        """Return what says how to read on, and keeps the result as soon as it is asked."""
+        """Return a function that says how to read on, and that keeps the result when it is first called."""
         kept = self.kept
         if kept is None:
             return _say_nothing

@@ -20,7 +20,7 @@ def call_signature(name: str, arguments: Mapping[str, Any]) -> str:
 
 @dataclass(slots=True)
 class _CallRecord:
-    """What became of one signature so far."""
+    """The outcomes of calls with one signature so far."""
 
     has_failed: bool = False
     successes: int = 0

@@ -1,4 +1,4 @@
-"""What is kept of results that a model has read in part, so that it can read on."""
+"""Results that a model has read in part, kept so that it can read on."""
 
 import sys
 from collections.abc import Mapping

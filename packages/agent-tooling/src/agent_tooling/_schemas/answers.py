@@ -83,7 +83,7 @@ class AnswerSchema:
 
 
 def _without_fence(text: str) -> str:
-    """Return what stands in a fence of Markdown, where the text is nothing else."""
+    """Return the content of a Markdown fence if the text is nothing else, or else the text."""
     begun = _FENCE.match(text)
     if begun is None or not text.endswith(_FENCE_END):
         return text

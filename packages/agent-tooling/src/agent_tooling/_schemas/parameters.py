@@ -152,7 +152,7 @@ def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
 
 
 def parts_of(value: object) -> list[object]:
-    """Return what is in a list, or in an object whatever the names; nothing where it is neither."""
+    """Return the items of a list or the values of an object; none of anything else."""
     if isinstance(value, dict):
         return list(cast("JsonSchema", value).values())
     return cast("list[object]", value) if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What jsonschema makes of a JSON schema."""
+"""Validators of jsonschema, and their findings."""
 
 from typing import Any, Final
 
