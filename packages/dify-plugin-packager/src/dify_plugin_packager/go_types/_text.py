@@ -16,7 +16,7 @@ from typing import Any, Self
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = " \t\n\r"
 # Go's encoder makes JSON that may stand in HTML.
-_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 # Exponents of floats that are still written out, in JSON and by `fmt`.
 _PLAIN_IN_JSON, _PLAIN_PRINTED = range(-6, 21), range(-4, 6)
 
@@ -118,7 +118,12 @@ def _dump_object(value: dict[str, Any]) -> str:
 
 
 def _quoted(text: str) -> str:
-    quoted = encode_basestring(text).translate(_ESCAPES)
+    quoted = encode_basestring(text)
+    # Many times faster than `translate`, which looks at each character.
+    for char, escape in _ESCAPES.items():
+        quoted = quoted.replace(char, escape)
+    if quoted.isascii():
+        return quoted
     # Only a value that is handed on verbatim has one; there it stays the escape that it was.
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
