@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpx
 import pytest
@@ -21,6 +22,9 @@ from starlette.routing import Route
 
 from agent_server.executor import TransientError
 
+
+# The tests speak plain HTTP. To read the machine's certificates costs a client more than its request.
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 # A busy machine must not fail a law that holds.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

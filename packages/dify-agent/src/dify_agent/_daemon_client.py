@@ -1,7 +1,9 @@
 """What the clients of the daemon's operations have in common: whom they call, on whose behalf, and how."""
 
+import ssl
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 import httpx
 
@@ -11,6 +13,17 @@ from .plugin_daemon_transport import (
     plugin_daemon_dispatch_url,
     stream_plugin_daemon,
 )
+
+
+def make_http_client(timeout: httpx.Timeout) -> httpx.AsyncClient:
+    """Return a client for the daemon, which is a service of the same installation: no proxies or netrc entries of the environment."""
+    return httpx.AsyncClient(timeout=timeout, trust_env=False, verify=_trusted())
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    # Loading the certificates takes longer than most calls.
+    return httpx.create_ssl_context(trust_env=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from agent_server.executor import (
     UnknownAgentError,
     Usage,
 )
+from dify_agent._daemon_client import make_http_client
 from dify_agent.adapters.llm import PRICE_KEY
 from dify_agent.compositor import LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
@@ -93,8 +94,7 @@ class DifyAgentExecutor:
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
         """Hold the client of the daemon open."""
-        # Not through a proxy of the environment: the daemon is part of the same installation, and the requests carry credentials.
-        async with httpx.AsyncClient(timeout=_DAEMON_TIMEOUT, trust_env=False) as http_client:
+        async with make_http_client(_DAEMON_TIMEOUT) as http_client:
             self._http_client = http_client
             yield
 

@@ -1,23 +1,20 @@
 """Where Pydantic AI finds the models of a Dify plugin."""
 
 from dataclasses import replace
+from functools import partial
 from typing import cast, override
 
 import httpx
 from pydantic_ai.providers import Provider
 
+from dify_agent._daemon_client import make_http_client
 from dify_agent.plugin_daemon_transport import SilenceLimits
 
 from ._client import DifyPluginDaemonLLMClient
 
 
 # For connecting and sending; how long a reply may be silent is `SilenceLimits`.
-_TIMEOUT_SECONDS = 600
-
-
-def _make_http_client() -> httpx.AsyncClient:
-    # The daemon is a service of the same installation: proxies and netrc entries of the environment are not for it.
-    return httpx.AsyncClient(timeout=_TIMEOUT_SECONDS, trust_env=False)
+_make_http_client = partial(make_http_client, httpx.Timeout(600))
 
 
 class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
