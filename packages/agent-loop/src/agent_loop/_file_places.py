@@ -34,19 +34,19 @@ def with_files_moved(messages: Iterable[Message]) -> list[Message]:
         else:
             placed += [*_flushed(moved, message), *_without_files(message)]
             moved += [_text(_NOTES[message.role]), *files]
-    return [*placed, *_asked(moved)]
+    return [*placed, *_to_user_message(moved)]
 
 
 def _flushed(moved: list[Any], following: Message) -> list[Message]:
     """Return the moved files as a message to put before an answer, behind the results of the calls before it."""
     if following.role != "assistant":
         return []
-    told = _asked(moved)
+    flushed = _to_user_message(moved)
     moved.clear()
-    return told
+    return flushed
 
 
-def _asked(parts: Iterable[Any]) -> list[Message]:
+def _to_user_message(parts: Iterable[Any]) -> list[Message]:
     content = tuple(parts)
     return [Message(role="user", content=content)] if content else []
 
@@ -58,8 +58,8 @@ def _without_files(message: Message) -> list[Message]:
         text = "\n".join(part if isinstance(part, str) else part["text"] for part in rest)
         if not text and message.role == "system":
             return []
-        is_told = bool(text or message.tool_calls or message.opaque_body is not None)
-        return [replace(message, content=text if is_told else _STAYS)]
+        has_content = bool(text or message.tool_calls or message.opaque_body is not None)
+        return [replace(message, content=text if has_content else _STAYS)]
     return [replace(message, content=tuple(rest))]
 
 

@@ -114,15 +114,15 @@ class AgentAnswer:
         if finished is None:
             raise LocalProtocolError("the agent has not ended", state="model", received="read")
         if finished.error is None:
-            words = strip_think("".join(self._shown)).strip() or finished.answer.strip()
-            return ToolResult(call_id=self.call_id, content=words)
-        told = strip_think(finished.error).strip()
+            answer = strip_think("".join(self._shown)).strip() or finished.answer.strip()
+            return ToolResult(call_id=self.call_id, content=answer)
+        sentence = strip_think(finished.error).strip()
         rest = (strip_think(text).strip() for text in self._shown)
-        known = "\n".join(text for text in rest if text not in {"", told})
+        known = "\n".join(text for text in rest if text not in {"", sentence})
         # Its sentence may quote what a model's client has said, keys and addresses included.
         if finished.reason == "error":
-            told = AGENT_FAILED
-        content = f"{told}\n{known}".rstrip()
+            sentence = AGENT_FAILED
+        content = f"{sentence}\n{known}".rstrip()
         is_failure = finished.reason in {"error", "invalid_answer"} or not known
         return ToolResult(
             call_id=self.call_id, content=content, error=content if is_failure else None

@@ -126,10 +126,10 @@ def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> Non
         give_back_tool_call(run)
         filtered.refused.append((call, UNAPPROVED))
     else:
-        _pass(run, call, taken, filtered)
+        _admit(run, call, taken, filtered)
 
 
-def _pass(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCalls) -> None:
+def _admit(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCalls) -> None:
     """Let a call be made at once or wait for a person, or refuse one that nobody could be asked about."""
     problem = _find_repeated_key(run, call, made)
     has_to_wait = problem is None and _needs_approval(run, made, run.bind)

@@ -95,7 +95,7 @@ def end_round(run: RunContext, error: str | None = None) -> RoundEnded:
     )
 
 
-def let_go(run: RunContext) -> str:
+def release_text(run: RunContext) -> str:
     """Return the text that is held back, which is held no longer."""
     held, run.state.held_text = run.state.held_text, []
     return "".join(held)

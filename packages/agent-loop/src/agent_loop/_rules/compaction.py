@@ -157,10 +157,10 @@ def _end(run: RunContext) -> RunCompacted:
         return _drop(run, "the summary was cut at the model's output limit")
     if not summary:
         return _drop(run, "the model wrote no summary")
-    place = build_summary(summary)
-    if estimate_message(place) > _max_summary_tokens(run):
+    message = build_summary(summary)
+    if estimate_message(message) > _max_summary_tokens(run):
         return _drop(run, "the summary was too long")
-    return _compact(run, "summary", window=(place,))
+    return _compact(run, "summary", window=(message,))
 
 
 def _drop(run: RunContext, error: str) -> RunCompacted:

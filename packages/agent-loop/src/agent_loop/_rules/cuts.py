@@ -87,7 +87,7 @@ def find_cut(messages: Sequence[Any], sizes: Sequence[int], marks: Marks, room: 
 
 
 def rebuild(
-    messages: Sequence[Any], cut: Cut, marks: Marks, place: Iterable[Any], *, has_task: bool
+    messages: Sequence[Any], cut: Cut, marks: Marks, replacement: Iterable[Any], *, has_task: bool
 ) -> tuple[tuple[Any, ...], Marks]:
     """Return the messages with a replacement for those that are left out, and their marks.
 
@@ -95,14 +95,14 @@ def rebuild(
         messages: All messages by now.
         cut: Where they are cut.
         marks: Which ones stay.
-        place: What stands in the place of the others.
+        replacement: What stands in the place of the others.
         has_task: Whether the task stands in that, so that only the instructions stay besides.
     """
     # The order is instructions and task, summary, pinned results, last rounds.
     fixed = sorted(index for index in marks.fixed if index < cut.index)
     if has_task:
         fixed = [index for index in fixed if _role(messages[index]) == "system"]
-    placed = tuple(place)
+    placed = tuple(replacement)
     built: list[Any] = [messages[index] for index in fixed]
     summary = len(built)
     built += placed
@@ -129,9 +129,9 @@ def build_summary(text: str) -> Message:
 
 def build_gap(count: int, earlier: Any) -> Message:
     """Return the message that says how many are missing, after the earlier summary if there is one."""
-    told = _DROPPED.format(count=count)
+    notice = _DROPPED.format(count=count)
     content = earlier.content if isinstance(earlier, Message) else ""
-    return Message(role="user", content=f"{content}\n{told}" if content else told)
+    return Message(role="user", content=f"{content}\n{notice}" if content else notice)
 
 
 def count_reasoning(messages: Iterable[Any]) -> int:

@@ -140,11 +140,11 @@ def take_over(run: RunContext, fallback: FallbackModel) -> None:
 
 def bound_requests(run: RunContext) -> None:
     """Begin anew to keep requests within their bound; a file that no request could hold is left out even if it is the newest."""
-    most = run.settings.max_request_bytes
-    if most is not None:
+    maximum = run.settings.max_request_bytes
+    if maximum is not None:
         # It remembers the messages that it has seen and expects each request to begin with them,
         # so it begins anew wherever they are rewritten.
-        run.state.request_size = RequestSize(most, omit=_to_sentence, max_file_bytes=most)
+        run.state.request_size = RequestSize(maximum, omit=_to_sentence, max_file_bytes=maximum)
 
 
 def get_window_use(run: RunContext) -> WindowUse:

@@ -7,7 +7,7 @@ from agent_loop._values.events import Event, RoundStarted
 from agent_loop._values.inputs import ModelFailure
 from agent_loop._values.models import FILTERED, FallbackModel
 
-from .calls import break_answer, end_round, let_go
+from .calls import break_answer, end_round, release_text
 from .compaction import ask_in_round, find_next_cut, shrink_window
 from .requests import can_repeat_call, open_round, take_over
 from .spending import wait
@@ -27,7 +27,7 @@ def begin_round(run: RunContext, failure: ModelFailure | None = None) -> Iterato
     """Begin a round, after a failure with the request that failed; the run may have to be made shorter first."""
     run.state.is_retry = failure is not None
     open_round(run, run.state.round.number + 1)
-    let_go(run)
+    release_text(run)
     yield RoundStarted(round=run.state.round.number, model=run.state.model)
     yield from ask_in_round(run, failure.wait_seconds if failure else 0.0)
 

@@ -124,12 +124,12 @@ def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> di
     return digests
 
 
-def _to_plain(value: Any, place: str) -> Any:
+def _to_plain(value: Any, path: str) -> Any:
     """Return a value as plain JSON.
 
     Args:
         value: The value.
-        place: Where it stands, for the error.
+        path: Where it stands, for the error.
 
     Raises:
         SnapshotError: If it holds what JSON cannot.
@@ -143,18 +143,18 @@ def _to_plain(value: Any, place: str) -> Any:
         case Decimal():
             plain = {_KIND: "Decimal", "value": str(value)}
         case tuple():
-            plain = {_KIND: "tuple", "items": _to_list(cast("Sequence[Any]", value), place)}
+            plain = {_KIND: "tuple", "items": _to_list(cast("Sequence[Any]", value), path)}
         case list():
-            plain = _to_list(cast("list[Any]", value), place)
+            plain = _to_list(cast("list[Any]", value), path)
         case Mapping():
-            plain = _to_object(cast("Mapping[Any, Any]", value), place)
+            plain = _to_object(cast("Mapping[Any, Any]", value), path)
         case _ if (names := _FIELDS.get(value.__class__)) is not None:
             plain = {_KIND: type(value).__name__} | {
-                name: _to_plain(getattr(value, name), f"{place}.{name}") for name in names
+                name: _to_plain(getattr(value, name), f"{path}.{name}") for name in names
             }
         case _:
             expected = "expected plain JSON, so that the run can be resumed in another process"
-            raise SnapshotError("not_plain", f"{place}: {expected}, got {type(value).__name__}")
+            raise SnapshotError("not_plain", f"{path}: {expected}, got {type(value).__name__}")
     return plain
 
 
@@ -181,17 +181,17 @@ _SPECIAL: Final[Mapping[str, Callable[[dict[str, Any]], Any]]] = {
 }
 
 
-def _to_list(items: Sequence[Any], place: str) -> list[Any]:
-    return [_to_plain(item, f"{place}[{index}]") for index, item in enumerate(items)]
+def _to_list(items: Sequence[Any], path: str) -> list[Any]:
+    return [_to_plain(item, f"{path}[{index}]") for index, item in enumerate(items)]
 
 
-def _to_object(members: Mapping[Any, Any], place: str) -> dict[str, Any]:
+def _to_object(members: Mapping[Any, Any], path: str) -> dict[str, Any]:
     for key in members:
         if not isinstance(key, str):
             raise SnapshotError(
-                "not_plain", f"{place}: expected keys that are text, got {type(key).__name__}"
+                "not_plain", f"{path}: expected keys that are text, got {type(key).__name__}"
             )
-    plain = {key: _to_plain(value, f"{place}.{key}") for key, value in members.items()}
+    plain = {key: _to_plain(value, f"{path}.{key}") for key, value in members.items()}
     # A mapping of the conversation that has the key itself would be read as one of ours.
     if _KIND in plain:
         return {_KIND: "object", "items": [[key, value] for key, value in plain.items()]}

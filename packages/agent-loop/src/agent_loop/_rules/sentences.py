@@ -79,8 +79,8 @@ def build_unknown(unknown: Unknown) -> str:
     """Return the error of a run whose budget cannot be kept or whose cost cannot be summed up."""
     if unknown == "currency":
         return "The cost of the run cannot be summed up: the prices of its models are in two currencies"
-    told = "prices" if unknown == "max_cost" else "usage"
-    return f"{unknown} cannot be kept: the model does not tell its {told}"
+    missing = "prices" if unknown == "max_cost" else "usage"
+    return f"{unknown} cannot be kept: the model does not tell its {missing}"
 
 
 def build_budget_above(budget: BudgetName) -> str:

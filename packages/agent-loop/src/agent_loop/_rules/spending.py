@@ -113,10 +113,10 @@ def find_unknown(run: RunContext, usage: Usage) -> Unknown | None:
     with run.lock:
         for each in iter_chain(run):
             spent = each.state.spending
-            untold = _find_untold(each, usage, is_own=each is run)
-            found = found or untold or spent.unknown
+            unreported = _find_unreported(each, usage, is_own=each is run)
+            found = found or unreported or spent.unknown
             if each is not run:
-                spent.unknown = spent.unknown or untold
+                spent.unknown = spent.unknown or unreported
     return found
 
 
@@ -126,7 +126,7 @@ def find_unknown_below(run: RunContext) -> Unknown | None:
     return next((each.unknown for each in spent if each.unknown), None)
 
 
-def _find_untold(run: RunContext, usage: Usage, *, is_own: bool) -> Unknown | None:
+def _find_unreported(run: RunContext, usage: Usage, *, is_own: bool) -> Unknown | None:
     """Return what a usage leaves unknown of one run: a budget, or the money that the run itself has cost."""
     budgets = run.settings.budgets or _NO_BUDGETS
     if budgets.max_total_tokens is not None and not usage.total_tokens:

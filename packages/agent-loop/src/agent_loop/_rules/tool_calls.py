@@ -12,7 +12,7 @@ from agent_loop._values.messages import ToolCall
 from agent_tooling import denied_call_text
 
 from .call_filter import filter_calls, grant, to_shown
-from .calls import end_answer, end_call, end_round, let_go, refuse_call
+from .calls import end_answer, end_call, end_round, refuse_call, release_text
 from .display import show, show_results, show_status, show_unfinished
 from .ending import fail, find_stop, finish
 from .requests import add_round, add_user_text, relax_tool_choice
@@ -28,7 +28,7 @@ def begin_tools(run: RunContext) -> Iterator[Event]:
     current, shows_thoughts = run.state.round, run.settings.emit_intermediate_thoughts
     yield from end_answer(run)
     if run.settings.answer_schema and shows_thoughts:
-        yield from show(run, let_go(run))
+        yield from show(run, release_text(run))
     calls = current.answer.calls
     filtered = filter_calls(run, calls)
     made = (*filtered.made, *filtered.waiting)
@@ -77,7 +77,7 @@ def take_decision(run: RunContext, decision: Decision) -> Iterator[Event]:
     run.move("decision")
     state.decisions = {**state.decisions, decision.call_id: decision}
     if not _find_undecided(run):
-        yield from _act(run)
+        yield from _act_on_decisions(run)
 
 
 def ask_approval(run: RunContext) -> AskApproval:
@@ -91,7 +91,7 @@ def _find_undecided(run: RunContext) -> list[ToolCall]:
     return [made for call, made in run.state.waiting_calls if call.call_id not in decisions]
 
 
-def _act(run: RunContext) -> Iterator[Event]:
+def _act_on_decisions(run: RunContext) -> Iterator[Event]:
     run.move("decided")
     waiting, decisions = run.state.waiting_calls, run.state.decisions
     run.state.waiting_calls, run.state.decisions = (), {}

@@ -27,7 +27,7 @@ class WindowUse:
         self._base = sum(map(_estimate_tool, tools))
         # One for each message by now; whoever takes messages out calls `forget`.
         self._sizes: list[int] = []
-        self._told: tuple[int, int] | None = None  # messages, and the tokens that they have
+        self._reported: tuple[int, int] | None = None  # messages, and the tokens that they have
 
     def measure(self, messages: Sequence[Any]) -> list[int]:
         """Return about how many tokens each message has; each is measured only once."""
@@ -37,21 +37,21 @@ class WindowUse:
     def estimate(self, messages: Sequence[Any]) -> int:
         """Return about how many tokens a request with these messages has."""
         sizes = self.measure(messages)
-        if self._told is None:
+        if self._reported is None:
             return self._base + sum(sizes)
-        count, tokens = self._told
+        count, tokens = self._reported
         return tokens + sum(sizes[count:])
 
     def take(self, usage: Usage, count: int) -> None:
         """Take the usage that a model reported for a request of that many messages, before its answer is added."""
         if usage.input_tokens:
             # The output is what the answer adds to the next request, as one message.
-            self._told = (count + 1, usage.input_tokens + usage.output_tokens)
+            self._reported = (count + 1, usage.input_tokens + usage.output_tokens)
 
     def forget(self) -> None:
         """Begin anew, because messages have been rewritten."""
         self._sizes = []
-        self._told = None
+        self._reported = None
 
 
 def estimate_message(message: object) -> int:

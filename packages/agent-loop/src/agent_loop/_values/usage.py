@@ -81,10 +81,10 @@ class Usage:
     def counted(self) -> Self:
         """Return the figures that count: those under zero, not finite or of over 30 digits become 0, and a total is raised to the sum of its parts if it or all of them are known."""
         figures = {name: getattr(self, name) for name in _KINDS if name != "currency"}
-        untold = {name for name, figure in figures.items() if not _is_figure(figure)}
-        figures |= {name: _KINDS[name]() for name in untold}
+        unknown = {name for name, figure in figures.items() if not _is_figure(figure)}
+        figures |= {name: _KINDS[name]() for name in unknown}
         for total, *parts in _SUMS:
-            if figures[total] or untold.isdisjoint(parts):
+            if figures[total] or unknown.isdisjoint(parts):
                 figures[total] = max(figures[total], sum(figures[part] for part in parts))
         return replace(self, **figures)
 
