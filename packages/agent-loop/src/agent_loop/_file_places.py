@@ -1,4 +1,4 @@
-"""Moving images and files to where providers accept them: user messages and tool results."""
+"""Moves images and files to where providers accept them: user messages and tool results."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,10 +17,10 @@ _NOTES: Mapping[Role, str] = {
 
 
 def with_files_moved(messages: Iterable[Message]) -> list[Message]:
-    """Return messages with the images and files of a system's or an assistant's one moved behind it, into what the user says.
+    """Return the messages with the images and files of system and assistant messages moved into the user message that follows.
 
-    A sentence there says where they come from. Behind an assistant's message that is behind the results of its calls. Where the user speaks next, they
-    stand before what is said: some providers take no two messages of a user in a row.
+    A sentence there says where they come from. Files of an assistant message come after the results of its calls. If the next message is the user's, they come
+    first in it, because some providers refuse two user messages in a row; otherwise they become a message of their own.
     """
     placed: list[Message] = []
     moved: list[Any] = []
@@ -38,7 +38,7 @@ def with_files_moved(messages: Iterable[Message]) -> list[Message]:
 
 
 def _flushed(moved: list[Any], following: Message) -> list[Message]:
-    """Return the moved files as a message to put before an answer, behind the results of the calls before it."""
+    """Return the moved files as a message to put before an answer, after the results of the calls before it."""
     if following.role != "assistant":
         return []
     flushed = _to_user_message(moved)

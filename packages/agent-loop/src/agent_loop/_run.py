@@ -5,15 +5,15 @@ Theory of operation
 
 A run is three things. `RunSettings` is what it was made with: tools, functions, limits, rules; it never changes once the run has started. `RunState` is one value that
 holds all that changes. And the rules (`_rules`) are functions that take both, with an input, change the state and return the events that follow. Nothing waits in here, calls
-anything, or remembers anything outside the state, so a run can be fed by threads, an event loop or a test, and can be laid aside as JSON.
+anything, or remembers anything outside the state, so a run can be fed by threads, an event loop or a test, and can be stored as JSON.
 
-Which input a run takes depends on its status, and `TRANSITIONS` is the whole truth about it:
+Which input a run takes depends on its status, and `TRANSITIONS` is the only place that says so:
 
 - `ready`: it has not started.
 - `model`: a model call is open. It is fed with pieces of the answer and then with its end, or with a failure.
 - `summary`: likewise, but the call asks for a summary, because the next request would fill the model's window. Nothing of the answer is shown; then the round goes on.
 - `tools`: the results of tool calls are awaited.
-- `approval`: all calls of the round that need nobody's leave have answered, and a person has to decide about the others.
+- `approval`: all calls of the round that need no approval have answered, and a person has to decide about the others.
 - `finished`: `Finished` was the last event.
 
 A rule looks the transition up before it changes anything, so an input that comes at the wrong time raises `LocalProtocolError` and leaves the run as it was.
@@ -24,12 +24,12 @@ never contradicts what was decided about its answer. Calls that the model makes 
 the exception: where the budget of a run above is used up, they end without a closing call, as the outermost run makes one for all.
 
 How requests grow. Each request begins with the whole request before it: providers cache prompts by their beginnings, and reasoning items belong to the messages around them. Three
-things break that rule, and each is told in the request: files that no longer fit (`left_out`), a summary (`is_rewritten`), and another model.
+things break that rule, and the request says so each time: files that no longer fit (`left_out`), a summary (`is_rewritten`), and another model (`model`).
 
-How a snapshot goes on. A run stops for a person only in `approval`, where no model call and no tool is under way; so everything in the state is plain data, and what reads a stream
+How a snapshot goes on. A run stops for a person only in `approval`, where no model call and no tool is under way; so everything in the state is plain data, and the fields that read a stream
 (`init=False` in the state's classes) is empty. The snapshot is that data with a version, an expiry and a signature. Settings are not in it, because tools and hidden values must not
-leave the process: whoever resumes a run makes one with its own settings, and digests tell whether a waiting call would mean the same in it. Then the state is put in
-the place of the new run's own, and the decisions are fed as if nothing had been.
+leave the process: a process that resumes a run makes one with its own settings, and digests tell whether a waiting call would mean the same in it. Then the state is put in
+the place of the new run's own, and the decisions are fed as if nothing had happened.
 """
 
 from collections.abc import Iterable
@@ -59,28 +59,28 @@ from ._values.own_functions import OwnFunction, name_of
 class AgentRun:
     """One agent run, from the question to the answer, as a state machine with no I/O.
 
-    Call `start()`, act on the events that it returns, `feed()` what came of them, and so on until `Finished`.
+    Call `start()`, act on the events that it returns, `feed()` the outcome, and so on until `Finished`.
 
-    The rounds: at most `maximum_iterations` model calls are made. With more than one allowed, the last is the closing call: same messages, same tools, tool choice
+    At most `maximum_iterations` model calls are made. With more than one allowed, the last is the closing call: same messages, same tools, tool choice
     `none`, so that the model answers with what it has. If it asks for tools all the same, they are refused and a sentence says so. With exactly one allowed, its
     tools run and their results are shown. `TimeShort` makes the next call the closing one.
 
-    A model call that the platform broke off is made once more, as a round of its own, where nothing was shown of it and rounds and time are left. Otherwise the run
-    ends with the sentence of the failure and what the tools have answered so far, or with an error where nothing was shown and none has answered. A call that was refused ends it at once.
+    A model call that the platform broke off is made once more, as a round of its own, if nothing of it was shown and rounds and time are left. Otherwise the run ends with
+    the sentence of the failure and the tool results so far, or with an error if nothing was shown and no tool has answered. A refused call ends the run at once.
 
-    Each request begins with the whole request before it, but where the oldest images and files become sentences because it would pass `max_request_bytes`; those are
-    sentences from then on. A forced tool choice falls back to `auto` once a round's tools have run, since the model could never answer otherwise.
+    Each request begins with the whole request before it, except that its oldest images and files become sentences, for good, when it would exceed `max_request_bytes`.
+    A forced tool choice falls back to `auto` once a round's tools have run, since the model could never answer otherwise.
 
     Args:
-        messages: The request so far: system, history, question. They pass through as they are; what the run adds are `Message`s.
+        messages: The request so far: system, history, question. They pass through unchanged; the run adds `Message`s.
         settings: The fields of `RunSettings`, each as a keyword; only `maximum_iterations` has no default.
 
     Attributes:
-        agents: The agents that it calls as tools.
+        agents: The agents that the run calls as tools.
 
     Raises:
-        InvalidSettingError: If a setting is outside its range; `RunSettings` says which can be.
-        MessageError: If the messages are no list of messages.
+        InvalidSettingError: If a setting is invalid, as `RunSettings` explains.
+        MessageError: If the messages are not a list of messages.
     """
 
     @takes_settings(RunSettings)
@@ -92,12 +92,12 @@ class AgentRun:
 
     @property
     def settings(self) -> RunSettings:
-        """What the run was made with, and what was offered since."""
+        """The settings that the run was made with, and the tools that were offered since."""
         return self._run.settings
 
     @property
     def state(self) -> State:
-        """Where the run is: `ready`, `model`, `summary`, `tools`, `approval` or `finished`."""
+        """The state of the run: `ready`, `model`, `summary`, `tools`, `approval` or `finished`."""
         return self._run.state.status
 
     @property
@@ -107,13 +107,13 @@ class AgentRun:
 
     @property
     def tool_names(self) -> frozenset[str]:
-        """The names of the tools that the run offers, as far as their form tells them."""
+        """The names of the tools that the run offers, as far as their form allows to read them."""
         names = map(name_of, self._run.settings.offered)
         return frozenset(name for name in names if isinstance(name, str))
 
     @property
     def own_functions(self) -> tuple[OwnFunction, ...]:
-        """The functions that the run answers by itself."""
+        """The functions that the run answers itself."""
         return tuple(self._run.settings.own.values())
 
     @property
@@ -128,7 +128,7 @@ class AgentRun:
 
     @property
     def messages(self) -> tuple[Any, ...]:
-        """All messages by now: those that the run was given, and what the rounds that are over have added."""
+        """All messages so far: those that the run was given, and those that its finished rounds have added."""
         return self._run.state.messages
 
     @property
@@ -138,27 +138,27 @@ class AgentRun:
 
     @property
     def window(self) -> Window | None:
-        """How much the model reads that is asked now; None where nobody knows."""
+        """The context window of the model that is called now; None if unknown."""
         return self._run.state.window
 
     @property
     def budgets(self) -> Budgets:
-        """What the run may use."""
+        """The budgets of the run, all without a limit if it was made with none."""
         return self._run.settings.budgets or Budgets()
 
     @property
     def budget_uses(self) -> tuple[BudgetUse, ...]:
-        """How much the run has used by now of each budget that it has."""
+        """How much the run has used so far of each of its budgets."""
         return find_uses(self._run)
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The model of each request by now, where the run has names for its models."""
+        """The model of each request so far, if the run has names for its models."""
         return tuple(self._run.state.models)
 
     @property
     def seconds(self) -> float:
-        """How long the run has lasted, as it was told."""
+        """How long the run has lasted, as its driver has reported."""
         return self._run.state.spending.seconds
 
     @property
@@ -182,15 +182,15 @@ class AgentRun:
         *,
         own_functions: Iterable[OwnFunction] = (),
     ) -> None:
-        """Set the tools to offer, for a driver that knows them better than whoever made the run, and add own functions.
+        """Set the tools to offer, for a driver that learns of them only after the run was made, and add own functions.
 
         Args:
-            tools: The tools; None leaves those that the run has.
-            own_functions: Functions that the run answers by itself, besides those that it has.
+            tools: The tools; None keeps those that the run has.
+            own_functions: Functions that the run answers itself, besides those that it has.
 
         Raises:
             LocalProtocolError: If the run has started already.
-            InvalidSettingError: If an own function has the name of a tool or of another one.
+            InvalidSettingError: If an own function has the name of a tool or of another own function.
         """
         if self.state != "ready":
             problem = "tools are offered before a run starts"
@@ -200,10 +200,10 @@ class AgentRun:
         self._run.settings = replace(self._run.settings, tools=given, own_functions=own)
 
     def bind_by(self, bind: Bind) -> None:
-        """Set what tells the arguments that a call would be made with, so that approval rules see them as well as what the model has written.
+        """Set the function that returns the arguments a call would be made with, so that approval rules see them as well as the model's own text.
 
         Args:
-            bind: Returns the arguments of a call, refused ones for a call that is not made anyway; None for a tool that it does not know. It does no I/O.
+            bind: Returns the arguments of a call; refused arguments for a call that will not be made anyway, None for an unknown tool. It does no I/O.
         """
         self._run.bind = bind
 
@@ -218,35 +218,35 @@ class AgentRun:
     def to_snapshot(self, *, key: bytes, expires_at: float, extra: Any = None) -> str:
         """Return a run that waits for approval as a signed JSON text, from which another process can resume it any number of times until it expires.
 
-        It holds the conversation, and what the model's client has sent along with it; what tools are set up with, such as hidden parameters, it does not.
+        It holds the conversation and what the model's client has sent along with it, but not what tools are set up with, such as hidden parameters.
 
         Args:
-            key: What it is signed with, at least 16 bytes that nobody else knows.
-            expires_at: Until when it is good, in seconds since 1970.
-            extra: What the driver has to remember; plain JSON.
+            key: The key to sign it with, at least 16 bytes that nobody else knows.
+            expires_at: The time until which it is valid, in seconds since 1970.
+            extra: Plain JSON that the driver wants back from `resume()`.
 
         Raises:
             LocalProtocolError: If the run does not wait for approval.
             InvalidSettingError: If the key is too short.
-            SnapshotError: If a message holds what JSON cannot.
+            SnapshotError: If a message cannot be written as JSON.
         """
         return save_run(self._run, key=key, expires_at=expires_at, extra=extra)
 
     def resume(self, snapshot: object, *, key: bytes, now: float) -> tuple[AskApproval, Any]:
-        """Become the run of a snapshot, and return what it waits for and what the driver remembers.
+        """Continue the run of a snapshot, and return the calls that it waits for and the driver's `extra`.
 
-        This run has not started, and has the same tools, allowed tools, approval rules, answer schema and names of models: a call means the same in it. Its messages do not matter,
-        and what it may use and how much of it is shown may differ: a maximum that has been passed by then makes the next call the closing one.
+        This run must not have started, and has to have the same tools, allowed tools, approval rules, answer schema and names of models, so that a call means the same in it. Its own
+        messages are not used. Its limits and what it shows may differ: if the run has passed a maximum by then, the next call is the closing one.
 
         Args:
-            snapshot: What `to_snapshot` has returned, or the object in that JSON.
-            key: What it was signed with.
+            snapshot: The text that `to_snapshot()` has returned, or the JSON object in it.
+            key: The key that it was signed with.
             now: The time, in seconds since 1970.
 
         Raises:
             LocalProtocolError: If the run has started already.
             InvalidSettingError: If the key is too short.
-            SnapshotError: If it is no snapshot or not this run's, of another release's format, signed with another key, changed or expired.
+            SnapshotError: If it is not a snapshot, does not fit this run, has another release's format, was signed with another key, was changed, or has expired.
         """
         extra = load_run(self._run, snapshot, key=key, now=now)
         return ask_approval(self._run), extra
@@ -259,6 +259,6 @@ class AgentRun:
 
         Raises:
             LocalProtocolError: If the run cannot take this now, or the result belongs to no open call. Nothing has changed.
-            MessageError: If it can be read as none of these. Nothing has changed.
+            MessageError: If it is none of these. Nothing has changed.
         """
         return take_input(self._run, received)

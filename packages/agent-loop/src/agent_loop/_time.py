@@ -1,6 +1,6 @@
-"""How long a run and its calls may take. No clock is read here: every time is told, in seconds since the run began.
+"""Time limits of a run and its calls. No clock is read here: times are passed in, in seconds since the run began.
 
-The platform ends a run, and each model call in it, without regard for what a person then reads. So each has a limit of its own below that.
+The platform ends a run, and each model call in it, without regard for what a person then reads. So each has a limit of its own below the platform's.
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class TimeBudget:
         closing_seconds: How much of that is kept for the closing call.
         call_seconds: How long one model call may take in all.
         silence_seconds: How long a model may be silent.
-        call_ending: What would end a longer call, as a clause for whoever reads why it was given up.
+        call_ending: What would end a longer call, as a clause for the sentence that says why it was given up.
     """
 
     run_seconds: float = 570.0
@@ -53,9 +53,9 @@ class TimeBudget:
         call, 120 s at most. All are our choice.
 
         Args:
-            run_limit_seconds: After this the platform ends a run; None where it does not say, which means 600 unless `run_seconds` is given.
+            run_limit_seconds: After this the platform ends a run; None if that is unknown, which means 600 unless `run_seconds` is given.
             call_limit_seconds: After this it ends a model call; None means 240.
-            run_seconds: How long a run shall take at most; shorter where the limit is.
+            run_seconds: How long a run may take at most; less if the platform's limit is lower.
             closing_seconds: How much is kept for the closing call.
             silence_seconds: How long a model may be silent; None means 900.
         """
@@ -77,7 +77,7 @@ class TimeBudget:
         return max(0.0, self.run_seconds - now)
 
     def seconds_for_tools(self, now: float) -> float:
-        """Return how long until nothing but the closing call fits; never under 0."""
+        """Return how long it takes until nothing but the closing call fits; never under 0."""
         return max(0.0, self.seconds_left(now) - self.closing_seconds)
 
     def is_short(self, now: float) -> bool:
@@ -101,10 +101,10 @@ def _before(limit: float, *, part: int, most: float) -> float:
 
 
 class CallWatch:
-    """A watch for one model call: it is told what arrives and when, and says when to give the call up and with which failure.
+    """A watch over one model call: told what arrives and when, it says when to give the call up and with which failure.
 
-    A model's plugin that is dead says nothing, and the platform does not tell. A minute of silence means death only where keep-alives were
-    seen in the call before. A keep-alive is a delta that holds nothing.
+    A model plugin that has died is silent, and the platform does not report it. A minute of silence means that it is dead only if keep-alives (empty deltas)
+    came earlier in the same call.
 
     Args:
         budget: The time of the run.
@@ -117,7 +117,7 @@ class CallWatch:
         self._started = now
         self._heard = now
         self._has_heard = False
-        # Nobody tells of a plugin that died before the platform's limit; silence is the only sign.
+        # Until the platform's limit nothing reports a plugin that died; silence is the only sign.
         self._max_silence = budget.silence_seconds
         self._end = min(budget.run_seconds, now + budget.call_seconds)
         room = budget.run_seconds - budget.closing_seconds / 2
@@ -125,19 +125,18 @@ class CallWatch:
         self._room = self._end if is_closing or room <= now else min(room, self._end)
 
     def take(self, received: object, *, now: float) -> None:
-        """Take note of what has come."""
+        """Note that something has arrived."""
         if isinstance(received, ModelDelta) and received.is_empty:
             self._max_silence = min(self._max_silence, _KEEP_ALIVE_SILENCE_SECONDS)
         self._has_heard = True
         self._heard = now
 
     def seconds_left(self, *, now: float, may_retry: bool) -> float:
-        """Return how long to wait for what comes next; never under 0.
+        """Return how long to wait for the next delta; never under 0.
 
         Args:
             now: The time.
-            may_retry: Whether the call would be made once more if it failed now; then it leaves room for the closing call, half of the time
-                that is kept for that.
+            may_retry: Whether the call would be made once more if it failed now; then it has to leave half of the time that is kept for the closing call.
         """
         end = self._room if may_retry else self._end
         return max(0.0, min(end, self._heard + self._max_silence) - now)
@@ -146,7 +145,7 @@ class CallWatch:
         """Return the failure of a call whose time is up."""
         late = now + _TOLERANCE_SECONDS
         took, silent = now - self._started, now - self._heard
-        # The first reason that holds is told: the end of the run leaves nothing to make again.
+        # The first reason that holds is reported: at the end of the run nothing could be made again.
         if late >= self._budget.run_seconds:
             return self._budget.end_of_run()
         if late >= self._heard + self._max_silence:

@@ -17,40 +17,40 @@ from .state import RunContext
 
 
 class _Run(Protocol):
-    """A run that may become that of an agent: an `AgentRun`."""
+    """A run that can become an agent's: an `AgentRun`."""
 
     agents: "Agents"
 
 
 class Agents:
-    """The agents that a run has called as tools, and its own place among those of another run."""
+    """The agents that a run has called as tools, and the link to the run that has called it."""
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
 
     @property
     def uses(self) -> tuple[AgentUse, ...]:
-        """What each agent has used by now, in the order in which they were called, each before those that it has called itself."""
+        """The usage of each agent so far, in the order of their calls, each before the agents that it has called itself."""
         return find_agent_uses(self._run)
 
     def guard(self, lock: AbstractContextManager[Any]) -> None:
-        """Set the lock under which what is used is counted, where agents are fed in threads of their own; before any is adopted."""
+        """Set the lock under which usage is counted, for agents that are fed in threads of their own. To be called before any agent is adopted."""
         self._run.lock = lock
 
     def adopt(self, child: _Run, *, name: str, call_id: str, seconds: float = 0.0) -> None:
-        """Make a run that has not started an agent of this run.
+        """Make `child`, a run that has not started yet, an agent of this run.
 
-        What it uses counts for this run, too, and for those that this one belongs to, at once; so it ends where one of their budgets is used up, without a
-        closing call of its own. What a person would have to approve here it may not call. Agents that run at the same time may be fed in threads of their own, once there is a lock (`guard`).
+        Its usage counts at once for this run and all runs above it, too, so it ends when one of their budgets is used up, without a closing call of its own.
+        It may not make calls that a person would have to approve in this run. Agents that run at the same time may be fed in threads of their own once there is a lock (`guard`).
 
         Args:
             child: The run of the agent.
             name: The name of the agent.
             call_id: The open tool call that it answers.
-            seconds: How old this run is.
+            seconds: The age of this run.
 
         Raises:
-            RefusedAgentError: If no agent may be called any deeper, or a budget is used up or cannot be kept. Its text is for the model.
+            RefusedAgentError: If agents may not be nested any deeper, or a budget is used up or cannot be kept. Its text is for the model.
             LocalProtocolError: If the agent's run has started, or no call with that id is open.
         """
         caller, agent = self._run, child.agents._run  # noqa: SLF001 - of this class
@@ -59,7 +59,7 @@ class Agents:
         if call_id not in caller.state.round.open_calls:
             message = f"no open call has the id {call_id!r}"
             raise LocalProtocolError(message, state="ready", received="adopt")
-        # All that can be refused is looked at before the agent is listed in `called`.
+        # Everything that may refuse the agent is checked before it is listed in `called`.
         if caller.agent_depth < 1:
             *_, outermost = iter_chain(caller)
             raise RefusedAgentError(build_too_deep(outermost.settings.max_agent_depth))
@@ -67,7 +67,7 @@ class Agents:
         agent.caller, agent.joined_at, agent.lock = caller, seconds, caller.lock
         # An agent may allow itself less than its caller leaves, never more.
         agent.agent_depth = min(agent.agent_depth, caller.agent_depth - 1)
-        # Looks up the callers, so the agent has to know its own by now.
+        # This follows `caller` upwards, so it has to be set by now.
         if stop := find_stop(agent):
             raise RefusedAgentError(stop.message)
         caller.called.append((name, call_id, agent))
@@ -80,7 +80,7 @@ class AgentAnswer:
     Attributes:
         name: The name of the agent.
         call_id: The tool call that it answers.
-        finished: The end of its run, once that is there.
+        finished: The end of its run; None until then.
     """
 
     name: str
@@ -105,7 +105,9 @@ class AgentAnswer:
         return AgentEvent(path=(self.call_id,), agent=self.name, event=event)
 
     def read(self) -> ToolResult:
-        """Return what the caller's model reads: the answer, or why there is none, with what is known so far. What a model's client has said of an error is not told.
+        """Return the tool result for the caller's model: the answer, or why there is none with what is known so far.
+
+        The error text of a model's client is left out.
 
         Raises:
             LocalProtocolError: If the run has not ended.
@@ -119,7 +121,7 @@ class AgentAnswer:
         sentence = strip_think(finished.error).strip()
         rest = (strip_think(text).strip() for text in self._shown)
         known = "\n".join(text for text in rest if text not in {"", sentence})
-        # Its sentence may quote what a model's client has said, keys and addresses included.
+        # This sentence may quote the model's client, keys and addresses included.
         if finished.reason == "error":
             sentence = AGENT_FAILED
         content = f"{sentence}\n{known}".rstrip()

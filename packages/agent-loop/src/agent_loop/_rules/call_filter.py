@@ -1,4 +1,4 @@
-"""Which tool calls of a round are made, which wait for a person, which the run answers by itself, and what the others are refused with."""
+"""The filter for a round's tool calls: each is made, waits for a person, is answered by the run itself, or is refused."""
 
 import json
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ from .state import Bind, MadeCall, RunContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilteredCalls:
-    """The tool calls of a round.
+    """The tool calls of a round, sorted by what becomes of them.
 
     Attributes:
-        made: Those that are made.
-        waiting: Those that a person has to approve first.
-        answered: Those that the run answers by itself, with their results.
-        refused: The others, with the sentences that refuse them.
+        made: The calls to make at once.
+        waiting: The calls that a person has to approve first.
+        answered: The calls that the run has answered itself, with their results.
+        refused: The other calls, each with the sentence that refuses it.
     """
 
     made: list[MadeCall] = field(default_factory=list[MadeCall])
@@ -43,7 +43,7 @@ class FilteredCalls:
 
 
 def filter_calls(run: RunContext, calls: Sequence[ToolCall]) -> FilteredCalls:
-    """Decide about each call of a round, and answer those of own functions."""
+    """Sort the calls of a round, and answer those of own functions."""
     filtered = FilteredCalls()
     for call in calls[:MAX_CALLS]:
         _filter_one(run, call, filtered)
@@ -52,14 +52,17 @@ def filter_calls(run: RunContext, calls: Sequence[ToolCall]) -> FilteredCalls:
 
 
 def grant(run: RunContext, call: ToolCall) -> None:
-    """Remember that a person has approved a call, where that is good for more than this one."""
+    """Remember a person's approval if it also covers later calls."""
     approval = _find_approval(run, call, run.bind)
     if approval.ask == "once":
         run.state.grants = tuple(dict.fromkeys((*run.state.grants, approval.grant)))
 
 
 def to_shown(run: RunContext, call: ToolCall) -> ToolCall:
-    """Return a call as its tool would get it: with JSON made anew, so that nothing is read of it but what counts, and without what nobody may know."""
+    """Return a call as its tool would get it, without hidden values.
+
+    The JSON is written anew, so that a person reads exactly what counts.
+    """
     bound = run.bind and run.bind(call)
     bound = parse_tool_arguments(call.arguments) if bound is None else bound
     if not bound:
@@ -74,7 +77,7 @@ def _needs_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> bool:
     Args:
         run: The run whose rules count.
         call: The call, of this run or of an agent that it has called.
-        bind: Returns the arguments that it would be made with.
+        bind: Returns the arguments that the call would be made with.
     """
     approval = _find_approval(run, call, bind)
     return approval.ask == "always" or (
@@ -83,7 +86,7 @@ def _needs_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> bool:
 
 
 def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approval:
-    """Hold a call against the rules: its arguments as the model wrote them, and as the tool would get them, whichever asks more."""
+    """Return what the rules ask of a call: they see its arguments as the model wrote them and as the tool would get them, and the stricter result counts."""
     rules = run.settings.approval_rules
     if rules is None:
         return Approval(ask="never")
@@ -91,15 +94,15 @@ def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approv
     readings = [written.args if written.ok else None]
     bound = bind and bind(call)
     if bound is None:
-        # Nobody knows what the tool would make of it, so the text of the model decides.
+        # How the tool would read the arguments is unknown, so the model's text decides.
         return rules.find(call.name, *readings)
-    if not bound:  # Then it is refused by whoever binds it, and never made.
+    if not bound:  # Refused arguments: the driver refuses the call, so it is never made.
         return Approval(ask="never")
     return rules.find(call.name, *readings, bound.args, schema=bound.schema)
 
 
 def _is_asked_above(run: RunContext, call: ToolCall) -> bool:
-    """Return whether a person would have to approve a call in a run that this one belongs to: an agent cannot wait for that."""
+    """Return whether a person would have to approve a call in a run above this one: an agent cannot wait for that."""
     caller = run.caller
     while caller is not None and not _needs_approval(caller, call, run.bind):
         caller = caller.caller
@@ -111,15 +114,15 @@ def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> Non
     if own is None and (problem := _find_disallowed(run, call.name)):
         filtered.refused.append((call, problem))
         return
-    # Checked and counted in one step, since agents count in threads of their own. The call of an
-    # own function counts, too.
+    # Checked and counted in one step, since agents count in threads of their own. Calls of own
+    # functions count, too.
     if not take_tool_call(run):
         filtered.refused.append((call, BUDGET_USED_UP))
         return
     taken = call if own is None else own.take(call)
     if isinstance(taken, ToolResult):
         filtered.answered.append((call, taken))
-    # Looked at again by the name of the tool that the call stands for.
+    # Checked again, by the name of the tool that the call stands for.
     elif problem := _find_disallowed(run, taken.name):
         filtered.refused.append((call, problem))
     elif _is_asked_above(run, taken):
@@ -130,7 +133,7 @@ def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> Non
 
 
 def _admit(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCalls) -> None:
-    """Let a call be made at once or wait for a person, or refuse one that nobody could be asked about."""
+    """Let a call be made or wait for a person, or refuse it if no person could be asked about it."""
     problem = _find_repeated_key(run, call, made)
     has_to_wait = problem is None and _needs_approval(run, made, run.bind)
     if has_to_wait:
@@ -143,7 +146,7 @@ def _admit(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCa
 
 
 def _find_repeated_key(run: RunContext, call: ToolCall, made: ToolCall) -> str | None:
-    """Return the sentence for a key that stands twice, where a rule may ask for the tool: who reads the call takes either value for what counts."""
+    """Return the refusal of a call with a repeated key, if a rule may ask about its tool: a reader could take either value for the one that counts."""
     rules = run.settings.approval_rules
     if rules is None or rules.find(made.name, None).ask == "never":
         return None

@@ -1,4 +1,4 @@
-"""How the calls of a round go: the model's answer piece by piece, and the ends of model calls and tool calls. What follows from them is decided elsewhere."""
+"""The course of a round's calls: the model's answer piece by piece, and the ends of model calls and tool calls. What follows from them is decided elsewhere."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -43,24 +43,24 @@ def end_answer(run: RunContext) -> Iterator[Event]:
     find_unknown(run, usage)
     take_usage(run, usage)
     rest = current.answer.complete()
-    # Whatever becomes of a call, it has to get a result: APIs refuse a call without one.
+    # Every call has to get a result, whatever becomes of it: APIs refuse a call without one.
     current.open_calls = {call.call_id: call for call in current.answer.calls}
     yield from _show_answer(run, rest)
     yield _to_call_ended(run)
 
 
 def break_answer(run: RunContext, error: str, *, shows_rest: bool) -> Iterator[Event]:
-    """End a model call that has failed, and show what was held back of its answer, or let it go."""
+    """End a model call that has failed, and show or drop the part of its answer that was held back."""
     rest = run.state.round.answer.break_off()
     if shows_rest:
         yield from _show_answer(run, rest)
-    # A call that broke off may have told what it has used, and that was paid for.
+    # A call that broke off may have reported its usage, and that was paid for.
     add_usage(run, run.state.round.answer.usage)
     yield _to_call_ended(run, error)
 
 
 def end_summary(run: RunContext, usage: Usage | None = None) -> None:
-    """Count what the open call for a summary has used, which is over."""
+    """Count the usage of the call for a summary, which has ended."""
     compaction = cast("Compaction", run.state.compaction)
     used = usage.counted() if usage else compaction.answer.usage
     compaction.usage += used
@@ -77,7 +77,7 @@ def end_call(run: RunContext, result: ToolResult, *, is_own: bool = False) -> To
     """Take the result of an open tool call and return its end."""
     current = run.state.round
     call = current.take_result(result)
-    if not is_own:  # What the run says to the model by itself is nothing that a tool has found.
+    if not is_own:  # The answer of an own function is nothing that a tool has found.
         note_result(run, current.name_of(call), result)
     return ToolCallEnded(call=call, result=result, is_own=is_own)
 
@@ -96,7 +96,7 @@ def end_round(run: RunContext, error: str | None = None) -> RoundEnded:
 
 
 def release_text(run: RunContext) -> str:
-    """Return the text that is held back, which is held no longer."""
+    """Return the text that was held back, and stop holding it."""
     held, run.state.held_text = run.state.held_text, []
     return "".join(held)
 
@@ -116,7 +116,7 @@ def _to_call_ended(run: RunContext, error: str | None = None) -> ModelCallEnded:
 
 def _show_answer(run: RunContext, text: str, *, is_commentary: bool = False) -> tuple[Event, ...]:
     settings, current = run.settings, run.state.round
-    # Whether it is the answer is known when the round has ended and the schema was looked at.
+    # Whether this is the answer is known only after the round, when the schema has been checked.
     if settings.answer_schema is not None:
         run.state.held_text.append(text)
     elif should_emit_text(

@@ -1,4 +1,4 @@
-"""Compaction of a run that is about to be too long: the request for a summary, and the handling of its answer."""
+"""Compaction of a run that is about to fill its model's window: the request for a summary, and what follows from its answer."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -22,13 +22,13 @@ from .window_use import estimate_message
 _SUMMARY_SHARE = 0.1  # of the window; our choice
 
 type OfSummary = ModelDelta | ModelDone | ModelFailure | CompactedWindow
-"""What comes of a call for a summary."""
+"""An input that belongs to a call for a summary."""
 
 OF_SUMMARY = ModelDelta | ModelDone | ModelFailure | CompactedWindow
 
 
 def ask_in_round(run: RunContext, wait_seconds: float = 0.0) -> Iterator[Event]:
-    """Ask in a round that has begun: for a summary first, where its request would fill the window and something can be left out."""
+    """Call the model in a round that has begun, or first ask for a summary if the request would fill the window and something can be left out."""
     cut = find_next_cut(run) if _is_full(run) else None
     if cut is not None:
         run.state.compaction = Compaction(cut=cut)
@@ -42,8 +42,8 @@ def ask_in_round(run: RunContext, wait_seconds: float = 0.0) -> Iterator[Event]:
 
 
 def take_summary(run: RunContext, received: OfSummary) -> Iterator[Event]:
-    """Take what comes of the call for a summary, of which nothing is shown, and go on with the round."""
-    # Where the summary is asked for once more, `_retry_or_drop` moves back by `compact`.
+    """Take an input of the call for a summary, and go on with the round when it ends. Nothing of it is shown."""
+    # If the summary is asked for once more, `_retry_or_drop` moves back by `compact`.
     run.move("delta" if isinstance(received, ModelDelta) else "compacted")
     compaction = _open(run)
     match received:
@@ -71,20 +71,21 @@ def take_summary(run: RunContext, received: OfSummary) -> Iterator[Event]:
 
 
 def find_next_cut(run: RunContext) -> Cut | None:
-    """Return where the messages would be cut to be fewer; None where none could be left out."""
+    """Return where the messages would be cut; None if none could be left out."""
     state = run.state
     if state.window is None:
         return None
     use = get_window_use(run)
     sizes = use.measure(state.messages)
-    # Where the model tells of more than is estimated, such as reasoning, the last rounds have their part in that.
+    # A model may report more tokens than are estimated, for instance for reasoning; the last rounds
+    # get their part of those.
     share = min(sum(sizes) / use.estimate(state.messages), 1.0)
     room = int(state.window.tokens * state.window.keep * share)
     return find_cut(state.messages, sizes, state.marks, room)
 
 
 def shrink_window(run: RunContext) -> None:
-    """Take the window for smaller than the request that was just refused for its length."""
+    """Lower the window below the request that was just refused for its length."""
     window = _window(run)
     # Less than what was refused, so that the run counts as full whatever `compact_at` says and the
     # next request is a shorter one; 1,000 is the least that a window may have.
@@ -93,15 +94,15 @@ def shrink_window(run: RunContext) -> None:
 
 
 def _is_full(run: RunContext) -> bool:
-    """Return whether the next request would take so much of the window that the run is to be made shorter first."""
+    """Return whether the next request would fill so much of the window that the run has to be compacted first."""
     window = run.state.window
     return window is not None and _count_tokens(run) >= window.tokens * window.compact_at
 
 
 def _ask(run: RunContext, wait_seconds: float = 0.0) -> CallModel | None:
-    """Return the request for a summary of what will be left out; None where there is no time or budget for one, or the model could not read it.
+    """Return the request for a summary of what will be left out; None if there is no time or budget for one, or the model could not read it.
 
-    It begins with the request before, where that leaves room for the last round too.
+    It holds the whole conversation if that fits, and otherwise leaves out the last rounds, which are kept anyway.
     """
     state, offered, compaction = run.state, run.settings.offered, _open(run)
     if state.round.closing in {"time_limit", "budget"} or find_used_up_above(run):
@@ -116,7 +117,7 @@ def _ask(run: RunContext, wait_seconds: float = 0.0) -> CallModel | None:
         messages = messages[: compaction.cut.index]
     if tokens + reserve > _window(run).tokens:
         return None
-    state.is_rewritten = True  # The request behind this one begins with neither.
+    state.is_rewritten = True  # The next request begins neither with this one nor the last.
     return CallModel(
         round=state.round.number,
         messages=(*messages, asked),
@@ -131,7 +132,7 @@ def _ask(run: RunContext, wait_seconds: float = 0.0) -> CallModel | None:
 
 
 def _retry_or_drop(run: RunContext, failure: ModelFailure) -> CallModel | RunCompacted:
-    """Ask for the summary once more, or another model, or do without."""
+    """Ask for the summary once more, ask another model for it, or do without it."""
     end_summary(run)  # What the failed call has used counts, whatever follows.
     compaction, fallback, asked = _open(run), run.state.fallback, None
     if fallback is not None and failure.may_pass_elsewhere and failure.has_time:
@@ -148,7 +149,7 @@ def _retry_or_drop(run: RunContext, failure: ModelFailure) -> CallModel | RunCom
 
 
 def _end(run: RunContext) -> RunCompacted:
-    """Make the run shorter by the summary that has come, or without it where it cannot be used."""
+    """Compact the run with the model's summary, or without it if it cannot be used."""
     answer = _open(run).answer
     answer.complete()
     end_summary(run)
@@ -164,7 +165,7 @@ def _end(run: RunContext) -> RunCompacted:
 
 
 def _drop(run: RunContext, error: str) -> RunCompacted:
-    """Make the run shorter by leaving out what is oldest."""
+    """Compact the run by dropping the oldest messages."""
     messages, summary = run.state.messages, run.state.marks.summary
     known = None if summary is None else messages[summary]
     gap = build_gap(len(_open(run).cut.replaced), known)
@@ -174,18 +175,18 @@ def _drop(run: RunContext, error: str) -> RunCompacted:
 def _compact(
     run: RunContext, kind: CompactionKind, *, window: Iterable[Any], error: str | None = None
 ) -> RunCompacted:
-    """Make the run shorter and return what is told of it.
+    """Compact the run, and return the event that reports it.
 
     Args:
         run: The run.
-        kind: By what.
-        window: What takes the place of the messages that are left out.
-        error: Why there is no better one.
+        kind: How it is compacted.
+        window: The messages that replace those that are left out.
+        error: Why there is no summary, if there is none.
     """
     state, compaction = run.state, _open(run)
     earlier, before, cut = state.messages, _count_tokens(run), compaction.cut
     state.messages, state.marks = rebuild(earlier, cut, state.marks, window, has_task=kind == "api")
-    # Both count along the messages, which are others now.
+    # Both have counted the messages, which are different ones now.
     get_window_use(run).forget()
     bound_requests(run)
     state.is_rewritten = True
@@ -202,7 +203,7 @@ def _compact(
 
 
 def _count_tokens(run: RunContext) -> int:
-    """Return about how many tokens the next request has."""
+    """Return an estimate of the tokens of the next request."""
     return get_window_use(run).estimate(run.state.messages)
 
 

@@ -1,4 +1,4 @@
-"""Where the messages of a run are cut to make it shorter: what is kept, and what takes the place of the rest."""
+"""Cutting the messages of a run to compact it: which ones are kept, and what replaces the others."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class Cut:
     """A place where the messages of a run are cut.
 
     Attributes:
-        index: The first message that is kept because it is among the last.
-        replaced: The messages before that whose place is taken.
+        index: The first message of the last rounds, which are kept.
+        replaced: The earlier messages that are replaced.
     """
 
     index: int
@@ -35,12 +35,12 @@ class Cut:
 
 @dataclass(slots=True, kw_only=True)
 class Marks:
-    """The messages of a run that stay, by their indices.
+    """The indices of the messages that stay when a run is compacted.
 
     Attributes:
-        fixed: Those that a run is about: its instructions and its task.
-        pinned: Results that stay word for word.
-        summary: The summary by now; None before the first.
+        fixed: The instructions and the task.
+        pinned: Tool results that stay word for word.
+        summary: The latest summary; None before the first.
     """
 
     fixed: tuple[int, ...]
@@ -49,7 +49,7 @@ class Marks:
 
     @classmethod
     def of(cls, messages: Sequence[Any]) -> "Marks":
-        """Return the marks for a run's first messages: all system messages, and the user's last ones."""
+        """Return the marks for the messages that a run begins with: all system messages, and the last ones of the user."""
         fixed = {index for index, message in enumerate(messages) if _role(message) == "system"}
         # A question may come as several messages, such as files before their text.
         for index in reversed(range(len(messages))):
@@ -60,7 +60,7 @@ class Marks:
 
 
 def find_cut(messages: Sequence[Any], sizes: Sequence[int], marks: Marks, room: int) -> Cut | None:
-    """Return where to cut; None where nothing could be left out.
+    """Return where to cut; None if nothing could be left out.
 
     Args:
         messages: All messages.
@@ -82,21 +82,21 @@ def find_cut(messages: Sequence[Any], sizes: Sequence[int], marks: Marks, room: 
         index = start
     kept = {*marks.fixed, *marks.pinned}
     replaced = tuple(at for at in range(index) if at not in kept)
-    # A cut that replaced the earlier summary alone would win nothing and be found each round.
+    # A cut that only replaced the earlier summary would gain nothing and be found in each round.
     return Cut(index=index, replaced=replaced) if set(replaced) - {marks.summary} else None
 
 
 def rebuild(
     messages: Sequence[Any], cut: Cut, marks: Marks, replacement: Iterable[Any], *, has_task: bool
 ) -> tuple[tuple[Any, ...], Marks]:
-    """Return the messages with a replacement for those that are left out, and their marks.
+    """Return the messages with the replaced ones exchanged for others, and their new marks.
 
     Args:
-        messages: All messages by now.
+        messages: All messages so far.
         cut: Where they are cut.
         marks: Which ones stay.
-        replacement: What stands in the place of the others.
-        has_task: Whether the task stands in that, so that only the instructions stay besides.
+        replacement: The messages that replace those of the cut.
+        has_task: Whether the replacement includes the task, so that of the fixed messages only the instructions stay.
     """
     # The order is instructions and task, summary, pinned results, last rounds.
     fixed = sorted(index for index in marks.fixed if index < cut.index)
@@ -117,7 +117,7 @@ def rebuild(
     return tuple(built), Marks(
         fixed=(*range(len(fixed)), *(at + shift for at in marks.fixed if at >= cut.index)),
         pinned=(*pinned, *(at + shift for at in marks.pinned if at >= cut.index)),
-        # What an API has compacted is several messages, of which none can be replaced alone.
+        # A conversation that an API has compacted may be several messages, and none stands alone.
         summary=summary if len(placed) == 1 else None,
     )
 
@@ -128,7 +128,7 @@ def build_summary(text: str) -> Message:
 
 
 def build_gap(count: int, earlier: Any) -> Message:
-    """Return the message that says how many are missing, after the earlier summary if there is one."""
+    """Return the message that says how many messages are missing, after the earlier summary if there is one."""
     notice = _DROPPED.format(count=count)
     content = earlier.content if isinstance(earlier, Message) else ""
     return Message(role="user", content=f"{content}\n{notice}" if content else notice)

@@ -1,4 +1,4 @@
-"""What follows from each input of a run: this is where an input finds its rule."""
+"""Dispatch of a run's inputs: finds the rule for each input, and returns the events that follow."""
 
 from collections.abc import Iterable, Iterator
 
@@ -38,8 +38,8 @@ from .transitions import next_state
 
 
 def start_run(run: RunContext) -> tuple[Event, ...]:
-    """Begin the first round, if a budget above leaves the run any."""
-    # In any other state the move says that the run has started already.
+    """Begin the first round, unless a run above has no budget left for it."""
+    # In any other state `move` raises, because the run has started already.
     if run.state.status == "ready" and (stop := find_stop(run)):
         return tuple(fail(run, stop))
     run.move("start")
@@ -63,7 +63,7 @@ def take_input(run: RunContext, received: object) -> tuple[Event, ...]:
             events = take_decision(run, received)
         case ModelFailure():
             events = _take_model_failure(run, received)
-        # Refused there: were a summary open, the first lines would have taken it.
+        # Always refused by its rule: if a summary were open, the first lines would have taken it.
         case CompactedWindow():
             events = take_summary(run, received)
         case TimeShort() | TimePassed():
@@ -77,9 +77,9 @@ def take_input(run: RunContext, received: object) -> tuple[Event, ...]:
 
 
 def _end_model_call(run: RunContext) -> Iterator[Event]:
-    next_state(run.state.status, "answer")  # Taken where a model call is open, and nowhere else.
+    next_state(run.state.status, "answer")  # Allowed only while a model call is open.
     answer, schema = run.state.round.answer, run.settings.answer_schema
-    # In this order: an answer of which a filter has left nothing, or whose only calls are broken,
+    # In this order: an answer that a filter has removed entirely, or whose only calls are broken,
     # is no answer, so it is not held against the schema.
     if is_passed_on(run):
         return _take_model_failure(run, FILTERED)
@@ -95,7 +95,7 @@ def _end_model_call(run: RunContext) -> Iterator[Event]:
 
 
 def _end_structured_answer(run: RunContext, schema: AnswerSchema) -> Iterator[Event]:
-    """End a round whose answer is the last one if it fulfils the schema, or have the model answer once more."""
+    """End the round of an answer by a schema: finish the run if the answer fulfils it, else ask once more or fail."""
     state, current = run.state, run.state.round
     yield from end_answer(run)
     for call in current.answer.calls:
@@ -113,7 +113,7 @@ def _end_structured_answer(run: RunContext, schema: AnswerSchema) -> Iterator[Ev
         error = build_invalid_answer(problem, is_repaired=state.is_repair)
         yield from finish(run, "invalid_answer", error=error, is_answered=False)
     elif unknown := find_unknown(run, current.answer.usage):
-        run.move("refusal")  # No call more where nobody knows what it would use.
+        run.move("refusal")  # No further call, because its usage would be unknown, too.
         yield from finish(run, "error", error=build_unknown(unknown), is_answered=False)
     else:
         run.move("repair")
@@ -136,7 +136,7 @@ def _take_tool_calls(run: RunContext) -> Iterator[Event]:
 
 
 def _take_model_failure(run: RunContext, failure: ModelFailure) -> Iterator[Event]:
-    next_state(run.state.status, "retry")  # Taken where a model call is open, and nowhere else.
+    next_state(run.state.status, "retry")  # Allowed only while a model call is open.
     error = build_model_failure(run.state.round.number, failure.message)
     again = begin_again(run, failure, error)
     if again is None:

@@ -1,4 +1,4 @@
-"""What is shown of a run: its answer, with a line break between what different rounds show, and what is said in the place of one."""
+"""The output of a run: its answer, with a line break between the texts of different rounds, or what is shown instead of one."""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,10 +23,10 @@ def should_emit_text(
     maximum_iterations: int,
     emit_intermediate_thoughts: bool,
 ) -> bool:
-    """Return whether text of a round is shown, given whether the round has asked for tools by now.
+    """Return whether a round's text is shown, given whether the round has asked for tools so far.
 
-    Text without tool calls always is. Text that comes with tool calls is shown with `emit_intermediate_thoughts`, otherwise only in the last
-    round (`iteration` counts from 1). So is commentary, which is as good as text with tool calls.
+    Text without tool calls always is. Text with tool calls is shown with `emit_intermediate_thoughts`, otherwise only in the last round (`iteration` counts
+    from 1). Commentary counts as text with tool calls.
     """
     if not has_tool_calls or emit_intermediate_thoughts:
         return True
@@ -39,7 +39,7 @@ def has_outcome(run: RunContext) -> bool:
 
 
 def open_display(run: RunContext) -> None:
-    """Begin what another round shows."""
+    """Begin the output of another round."""
     display = run.state.display
     display.has_words = False
     # The line break is owed and not shown: a round that shows nothing leaves no blank line.
@@ -66,7 +66,7 @@ def show_status(run: RunContext, names: Iterable[str]) -> tuple[ShowText, ...]:
 
 
 def show_results(run: RunContext, results: Iterable[ToolResult]) -> Iterator[ShowText]:
-    """Show what tools have answered, where that is all the answer there is."""
+    """Show the tool results if they are the only answer."""
     for result in results:
         open_display(run)
         yield from show(run, _balance(run, run.settings.redact(result.text)))
@@ -75,7 +75,7 @@ def show_results(run: RunContext, results: Iterable[ToolResult]) -> Iterator[Sho
 
 
 def note_result(run: RunContext, name: str, result: ToolResult) -> None:
-    """Remember a tool's result for the case that the run ends without an answer."""
+    """Remember a tool's result in case the run ends without an answer."""
     display = run.state.display
     if result.is_unfinished:
         display.unfinished.append(name)
@@ -93,7 +93,13 @@ def show_unfinished(run: RunContext, *, is_late: bool = True) -> Iterator[ShowTe
 
 
 def show_outcome(run: RunContext, error: str, *, is_late: bool) -> Iterator[ShowText]:
-    """Show in the place of an answer why there is none, and what the tools have answered so far; those that were still running have been late, or stopped."""
+    """Show why there is no answer, and what the tools have answered so far.
+
+    Args:
+        run: The run.
+        error: The sentence that says why.
+        is_late: Whether tools that still ran were late; otherwise they were stopped.
+    """
     display, redact = run.state.display, run.settings.redact
     known = [
         (redact(name), _balance(run, shorten_result(redact(text)))) for name, text in display.known
@@ -104,13 +110,13 @@ def show_outcome(run: RunContext, error: str, *, is_late: bool) -> Iterator[Show
 
 
 def _show_apart(run: RunContext, text: str) -> Iterator[ShowText]:
-    """Show a text of our own on a line of its own, as no part of an answer."""
+    """Show a text of the run's own on a separate line, so that it does not look like part of an answer."""
     open_display(run)
     yield from show(run, text)
     open_display(run)
 
 
 def _balance(run: RunContext, text: str) -> str:
-    """Return a text as it can be shown: a tag left open would swallow everything after it."""
+    """Return a text with balanced tags: a `<think>` left open would swallow everything after it."""
     shown = ThinkFilter(show=run.settings.emit_intermediate_thoughts)
     return shown.feed(text) + shown.close()

@@ -34,7 +34,7 @@ _OF_THE_MODEL: Final = ("error", "time_limit")  # while a call is open
 def end_with_answer(run: RunContext) -> Iterator[Event]:
     """End with the answer of the current round, or with the sentence that there is none."""
     current = run.state.round
-    if not run.state.display.has_words:  # Then the commentary is the answer.
+    if not run.state.display.has_words:  # Nothing was shown, so the commentary is the answer.
         yield from show(run, "".join(current.commentary))
     yield from end_answer(run)
     ending = current.ending
@@ -60,7 +60,7 @@ def end_with_refusals(run: RunContext, reason: ClosingReason) -> Iterator[Event]
 
 
 def find_stop(run: RunContext) -> Failure | None:
-    """Return what ends a run before its next model call, because of the runs that it belongs to or of the agents that it has called."""
+    """Return the failure that ends a run before its next model call because of the runs above it or its agents; None if it may go on."""
     if budget := find_used_up_above(run):
         return Failure(message=build_budget_above(budget), reason="budget")
     unknown = find_unknown_below(run)
@@ -68,7 +68,7 @@ def find_stop(run: RunContext) -> Failure | None:
 
 
 def fail(run: RunContext, failure: Failure) -> Iterator[Event]:
-    """End because of a failure, with what open tool calls have come to nevertheless."""
+    """End because of a failure, with the results that it brings for open tool calls."""
     for result in failure.results:
         if result.call_id in run.state.round.open_calls:
             yield end_call(run, result)
@@ -85,8 +85,8 @@ def end_failed(
         run: The run.
         error: The sentence of the failure.
         reason: Why the run stops.
-        is_answered: Whether the sentence, and what is known so far, are shown in the place of an answer; never where that has to fulfil a schema, or where a model call has failed and
-            nothing is known.
+        is_answered: Whether the sentence and what is known so far are shown in place of an answer. They never are if the answer has to fulfil a schema, or if a model call has failed
+            and nothing is known.
     """
     state = run.state
     # Read before the move, which leaves only `finished`.
@@ -108,7 +108,7 @@ def end_failed(
 
 
 def give_up_waiting(run: RunContext, error: str) -> Iterator[Event]:
-    """End the calls that wait for a person, who is not waited for any more."""
+    """End the calls that wait for a person's decision, which comes too late now."""
     # Ended before the other open calls: these were counted and are given back.
     waiting, run.state.waiting_calls, run.state.decisions = run.state.waiting_calls, (), {}
     for call, _ in waiting:
@@ -124,7 +124,7 @@ def finish(
     is_answered: bool = True,
     value: Any = None,
 ) -> Iterator[Event]:
-    """End the current round, if one has begun, and the run; the attributes of `Finished` say what is what."""
+    """End the current round, if one has begun, and the run. `Finished` explains the arguments."""
     state = run.state
     if state.round.number:
         add_round(run)
@@ -146,7 +146,7 @@ def finish(
 
 
 def find_agent_uses(run: RunContext) -> tuple[AgentUse, ...]:
-    """Return what each agent has used by now, in the order in which they were called, each before those that it has called itself."""
+    """Return the usage of each agent so far, in the order of their calls, each before the agents that it has called itself."""
     return (*run.state.agent_uses, *_iter_agent_uses(run, ()))
 
 

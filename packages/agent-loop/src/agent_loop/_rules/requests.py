@@ -1,6 +1,6 @@
-"""What the model is asked with: the messages by now, the tools and their choice, the schema, and which model it is.
+"""Requests to the model: the messages so far, the tools and their choice, the schema, and which model is called.
 
-Each request begins with the one before, but where something does not fit any more.
+Each request begins with the previous one, unless something no longer fits.
 """
 
 from typing import Any
@@ -20,15 +20,15 @@ from .window_use import WindowUse
 
 
 def begin_conversation(run: RunContext) -> None:
-    """Bound the requests of a run, and ask in words for the schema of its answer where the model takes none as a format."""
+    """Set the bound of a run's requests, and ask for the answer's schema in words if the model does not take it as a format."""
     bound_requests(run)
     if not run.settings.has_answer_format:
         _ask_for_schema(run)
 
 
 def open_round(run: RunContext, number: int) -> None:
-    """Make a new round the current one, and say whether it has to be the last."""
-    # The later check wins: the maximum is told wherever it is reached, and time before a budget.
+    """Make a new round the current one, and decide whether it has to be the last."""
+    # The later check wins: a reached maximum is always the reason, and time comes before a budget.
     is_beyond_budget = find_used_up(run) is not None
     closing: ClosingReason | None = "budget" if is_beyond_budget else None
     if run.state.is_time_short:
@@ -48,7 +48,7 @@ def has_to_answer(run: RunContext) -> bool:
 
 
 def can_repeat_call(run: RunContext) -> bool:
-    """Return whether the current round, while its model call is open, could be followed by one with the same request."""
+    """Return whether another round could repeat the request of the open model call: rounds and budget are left, and no words were shown."""
     state = run.state
     is_last = state.round.is_beyond_budget or state.round.number >= run.settings.maximum_iterations
     return not (is_last or state.display.has_words or find_used_up_above(run))
@@ -66,7 +66,7 @@ def build_request(run: RunContext, wait_seconds: float = 0.0) -> CallModel:
     choice = "none" if is_closing else state.tool_choice
     if state.model is not None:
         state.models.append(state.model)
-    # Told by the next request alone; the one behind it begins with that one again.
+    # Said by this request alone; the one after it begins with this one again.
     is_rewritten, state.is_rewritten = state.is_rewritten, False
     return CallModel(
         round=state.round.number,
@@ -84,12 +84,12 @@ def build_request(run: RunContext, wait_seconds: float = 0.0) -> CallModel:
 
 
 def add_messages(run: RunContext, *messages: Message, pinned: frozenset[str] = frozenset()) -> None:
-    """Add what the next request says beyond the one before.
+    """Add messages to the end of the next request.
 
     Args:
         run: The run.
         messages: The messages.
-        pinned: The ids of the calls whose results stay when the run is made shorter.
+        pinned: The ids of the calls whose results stay when the run is compacted.
     """
     state = run.state
     for index, message in enumerate(messages, len(state.messages)):
@@ -99,7 +99,7 @@ def add_messages(run: RunContext, *messages: Message, pinned: frozenset[str] = f
 
 
 def add_user_text(run: RunContext, text: str) -> None:
-    """Add what the run itself has to say to the model."""
+    """Add a sentence of the run itself to the model, as a user message."""
     add_messages(run, Message(role="user", content=text))
 
 
@@ -116,16 +116,16 @@ def relax_tool_choice(run: RunContext) -> None:
 
 
 def take_usage(run: RunContext, usage: Usage) -> None:
-    """Take note of what the model says its last request has used; before its answer is added."""
+    """Note the usage that the model reports for its last request; to be called before its answer is added."""
     if run.state.window is not None:
         # The count is that of the request's messages, so the answer must not be among them yet.
         get_window_use(run).take(usage, len(run.state.messages))
 
 
 def take_over(run: RunContext, fallback: FallbackModel) -> None:
-    """Ask another model from now on, without the reasoning of the one before."""
+    """Ask the fallback model from now on, without the reasoning of the first."""
     state = run.state
-    # There is one; a second failure ends the run.
+    # There is only one; a second failure ends the run.
     state.fallback = None
     state.model = fallback.name
     state.has_tool_choice = fallback.has_tool_choice
@@ -139,7 +139,7 @@ def take_over(run: RunContext, fallback: FallbackModel) -> None:
 
 
 def bound_requests(run: RunContext) -> None:
-    """Begin anew to keep requests within their bound; a file that no request could hold is left out even if it is the newest."""
+    """Start counting the size of requests anew; a file that no request could hold is left out even if it is the newest."""
     maximum = run.settings.max_request_bytes
     if maximum is not None:
         # It remembers the messages that it has seen and expects each request to begin with them,
@@ -148,7 +148,7 @@ def bound_requests(run: RunContext) -> None:
 
 
 def get_window_use(run: RunContext) -> WindowUse:
-    """Return the estimate of how much of the window is taken; begin one if there is none."""
+    """Return the estimate of how full the window is, which is made at its first use."""
     if run.state.window_use is None:  # The tools are known by now.
         run.state.window_use = WindowUse(run.settings.offered)
     return run.state.window_use
@@ -161,7 +161,7 @@ def _ask_for_schema(run: RunContext) -> None:
 
 
 def _fit(run: RunContext) -> int:
-    """Keep the messages within their bound; return how many images and files have become a sentence by this."""
+    """Keep the messages within their bound, and return how many images and files were replaced by sentences."""
     if run.state.request_size is None:
         return 0
     fitted, left_out = run.state.request_size.fit(run.state.messages)
@@ -170,7 +170,7 @@ def _fit(run: RunContext) -> int:
 
 
 def _to_sentence(part: object, reason: str) -> dict[str, Any]:
-    """Return the text part that stands for a part, in the words of its own kind."""
+    """Return the text part that replaces an image or file, of the same provider's kind."""
     kind = read_member(part, "type", "kind")
     kind = str(getattr(kind, "value", kind))
     name = read_member(part, "filename", "name")

@@ -1,4 +1,4 @@
-"""What a round gathers: the model's answer as it comes in, the results of its tool calls, and the messages that the next request adds for it."""
+"""The contents of a round: the model's answer as it comes in, the results of its tool calls, and the messages that the next request adds for it."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -30,10 +30,10 @@ class ModelAnswer:
         opaque_body: What the model's client wants back with the answer.
         has_files: Whether the model has made a file.
         is_whole: Whether the answer is complete.
-        read: How many pieces of the text stand in `words`.
+        read: How many pieces of the text are in `words` already.
         fragments: The tool calls as they come in.
-        shown: What tells the thoughts in the text from the words, for the reader.
-        spoken: The same for `words`.
+        shown: The filter that separates thoughts from words for the reader.
+        spoken: The filter that does so for `words`.
         in_commentary: Whether the last piece was commentary.
     """
 
@@ -47,7 +47,7 @@ class ModelAnswer:
     has_files: bool = False
     is_whole: bool = False
     read: int = 0
-    # No run waits for a person while an answer comes in, so what reads it is in no snapshot.
+    # No run waits for a person while an answer comes in, so its readers are in no snapshot.
     fragments: ToolCallMerger = field(init=False, default_factory=ToolCallMerger)
     shown: ThinkFilter = field(init=False, default_factory=_no_thoughts)
     spoken: ThinkFilter = field(init=False, default_factory=_no_thoughts)
@@ -61,7 +61,7 @@ class ModelAnswer:
 
     @property
     def finally_said(self) -> str:
-        """The answer without thoughts, and without commentary where there is anything else."""
+        """The answer without thoughts, and without commentary unless that is all there is."""
         said = self.said
         return "".join(self.final).strip() or said
 
@@ -77,20 +77,20 @@ class ModelAnswer:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether a content filter has left nothing of the answer."""
+        """Whether a content filter has removed the whole answer."""
         is_empty = not (self.has_answer or self.has_tool_calls)
         return self.finish_reason == "content_filter" and is_empty
 
     @property
     def fault(self) -> str:
-        """What is wrong with an answer that is nothing but tool calls that cannot be made, as a clause; empty where it is fine."""
+        """Why an answer that holds nothing but broken tool calls is of no use, as a clause; empty for any other answer."""
         broken = self.fragments.broken_calls
         if self.has_tool_calls or self.has_answer or not broken:
             return ""
         return f"its tool call has no {'id' if broken[0].name else 'name'}"
 
     def take_text(self, text: str, *, is_commentary: bool) -> str:
-        """Take a piece of the text and return what of it can be shown."""
+        """Take a piece of the text and return the part of it that can be shown."""
         # What has come so far belongs to the phase that ends here.
         if is_commentary != self.in_commentary:
             self._read_text()
@@ -114,7 +114,7 @@ class ModelAnswer:
         self.has_files = self.has_files or bool(delta.files)
 
     def complete(self) -> str:
-        """Settle the tool calls of an answer that is complete, and return what is still to be shown."""
+        """Settle the tool calls of a complete answer, and return the text that is still to be shown."""
         self.calls = tuple(
             ToolCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
             for call in self.fragments.calls
@@ -123,7 +123,7 @@ class ModelAnswer:
         return self.break_off()
 
     def break_off(self) -> str:
-        """End an answer that nothing more comes of, and return what is still to be shown."""
+        """End an answer of which no more will come, and return the text that is still to be shown."""
         self._read_text()
         rest = self.spoken.close()
         self.words.append(rest)
@@ -131,7 +131,7 @@ class ModelAnswer:
         return self.shown.close()
 
     def _read_text(self) -> None:
-        """Separate thoughts and words in what has come since the last time; all at once costs far less than piece by piece."""
+        """Separate thoughts and words in the text since the last time; doing it at once costs far less than piece by piece."""
         if self.read < len(self.text):
             spoken = self.spoken.feed("".join(self.text[self.read :]))
             self.read = len(self.text)
@@ -149,9 +149,9 @@ class Round:
         closing: Why the model was told to answer without tools; None if it was not.
         is_beyond_budget: Whether a budget was used up before it began.
         answer: The model's answer.
-        commentary: Text that is hidden because it is said on the way to something else.
+        commentary: Text that is hidden because the model says it on the way to something else.
         open_calls: The calls that have no result yet, by their ids.
-        results: The results by now, by the ids of their calls.
+        results: The results so far, by the ids of their calls.
         made_names: The names of the tools that are called, by the ids of the calls.
     """
 
@@ -173,17 +173,17 @@ class Round:
 
     @property
     def ordered_results(self) -> tuple[ToolResult, ...]:
-        """The results by now, in the order of the calls."""
+        """The results so far, in the order of the calls."""
         ids = (call.call_id for call in self.answer.calls)
         return tuple(self.results[call_id] for call_id in ids if call_id in self.results)
 
     @property
     def pinned_ids(self) -> frozenset[str]:
-        """The ids of the calls whose results stay when the run is made shorter."""
+        """The ids of the calls whose results stay when the run is compacted."""
         return frozenset(call_id for call_id, result in self.results.items() if result.is_pinned)
 
     def name_of(self, call: ToolCall) -> str:
-        """Return the name of the tool that a call is about, which may not be the function that the model has called."""
+        """Return the name of the tool that a call really makes, which an own function may have put in its own place."""
         return self.made_names.get(call.call_id, call.name)
 
     def take_result(self, result: ToolResult) -> ToolCall:
@@ -193,9 +193,9 @@ class Round:
         return self.open_calls.pop(result.call_id)
 
     def to_messages(self) -> tuple[Message, ...]:
-        """Return what the next request adds for this round: the answer, and the results in the order of the calls.
+        """Return the messages that the next request adds for this round: the answer, and the results in the order of the calls.
 
-        Of an answer that was broken off only what was said counts; nothing where nothing was.
+        For an answer that was broken off, this is only its text, or nothing if there is none.
         """
         answer = self.answer
         if not answer.is_whole:

@@ -1,4 +1,4 @@
-"""How a round begins, and how it begins again after its model call has failed."""
+"""Beginning a round, and beginning again after its model call has failed."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from .state import RunContext
 
 # A platform may put a whole page of HTML into the text of an error.
 _MAX_CHARACTERS = 20_000  # of a message that are looked at
-# No field says it, and each provider has words of its own: "This model's maximum context length
+# No field says so, and each provider words it differently: "This model's maximum context length
 # is 128000 tokens", "prompt is too long: 210000 tokens", "exceeds the context window".
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|(prompt|input|request) is too long|too many (input )?tokens"
@@ -24,7 +24,7 @@ _TOO_LONG = re.compile(
 
 
 def begin_round(run: RunContext, failure: ModelFailure | None = None) -> Iterator[Event]:
-    """Begin a round, after a failure with the request that failed; the run may have to be made shorter first."""
+    """Begin a round, after a failure with the request that failed. The run may have to be compacted first."""
     run.state.is_retry = failure is not None
     open_round(run, run.state.round.number + 1)
     release_text(run)
@@ -38,12 +38,12 @@ def may_retry(run: RunContext) -> bool:
 
 
 def is_passed_on(run: RunContext) -> bool:
-    """Return whether a content filter has left nothing of the open answer, and another model is asked."""
+    """Return whether a content filter has removed the whole open answer and another model will be asked."""
     return run.state.round.answer.is_filtered and _find_fallback(run, FILTERED) is not None
 
 
 def begin_again(run: RunContext, failure: ModelFailure, error: str) -> Iterator[Event] | None:
-    """Return what follows where the open call is made again, by this model or another; None where it is not."""
+    """Return the events of making the open call again, with this model or another; None if it is not made again."""
     fallback = _find_fallback(run, failure)
     if fallback is None and not _is_passing(run, failure):
         if not _can_shorten(run, failure):
@@ -55,11 +55,11 @@ def begin_again(run: RunContext, failure: ModelFailure, error: str) -> Iterator[
 def _begin_anew(
     run: RunContext, failure: ModelFailure, error: str, fallback: FallbackModel | None
 ) -> Iterator[Event]:
-    """End the round that has failed, and begin one with the model that takes over, or else with the same."""
+    """End the round that has failed, and begin another with the fallback model, if given, or else with the same one."""
     yield from break_answer(run, error, shows_rest=False)
     yield end_round(run, error)
     if fallback is None:
-        wait(run, failure.wait_seconds)  # Passed when the call is made.
+        wait(run, failure.wait_seconds)  # It will have passed when the call is made.
         yield from begin_round(run, failure)
     else:
         take_over(run, fallback)
@@ -71,7 +71,7 @@ def _is_passing(run: RunContext, failure: ModelFailure) -> bool:
 
 
 def _can_shorten(run: RunContext, failure: ModelFailure) -> bool:
-    """Return whether a call has failed by the length of its request, and the run can be made shorter for that."""
+    """Return whether a call has failed because its request was too long, and the run can be compacted."""
     says_too_long = _TOO_LONG.search(failure.message[:_MAX_CHARACTERS].lower()) is not None
     return failure.has_time and may_retry(run) and says_too_long and find_next_cut(run) is not None
 

@@ -1,6 +1,6 @@
-"""What a snapshot holds: the state of a run, and digests by which another run finds out whether a call that waits would mean the same in it.
+"""The contents of a snapshot: the state of a run, and digests that tell another run whether a waiting call would mean the same in it.
 
-The state is plain JSON in which tuples, decimals and the package's own values say what they are.
+The state is plain JSON, in which tuples, decimals and the package's own values are marked with their kind.
 """
 
 import math
@@ -26,7 +26,7 @@ from .state import Display, RunContext, RunState, Spending
 from .transitions import next_state
 
 
-_KIND: Final = "$"  # The key under which a value says what it is.
+_KIND: Final = "$"  # The key that holds the kind of a marked value.
 _CLASSES: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind
     for kind in (
@@ -57,11 +57,11 @@ def save_run(run: RunContext, *, key: bytes, expires_at: float, extra: Any) -> s
     Raises:
         LocalProtocolError: If the run does not wait for approval.
         InvalidSettingError: If the key is too short.
-        SnapshotError: If a message or what an own function remembers holds what JSON cannot.
+        SnapshotError: If a message, or what an own function remembers, cannot be written as JSON.
     """
-    # Only a run that could take a decision waits for one.
+    # Raises unless the run waits: only then could it take a decision.
     next_state(run.state.status, "decision")
-    # The runs of agents stay in this process; what they have used has to go along.
+    # The runs of agents stay in this process, but their usage has to be saved.
     state = replace(run.state, agent_uses=find_agent_uses(run))
     saved = {
         "settings": run.settings.digest_shared(),
@@ -78,12 +78,12 @@ def save_run(run: RunContext, *, key: bytes, expires_at: float, extra: Any) -> s
 
 
 def load_run(run: RunContext, snapshot: object, *, key: bytes, now: float) -> Any:
-    """Take up the state of the run that was saved, and return what its driver remembers.
+    """Restore the state of a saved run, and return what its driver remembers.
 
     Raises:
         LocalProtocolError: If the run has started already.
         InvalidSettingError: If the key is too short.
-        SnapshotError: If the snapshot cannot be read, or a setting that counts, a tool or an own function that remembers something is another one here.
+        SnapshotError: If the snapshot cannot be read, or if a setting that counts, a tool, or an own function that remembers something differs in this run.
     """
     next_state(run.state.status, "start")
     saved = unseal(snapshot, key=key, now=now)
@@ -110,7 +110,7 @@ def load_run(run: RunContext, snapshot: object, *, key: bytes, now: float) -> An
 
 
 def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> dict[str, str]:
-    """Return a digest of each tool's description and parameters, by its name; own functions have none."""
+    """Return a digest of each tool's description and parameters, by its name; own functions are left out."""
     digests: dict[str, str] = {}
     for index, tool in enumerate(tools):
         name = tool if isinstance(tool, str) else name_of(tool)
@@ -129,10 +129,10 @@ def _to_plain(value: Any, path: str) -> Any:
 
     Args:
         value: The value.
-        path: Where it stands, for the error.
+        path: Where it is in the state, for the error.
 
     Raises:
-        SnapshotError: If it holds what JSON cannot.
+        SnapshotError: If it cannot be written as JSON.
     """
     plain: Any
     match value:
@@ -159,7 +159,7 @@ def _to_plain(value: Any, path: str) -> Any:
 
 
 def _to_value(plain: Any) -> Any:
-    """Reverse `_to_plain`; a sequence that is no list becomes a tuple."""
+    """Reverse `_to_plain`; a subclass of tuple comes back as a tuple."""
     if isinstance(plain, list):
         return [_to_value(item) for item in cast("list[Any]", plain)]
     if not isinstance(plain, dict):

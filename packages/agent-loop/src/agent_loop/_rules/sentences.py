@@ -1,4 +1,4 @@
-"""The fixed sentences of a run."""
+"""The fixed sentences that a run says to its model and its reader."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ _NAMES_SHOWN = 3
 _MAX_RESULT_CHARACTERS = 500
 
 MAX_CALLS = 128
-"""How many calls of one round are made. No honest model asks for as many, and each takes memory while it waits. Our choice."""
+"""How many calls of one round are made. No honest model asks for that many, and each takes memory while it waits. Our choice."""
 
 MAX_ASKED_CALLS = 20
-"""How many calls a person is asked about at a time: nobody reads more of them before saying yes."""
+"""How many calls a person is asked about at a time: nobody would read more of them before saying yes."""
 
 MAX_ASKED_CHARACTERS = 20_000
-"""How many characters the arguments of a call may have that a person is asked about."""
+"""How long the arguments of a call may be that a person is asked about, in characters."""
 
 TOOLS_OVER = "tool invoke error: no tool may be called any more; this call was not run"
 UNAPPROVED = (
@@ -56,7 +56,7 @@ def build_budget_notice(budget: BudgetName) -> str:
 
 
 def build_schema_request(schema: Mapping[str, Any]) -> str:
-    """Return the request for JSON by a schema, for a model that takes no schema as a format."""
+    """Return the request for JSON by a schema, for a model that does not take a schema as its format."""
     written = json.dumps(schema, ensure_ascii=False)
     return f"Your last answer must be JSON that fulfils this JSON schema, with nothing around it:\n{written}"
 
@@ -76,7 +76,7 @@ def build_invalid_answer(problem: str, *, is_repaired: bool) -> str:
 
 
 def build_unknown(unknown: Unknown) -> str:
-    """Return the error of a run whose budget cannot be kept or whose cost cannot be summed up."""
+    """Return the error of a run whose budget cannot be kept, or whose cost cannot be summed up."""
     if unknown == "currency":
         return "The cost of the run cannot be summed up: the prices of its models are in two currencies"
     missing = "prices" if unknown == "max_cost" else "usage"
@@ -96,7 +96,7 @@ def build_too_deep(depth: int) -> str:
 
 
 def build_status(names: Sequence[str]) -> str:
-    """Return a thought that only says which tools are about to be called."""
+    """Return a thought that only names the tools about to be called."""
     shown = ", ".join(names[:_NAMES_SHOWN])
     rest = "..." if len(names) > _NAMES_SHOWN else ""
     return render_thinking(f"Calling {shown}{rest}")
@@ -132,5 +132,5 @@ def shorten_result(text: str) -> str:
 
 
 def _without_tags(name: str) -> str:
-    """Return the name of a tool as it can be shown: none is called so, but a model may call one by a name that would begin a tag."""
+    """Return a tool's name as it can be shown: no real tool has such a name, but a model may write one that would begin a tag."""
     return name.replace("<", " ")

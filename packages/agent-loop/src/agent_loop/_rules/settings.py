@@ -1,4 +1,4 @@
-"""The settings of a run: each with what it may be, and whether a run that goes on elsewhere has to share it."""
+"""The settings of a run: each with its valid values, and whether a run that is resumed elsewhere has to share it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -15,8 +15,8 @@ from agent_tooling import AnswerSchema, ApprovalRules
 from .snapshots import digest
 
 
-# Keys in the metadata of fields: what a value has to be; and how to get from it what a run must
-# share to go on from another one's snapshot. A field without the second may differ there.
+# Keys in the metadata of fields. `_CHECK`: the valid values, in words and as a function. `_SHARED`:
+# returns what a run must have in common with the one that it resumes; a field without may differ.
 _CHECK: Final = "check"
 _SHARED: Final = "shared"
 
@@ -48,33 +48,33 @@ class RunSettings:
     """The settings of a run, which never change once it has started.
 
     Attributes:
-        tools: The tools to offer, in whatever form the driver wants them back in `CallModel`.
-        own_functions: Functions that the run answers by itself; they are offered behind the tools, as `agent_tooling.Tool`s.
+        tools: The tools to offer, in any form that the driver wants them back in by `CallModel`.
+        own_functions: Functions that the run answers itself; they are offered after the tools, as `agent_tooling.Tool`s.
         maximum_iterations: The hard cap of model calls, at least 1.
         emit_intermediate_thoughts: Show `<think>` blocks, and what the model says around tool calls.
-        fail_on_model_failure: End with an error in any case where a model call fails for good, or is open when the time is up.
+        fail_on_model_failure: Always end with an error if a model call fails for good, or is open when the time is up.
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
-        has_tool_choice: Whether the model knows a tool choice at all; if not, the closing call offers no tools.
+        has_tool_choice: Whether the model supports a tool choice; if not, the closing call offers no tools.
         budgets: What the run may use.
         allowed_tools: The names of the only tools that may be called; None for all. Calls of others are refused, and all tools are offered.
         approval_rules: Which tool calls a person has to approve: for those the run stops with `AskApproval`, once the other calls of the round have answered.
-        answer_schema: What the last answer has to be. Text of a round is held back until it has ended, and of the last one only the valid answer is shown. An answer that is
-            not valid is asked for once more; then the run ends with an error, and so does one that ends without an answer.
+        answer_schema: The schema of the last answer. The text of a round is held back until the round has ended, and only a valid answer is shown of the last one. An invalid
+            answer is asked for once more; if that fails, or if there is no answer, the run ends with an error.
         has_answer_format: Whether the model takes the schema as its format; if not, the request asks for it in words.
-        model: What the events call the model.
-        fallback: The model that takes over, once and for the rest of the run, after an error that another may not have, or one that has broken off a call twice.
-        max_request_bytes: How many bytes the messages of a request may have, as JSON writes them.
-        window: How much the model reads. Where a request would fill it, the model is asked for a summary first, which takes the place of all but what a system says, the
-            task, pinned results and the last rounds (`RunCompacted`). None where nobody knows.
-        redact: Takes what nobody may read out of what tools are called by a model and have answered, before that is shown.
-        max_agent_depth: How deep agents may call agents: with 1 those that this run calls may call none.
+        model: The name of the model in events.
+        fallback: The model that takes over, once and for the rest of the run, after an error that another model may not have or a call that was broken off twice.
+        max_request_bytes: How many bytes the messages of a request may have, written as JSON.
+        window: The model's context window; None if unknown. Before a request would fill it, the model is asked for a summary that replaces everything but system messages,
+            the task, pinned results and the last rounds (`RunCompacted`).
+        redact: Removes secrets from the names and results of tools before they are shown.
+        max_agent_depth: How deeply agents may be nested: with 1, the agents that this run calls may not call any.
         own: The own functions by name.
-        offered: The tools, and behind them the own functions.
+        offered: The tools, and after them the own functions.
         allowed: The names of the only tools that may be called, as a tuple; None for all.
 
     Raises:
-        InvalidSettingError: If a setting is of another kind, `maximum_iterations` or `max_request_bytes` is under 1, `max_agent_depth` under 0, there is a fallback and no `model`, or
-            an own function has the name of a tool or of another one.
+        InvalidSettingError: If a setting is of the wrong kind, `maximum_iterations` or `max_request_bytes` is under 1, `max_agent_depth` is under 0, there is a fallback but no
+            `model`, or an own function has the name of a tool or of another own function.
     """
 
     tools: Sequence[Any] = ()
@@ -109,7 +109,7 @@ class RunSettings:
     allowed: tuple[str, ...] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        """Refuse what no run could keep, where the run is made and not in the middle of it."""
+        """Refuse invalid settings when the run is made, not in the middle of it."""
         for known in fields(self):
             expected, fits = known.metadata.get(_CHECK, ("", None))
             if fits is not None and not fits(value := getattr(self, known.name)):
@@ -138,7 +138,7 @@ class RunSettings:
 
     @property
     def closing_round(self) -> int:
-        """The round that closes the run for the sake of its maximum; 0 for none. Where an answer may have to be repaired, a call is kept for that."""
+        """The round that has to close the run because of its maximum; 0 for none. If an answer may have to be repaired, one call is kept for that."""
         maximum = self.maximum_iterations
         # With a maximum of 1 or 2 the last round closes; from 3 on the last but one does, and the
         # last is kept for the repair. With 2 that would leave no round for tools.
@@ -147,7 +147,7 @@ class RunSettings:
         return maximum if maximum > 1 else 0
 
     def digest_shared(self) -> dict[str, str]:
-        """Return digests of the settings that a run has to share to take up another one: what a call means, and what the model has been told, depends on them."""
+        """Return digests of the settings that must be the same to resume a run: what a call means, and what the model was told, depends on them."""
         digests: dict[str, str] = {}
         for known in fields(self):
             if (shared := known.metadata.get(_SHARED)) is not None:
@@ -162,7 +162,7 @@ def takes_settings[**P, Owner](
     [Callable[[Owner, Iterable[object], RunSettings], None]],
     Callable[Concatenate[Owner, Iterable[object], P], None],
 ]:
-    """Return a decorator by which a constructor takes settings as keywords of its own, so that they are written once."""
+    """Return a decorator that lets a constructor take all settings as keyword arguments, so that they are declared only once."""
 
     def decorate(
         construct: Callable[[Owner, Iterable[object], RunSettings], None],

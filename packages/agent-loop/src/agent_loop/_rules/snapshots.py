@@ -19,7 +19,7 @@ VERSION: Final = 2
 _FORMAT: Final = "agent-run-snapshot"
 _KEYS: Final = {"format", "version", "expires_at", "key_id", "state", "signature"}
 _LEAST_KEY_BYTES: Final = 16  # 128 bits: less could be guessed offline from one snapshot.
-_MAX_DEPTH: Final = 400  # What a model and its tools may nest, and the envelope around it.
+_MAX_DEPTH: Final = 400  # As deep as a model and its tools may nest, plus the envelope.
 
 
 def seal(state: Mapping[str, Any], *, key: bytes, expires_at: float) -> str:
@@ -48,20 +48,20 @@ def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
     """Return the state in a snapshot.
 
     Args:
-        snapshot: The snapshot, as JSON text or as what it says.
+        snapshot: The snapshot, as JSON text or decoded.
         key: The key that it was signed with.
         now: The time, in seconds since 1970.
 
     Raises:
         InvalidSettingError: If the key has under 16 bytes.
-        SnapshotError: If it is none, of another version, signed with another key, changed since, or expired.
+        SnapshotError: If it is not a snapshot, is of another version, was signed with another key, was changed since, or has expired.
     """
     validate_snapshot_key(key)
     envelope = _read(snapshot)
     version = envelope["version"]
     # The version comes first, because members may differ between versions. The key comes before the
-    # signature, so that a change of keys is not told as forgery; the expiry comes last, because it
-    # means nothing before the signature has shown that nobody moved it.
+    # signature, so that a change of keys is not reported as forgery; the expiry comes last, because it
+    # means nothing until the signature has shown that nobody moved it.
     if isinstance(version, int) and version > VERSION:
         problem = f"{version} is of a later release; this one reads {VERSION}"
         raise SnapshotError("newer", f"snapshot.version: {problem}")
@@ -77,7 +77,7 @@ def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
     signature = envelope.pop("signature")
     try:
         is_genuine = hmac.compare_digest(_sign(envelope, key), signature)
-    # A signature that is no ASCII text; or, given as an object, a state that JSON cannot write.
+    # A signature that is not ASCII text or, in a decoded snapshot, a state that JSON cannot write.
     except (TypeError, ValueError, RecursionError):
         is_genuine = False
     if not is_genuine:
@@ -89,16 +89,16 @@ def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
 
 
 def digest(value: object) -> str:
-    """Return the same text for equal values."""
+    """Return a digest, which is the same for equal values."""
     # 128 bits: the snapshot is signed, so digests only have to tell honest changes apart.
     return hashlib.sha256(_canonical(value)).hexdigest()[:32]
 
 
 def validate_snapshot_key(key: object) -> None:
-    """Check that this can be a key.
+    """Check that a value can be the key of snapshots.
 
     Raises:
-        InvalidSettingError: If it has under 16 bytes, or is no bytes.
+        InvalidSettingError: If it is not bytes, or has under 16.
     """
     if not isinstance(key, bytes):
         raise InvalidSettingError("snapshot_key", "bytes", type(key))
@@ -135,5 +135,5 @@ def _key_id(key: bytes) -> str:
 
 
 def _canonical(value: object) -> bytes:
-    # A store such as a JSON column of a database brings keys into another order.
+    # A store, such as a JSON column of a database, may return the keys in another order.
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

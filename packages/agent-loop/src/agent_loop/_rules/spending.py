@@ -1,7 +1,7 @@
-"""The use of budgets, by a run and by the runs that it belongs to.
+"""The use of budgets by a run and the runs above it.
 
-The budgets of a run hold for its agents, too: what one uses is used of its own budgets, and of those of every run that it belongs to. The runs of one tree may be
-fed in different threads, so what counts for several of them is counted under their lock.
+A run's budgets hold for its agents, too: what an agent uses counts towards its own budgets and those of every run above it. The runs of one tree may be fed in
+different threads, so what counts for several of them is counted under their lock.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,19 +41,19 @@ def find_uses(run: RunContext) -> tuple[BudgetUse, ...]:
 
 
 def find_used_up(run: RunContext) -> BudgetName | None:
-    """Return the first budget that is used up, of a run itself or of one that it belongs to."""
+    """Return the first budget that is used up, of a run itself or of one above it; None if none is."""
     return _find(_iter_uses(run), Decimal(1))
 
 
 def find_used_up_above(run: RunContext) -> BudgetName | None:
-    """Return the first budget above a run that is used up and leaves it no model call, not even a closing one: any but that of tool calls."""
+    """Return the first budget above a run whose end leaves it no model call, not even a closing one: any used-up budget but that of tool calls."""
     above = () if run.caller is None else _iter_uses(run.caller)
     return _find((use for use in above if use.name != "max_tool_calls"), Decimal(1))
 
 
 def add_usage(run: RunContext, usage: Usage) -> None:
-    """Count a model call of a run itself; of one in another currency all but the money."""
-    # Outside the lock: only whoever feeds this run writes it.
+    """Count a model call of a run; if its prices are in another currency, all but the money."""
+    # Outside the lock: only the thread that feeds this run writes it.
     run.state.spending.model_calls += 1
     with run.lock:
         for each in iter_chain(run):
@@ -65,17 +65,17 @@ def add_usage(run: RunContext, usage: Usage) -> None:
 
 
 def pass_seconds(run: RunContext, seconds: float) -> None:
-    """Take note of how long a run has lasted; less than before changes nothing."""
+    """Note how long a run has lasted; a smaller number than before changes nothing."""
     with run.lock:
         for each in iter_chain(run):
-            # Agents tell the time from threads of their own, so an earlier one may come later.
+            # Agents report the time from threads of their own, so an earlier time may arrive later.
             each.state.spending.seconds = max(each.state.spending.seconds, seconds)
             # Every run counts from its own beginning.
             seconds += each.joined_at
 
 
 def wait(run: RunContext, seconds: float) -> None:
-    """Count a wait that is to come."""
+    """Count a wait that is still to come."""
     pass_seconds(run, run.state.spending.seconds + seconds)
 
 
@@ -91,14 +91,14 @@ def take_tool_call(run: RunContext) -> bool:
 
 
 def give_back_tool_call(run: RunContext) -> None:
-    """Count one tool call less, which was counted and is not made."""
+    """Take back the count of a tool call that is not made after all."""
     with run.lock:
         for each in iter_chain(run):
             each.state.spending.tool_calls -= 1
 
 
 def take_near(run: RunContext) -> BudgetName | None:
-    """Return the budget whose end is near, when it is for the first time and none is used up."""
+    """Return the budget that is nearly used up, once in a run and only while none is used up."""
     spent = run.state.spending
     if spent.has_warned or find_used_up(run):
         return None
@@ -108,7 +108,7 @@ def take_near(run: RunContext) -> BudgetName | None:
 
 
 def find_unknown(run: RunContext, usage: Usage) -> Unknown | None:
-    """Return what cannot be kept or told, because of what a model call tells of its use; the runs above know it from then on, too."""
+    """Return the budget that cannot be kept, or the cost that cannot be summed up, because of the usage that a model call reports. The runs above note it, too."""
     found: Unknown | None = None
     with run.lock:
         for each in iter_chain(run):
@@ -121,13 +121,13 @@ def find_unknown(run: RunContext, usage: Usage) -> Unknown | None:
 
 
 def find_unknown_below(run: RunContext) -> Unknown | None:
-    """Return what cannot be kept, of a run itself or of one that it belongs to, because of what agents have used."""
+    """Return the budget of a run, or of one above it, that cannot be kept because of the usage of agents, if there is one."""
     spent = (each.state.spending for each in iter_chain(run))
     return next((each.unknown for each in spent if each.unknown), None)
 
 
 def _find_unreported(run: RunContext, usage: Usage, *, is_own: bool) -> Unknown | None:
-    """Return what a usage leaves unknown of one run: a budget, or the money that the run itself has cost."""
+    """Return what a usage leaves unknown for one run: how much of a budget is used, or how much the run itself has cost."""
     budgets = run.settings.budgets or _NO_BUDGETS
     if budgets.max_total_tokens is not None and not usage.total_tokens:
         return "max_total_tokens"
@@ -145,7 +145,7 @@ def _is_in_another_currency(spent: Usage, usage: Usage) -> bool:
 
 
 def iter_chain(run: RunContext | None) -> Iterator[RunContext]:
-    """Yield a run and those that it belongs to, the outermost last."""
+    """Yield a run and those above it, the outermost last."""
     while run is not None:
         yield run
         run = run.caller

@@ -1,7 +1,7 @@
-"""All that changes in a run, as one value whose JSON is the snapshot of the run.
+"""Everything that changes in a run, as one value whose JSON is the run's snapshot.
 
-The names of classes and fields are part of the format of snapshots: whoever changes one raises `snapshots.VERSION`. A field with `init=False` is in no snapshot, because it
-is empty, or can be found out again, whenever a run waits for a person. What a run is made with (tools, keys, functions) stands in `RunSettings` and is never in the state.
+The names of classes and fields are part of the snapshot format: raise `snapshots.VERSION` when you change one. Fields with `init=False` are not in snapshots, because they
+are empty, or can be computed again, whenever a run waits for a person. What a run is made with (tools, keys, functions) is in `RunSettings` and never in the state.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ type MadeCall = tuple[ToolCall, ToolCall]
 """A tool call as the model wrote it, and as it is made."""
 
 type Bind = Callable[[ToolCall], ToolArguments | None]
-"""What tells the arguments that a call would be made with; None where it does not know them."""
+"""A function that returns the arguments that a call would be made with; None if it does not know the tool."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,8 +41,8 @@ class Spending:
         model_calls: How many model calls the run has made itself.
         seconds: How long the run has lasted.
         tool_calls: How many tool calls were made.
-        unknown: What an agent's model leaves unknown.
-        has_warned: Whether the model knows that a budget is near its end.
+        unknown: What the usage of an agent leaves unknown.
+        has_warned: Whether the model was told that a budget is nearly used up.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -55,14 +55,14 @@ class Spending:
 
 @dataclass(slots=True, kw_only=True)
 class Display:
-    """The state of a run's output: what the reader has seen, and which tool results could still be told.
+    """The state of a run's output: what the reader has seen, and which tool results could still be shown.
 
     Attributes:
         has_words: Whether the open round has shown more than blank space.
-        has_shown: Whether a round has by now, or a file.
-        owes_break: Whether a line break comes before the next text.
+        has_shown: Whether any round has, or a file was shown.
+        owes_break: Whether a line break has to come before the next text.
         ends_line: Whether what was shown last ends a line.
-        known: The last results of tools, each with its tool's name.
+        known: The latest results of tools, each with its tool's name.
         known_count: How many there were in all.
         unfinished: The names of tools that were given up while they still ran.
     """
@@ -72,7 +72,7 @@ class Display:
     has_shown: bool = False
     owes_break: bool = False
     ends_line: bool = True
-    # What a run that ends without an answer has to tell instead; bounded by `note_result`.
+    # What a run that ends without an answer shows instead; bounded by `note_result`.
     known: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     known_count: int = 0
     unfinished: list[str] = field(default_factory=list[str])
@@ -80,13 +80,13 @@ class Display:
 
 @dataclass(slots=True, kw_only=True)
 class Compaction:
-    """A run that is being made shorter.
+    """A compaction that is under way.
 
     Attributes:
-        cut: Where its messages are cut.
-        answer: What has come of the call for a summary.
-        usage: What such calls have used that are over.
-        is_retry: Whether the open one was made before, and failed.
+        cut: Where the messages are cut.
+        answer: The answer to the open call for a summary, as far as it has come.
+        usage: The usage of the calls for a summary that have ended.
+        is_retry: Whether the open call repeats one that failed.
     """
 
     cut: Cut
@@ -97,37 +97,37 @@ class Compaction:
 
 @dataclass(slots=True, kw_only=True)
 class RunState:
-    """All that changes in a run.
+    """Everything that changes in a run.
 
     Attributes:
-        messages: All messages by now: those that the run was given, and what the rounds that are over have added.
-        marks: Which of them stay when the run is made shorter.
-        model: What the events call the model that is asked now.
-        models: The model of each request by now, where they have names.
+        messages: All messages so far: those that the run was given, and those that its finished rounds have added.
+        marks: Which of them stay when the run is compacted.
+        model: The name of the model that is called now, if it has one.
+        models: The model of each request so far, if they have names.
         tool_choice: The choice of the next call that is not the closing one.
-        has_tool_choice: Whether the model knows a tool choice.
-        window: How much the model reads.
+        has_tool_choice: Whether the model supports a tool choice.
+        window: The model's context window.
         fallback: The model that may still take over.
-        round: The round that has begun last.
-        spending: What was used.
+        round: The latest round.
+        spending: What the run has used.
         display: What the reader has seen.
         is_time_short: Whether the next round has to be the last.
-        is_retry: Whether the model call of the round was made before, and failed.
+        is_retry: Whether the model call of the round repeats one that failed.
         is_repair: Whether the model has been asked once more for an answer that fulfils the schema.
-        held_text: Text that is held back until the round has ended, where the answer has to fulfil a schema.
+        held_text: Text that is held back until the round has ended, because the answer has to fulfil a schema.
         grants: What a person has approved for the rest of the run.
         waiting_calls: The calls that a person is asked about.
-        decisions: What was decided about them by now, by their ids.
-        agent_uses: What agents have used that were called in another process.
-        status: Where the run is.
-        compaction: How the run is being made shorter, in the status `summary`.
-        is_rewritten: Whether the next request does not begin with the one before.
-        request_size: What keeps requests within their bound; None where there is none.
-        window_use: What estimates how much of the window is taken; None before that is asked.
+        decisions: What was decided about them so far, by their ids.
+        agent_uses: The usage of agents that were called in another process.
+        status: The state in which the run is.
+        compaction: The compaction under way, in the status `summary`.
+        is_rewritten: Whether the next request does not begin with the previous one.
+        request_size: Keeps requests within their bound; None if there is none.
+        window_use: Estimates how full the window is; None before that is asked.
     """
 
-    # The conversation. Marks are indices into `messages`: whoever takes one out rebuilds both
-    # (`cuts.rebuild`); whoever only replaces one in its place need not.
+    # The conversation. Marks are indices into `messages`: code that removes a message rebuilds both
+    # (`cuts.rebuild`); code that only replaces one in its position need not.
     messages: tuple[Any, ...]
     marks: Marks
     # Which model is asked and how. `take_over` writes these when the fallback model takes over.
@@ -137,7 +137,7 @@ class RunState:
     has_tool_choice: bool
     window: Window | None
     fallback: FallbackModel | None
-    # A round is a new value each time; what was used and what the reader has seen go on.
+    # A round is a new value each time; the other two go on through the whole run.
     round: Round = field(default_factory=Round)
     spending: Spending = field(default_factory=Spending)
     display: Display = field(default_factory=Display)
@@ -146,11 +146,11 @@ class RunState:
     is_retry: bool = False
     is_repair: bool = False
     held_text: list[str] = field(default_factory=list[str])
-    # What a person decides. `waiting_calls` and `decisions` are emptied together.
+    # What a person decides about. `waiting_calls` and `decisions` are emptied together.
     grants: tuple[str, ...] = ()
     waiting_calls: tuple[MadeCall, ...] = ()
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
-    # Agents of this process stand in `RunContext.called`, which no snapshot holds.
+    # Agents of this process are in `RunContext.called`, which is in no snapshot.
     agent_uses: tuple[AgentUse, ...] = ()
     status: State = field(init=False, default="ready")
     compaction: Compaction | None = field(init=False, default=None)
@@ -163,7 +163,7 @@ class RunState:
         """Return the state of a run that has not started.
 
         Raises:
-            MessageError: If the messages are no list of messages.
+            MessageError: If the messages are not a list of messages.
         """
         read = read_messages(messages)
         return cls(
@@ -179,16 +179,16 @@ class RunState:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class RunContext:
-    """The input of every rule: the settings of a run, its state, and the runs around it.
+    """The context of every rule: a run's settings, its state, and the runs around it.
 
     Attributes:
         settings: The settings.
         state: The state.
-        bind: What tells the arguments that a call would be made with, for approval rules.
-        caller: The run that has called this one as an agent; None for an outermost one.
-        joined_at: How many seconds old the caller was then.
+        bind: Returns the arguments that a call would be made with, for approval rules.
+        caller: The run that has called this one as an agent; None for the outermost run.
+        joined_at: The caller's age in seconds at that time.
         lock: One for all runs of a tree, which may be fed in different threads.
-        agent_depth: How deep agents of this run may go: 0 where it may call none.
+        agent_depth: How deeply agents may be nested below this run; 0 if it may not call any.
         called: The agents that this run has called: the name, the id of the call, and the run of each.
     """
 
@@ -210,7 +210,7 @@ class RunContext:
         """Move the run by a trigger.
 
         Raises:
-            LocalProtocolError: If nothing leads on from the status of the run by this trigger.
+            LocalProtocolError: If the run's status has no transition by this trigger.
         """
         # Looked up before it is assigned: an input that comes at the wrong time changes nothing.
         self.state.status = next_state(self.state.status, trigger)

@@ -1,6 +1,6 @@
-"""What follows from a model's tool calls: which run, which a person is asked about, and what comes after their results.
+"""The tool calls of a round: which ones run, which ones a person is asked about, and what follows their results.
 
-The calls that need no approval run first; a person is asked when all of them have answered, so that nothing is lost and nothing runs twice however long that takes.
+Calls that need no approval run first; a person is asked when all of them have answered, so that nothing is lost or run twice, however long the person takes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ def begin_tools(run: RunContext) -> Iterator[Event]:
     for call, result in filtered.answered:
         yield ToolCallStarted(call=call)
         yield end_call(run, result, is_own=True)
-    # Before the tools: where none is to run, what follows goes on at once and looks here.
+    # Set before the tools run: if there are none, `_go_on` is called at once and reads this.
     run.state.waiting_calls = tuple(filtered.waiting)
     yield from _run_tools(run, filtered.made)
 
@@ -49,7 +49,7 @@ def take_result(run: RunContext, result: ToolResult) -> Iterator[Event]:
     """Take the result of a call that was asked for, and go on once all have answered.
 
     Raises:
-        LocalProtocolError: If no call that runs has its id.
+        LocalProtocolError: If no running call has its id.
     """
     state = run.state
     next_state(state.status, "tool_result")
@@ -64,10 +64,10 @@ def take_result(run: RunContext, result: ToolResult) -> Iterator[Event]:
 
 
 def take_decision(run: RunContext, decision: Decision) -> Iterator[Event]:
-    """Take what a person has decided, and go on once all is decided.
+    """Take a person's decision, and go on once all calls are decided.
 
     Raises:
-        LocalProtocolError: If no call that waits has its id.
+        LocalProtocolError: If no waiting call has its id.
     """
     state = run.state
     next_state(state.status, "decision")
@@ -102,7 +102,7 @@ def _act_on_decisions(run: RunContext) -> Iterator[Event]:
             grant(run, made)
             approved.append((call, made))
             continue
-        give_back_tool_call(run)  # It was counted, and is not made.
+        give_back_tool_call(run)  # It was counted when it was filtered, and is not made.
         text = decision.refusal or denied_call_text(decision.reason)
         yield from refuse_call(run, call, text)
     yield from _run_tools(run, approved)
@@ -140,7 +140,7 @@ def _end_round(run: RunContext) -> Iterator[Event]:
     run.move("results")
     add_round(run)
     yield end_round(run)
-    # Behind the results: APIs want those right behind the calls.
+    # After the results: APIs want those directly after the calls.
     if near := take_near(run):
         add_user_text(run, build_budget_notice(near))
     relax_tool_choice(run)

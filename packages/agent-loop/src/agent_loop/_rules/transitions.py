@@ -1,6 +1,6 @@
-"""The states of a run and what leads from one to the next.
+"""The states of a run and the transitions between them.
 
-This table alone decides about states: a rule names the trigger, and the run takes the state that it finds here.
+Only this table decides about states: a rule names the trigger, and the run takes the state that the table gives.
 
     ready ──start──▶ model ──tool_calls──▶ tools ──results──▶ model ...      tools ──ask──▶ approval ──decided──▶ tools
                        │ retry ──▶ model     │
@@ -20,7 +20,7 @@ from agent_loop._values.errors import LocalProtocolError
 
 
 type State = Literal["ready", "model", "summary", "tools", "approval", "finished"]
-"""`ready`: not started; `model`: a model call is open; `summary`: one that sums up the run before the next is; `tools`: tool results are awaited; `approval`: a person's
+"""`ready`: not started; `model`: a model call is open; `summary`: a call that sums up the run is open, before the next model call; `tools`: tool results are awaited; `approval`: a person's
 decisions are; `finished`: nothing follows."""
 
 type Trigger = Literal[
@@ -43,7 +43,7 @@ type Trigger = Literal[
     "results_shown",
     "failure",
 ]
-"""What moves a run from state to state."""
+"""The reason why a run moves from one state to another."""
 
 TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
     {
@@ -92,7 +92,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
         "finished": {},
     }
 )
-"""For each state the triggers that it takes, and the state that each leads to."""
+"""The triggers that each state takes, and the state that each of them leads to."""
 
 
 def next_state(state: State, trigger: Trigger) -> State:

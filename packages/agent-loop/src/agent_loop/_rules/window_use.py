@@ -1,4 +1,4 @@
-"""Estimating how much of the model's window the next request takes."""
+"""Estimates of how much of the model's window the next request takes."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,15 +9,15 @@ from stream_text import read_member
 
 
 _BYTES_A_TOKEN = 3  # Our choice: English has four, most other texts about three.
-_PART_TOKENS = 1_500  # Our choice, for an image or a file: what its bytes say nothing of.
-_MESSAGE_TOKENS = 8  # What is around a message and each of its calls.
+_PART_TOKENS = 1_500  # Our choice, for an image or a file, whose size in bytes says nothing.
+_MESSAGE_TOKENS = 8  # Our choice, for what surrounds a message and each of its calls.
 
 
 class WindowUse:
     """An estimate of how much of the window a run's requests take.
 
-    What a model has told of a request counts, with an estimate of what has come since; where it tells nothing, the estimate alone: a token for three
-    bytes of text, 1,500 for an image or a file, nothing for what only the model's client reads (`opaque_body`).
+    It is the usage that the model reported for its last request plus an estimate of what has come since, or only the estimate if it reported none: one token per
+    three bytes of text, 1,500 per image or file, and nothing for what only the model's client reads (`opaque_body`).
 
     Args:
         tools: The tools that each request offers.
@@ -25,17 +25,17 @@ class WindowUse:
 
     def __init__(self, tools: Iterable[object]) -> None:
         self._base = sum(map(_estimate_tool, tools))
-        # One for each message by now; whoever takes messages out calls `forget`.
+        # One size for each message so far; code that removes messages calls `forget`.
         self._sizes: list[int] = []
-        self._reported: tuple[int, int] | None = None  # messages, and the tokens that they have
+        self._reported: tuple[int, int] | None = None  # count of messages, their tokens
 
     def measure(self, messages: Sequence[Any]) -> list[int]:
-        """Return about how many tokens each message has; each is measured only once."""
+        """Return an estimate of the tokens of each message; each message is measured only once."""
         self._sizes += [estimate_message(message) for message in messages[len(self._sizes) :]]
         return self._sizes
 
     def estimate(self, messages: Sequence[Any]) -> int:
-        """Return about how many tokens a request with these messages has."""
+        """Return an estimate of the tokens of a request with these messages."""
         sizes = self.measure(messages)
         if self._reported is None:
             return self._base + sum(sizes)
@@ -49,13 +49,13 @@ class WindowUse:
             self._reported = (count + 1, usage.input_tokens + usage.output_tokens)
 
     def forget(self) -> None:
-        """Begin anew, because messages have been rewritten."""
+        """Start anew, because messages have been rewritten."""
         self._sizes = []
         self._reported = None
 
 
 def estimate_message(message: object) -> int:
-    """Return about how many tokens a message has."""
+    """Return an estimate of the tokens of a message."""
     calls: Any = read_member(message, "tool_calls") or ()
     tokens = _MESSAGE_TOKENS + _estimate_content(read_member(message, "content"))
     for call in cast("Sequence[object]", calls):
@@ -66,7 +66,7 @@ def estimate_message(message: object) -> int:
 
 
 def estimate_text(text: str) -> int:
-    """Return about how many tokens a text has."""
+    """Return an estimate of the tokens of a text."""
     size = len(text) if text.isascii() else len(text.encode(errors="replace"))
     return -(-size // _BYTES_A_TOKEN)
 

@@ -1,1 +1,1 @@
-"""What goes into a run and what comes out of it: values, and the errors of this package."""
+"""The values that go into a run and come out of it, and the errors of this package."""

@@ -1,4 +1,4 @@
-"""What a run may use."""
+"""The budgets of a run, and how much of them is used."""
 
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -14,24 +14,24 @@ type BudgetName = Literal["max_total_tokens", "max_cost", "max_seconds", "max_to
 """A budget, by the name of its field in `Budgets`."""
 
 type Unknown = BudgetName | Literal["currency"]
-"""What a model leaves unknown: a budget that cannot be kept, or a sum of money in two currencies."""
+"""What the usage of a model leaves unknown: a budget that cannot be kept, or a cost in two currencies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets:
-    """What a run may use at most; None is no limit.
+    """The most that a run may use; None is no limit.
 
-    When four fifths of one are used, the model is told so, once in a run. When one is used up, no call starts any more but a closing one: what the
-    model asked for meanwhile is refused with a sentence. A run so exceeds a budget by the response under way and the closing one.
+    When four fifths of a budget are used, the model is told so, once in a run. When one is used up, only a closing call still starts, and what the model
+    asked for in the meantime is refused with a sentence. So a run exceeds a budget by the response under way and the closing one at most.
 
     Attributes:
         max_total_tokens: Input and output tokens of all model calls, at least 1.
         max_cost: Money, over 0, in the currency of the model's prices.
-        max_seconds: Seconds since the run began, over 0, as `TimePassed` tells them. Tools that still run then are given up.
+        max_seconds: Seconds since the run began, over 0, as `TimePassed` reports them. Tools that still run then are given up.
         max_tool_calls: Tool calls that are made, at least 0.
 
     Raises:
-        InvalidSettingError: If one is smaller than that, or no number.
+        InvalidSettingError: If one is smaller than that, or not a number.
     """
 
     max_total_tokens: int | None = None
@@ -53,7 +53,7 @@ class Budgets:
                 raise InvalidSettingError(name, "more than 0, a number", value)
 
     def seconds_left(self, now: float) -> float | None:
-        """Return how long until the budget of seconds is used up, never under 0; None where there is none."""
+        """Return the seconds until the budget of seconds is used up, never under 0; None if there is no such budget."""
         return None if self.max_seconds is None else max(0.0, self.max_seconds - now)
 
 
@@ -63,8 +63,8 @@ class BudgetUse:
 
     Attributes:
         name: The budget.
-        used: What is used of it by now, which may be more than there was.
-        maximum: What there was.
+        used: How much of it is used so far, which may be more than the maximum.
+        maximum: The budget's size.
     """
 
     name: BudgetName

@@ -1,4 +1,4 @@
-"""What can go wrong in this package, and whose fault it is.
+"""The errors of this package, and whose fault each is.
 
 AgentLoopError
 ├── InvalidSettingError     the caller asked for a run that cannot exist (also a `ValueError`)
@@ -6,7 +6,7 @@ AgentLoopError
 ├── RefusedAgentError       an agent may not be called; its text is for the model
 └── SnapshotError           a snapshot that no run can be resumed from, or a run that none can be made of (also a `ValueError`)
 
-What the model or a tool does wrong is no error here: it comes back as an event or goes to the model as a result.
+Faults of the model or of a tool are not errors here: they come back as events, or go to the model as results.
 """
 
 from typing import Literal
@@ -51,8 +51,9 @@ type SnapshotFault = Literal[
 ]
 """What is wrong with a snapshot.
 
-`unreadable`: it is none. `older`: an earlier release has made it, in a format that is read no more. `newer`: a later release has made it. `foreign`: it was signed with another key. `tampered`: it was changed since. `expired`: its time is over.
-`other_run`: the run that was made for it has other settings or tools. `not_plain`: none can be made, because a message holds what is no plain JSON.
+`unreadable`: it is not a snapshot. `older`: an earlier release made it, in a format that is no longer read. `newer`: a later release made it. `foreign`: it was signed with another
+key. `tampered`: it was changed since it was signed. `expired`: it is no longer valid. `other_run`: the run that should resume it has other settings or tools. `not_plain`: it cannot be
+made, because a message holds something that is not plain JSON.
 """
 
 

@@ -1,4 +1,4 @@
-"""The events that a run answers with: plain values. What it is fed with is in `inputs`.
+"""The events that a run answers with, as plain values. The inputs that it is fed with are in `inputs`.
 
 A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `Decision`, `TimeShort`, `TimePassed` and `Failure`. It must act on `CallModel`, `RunTools` and `AskApproval`, should show every
 `ShowText` and `ShowFile`, and may log the rest. `Finished` is always the last event of a run.
@@ -29,7 +29,7 @@ type StopReason = Literal[
 """Why a run stopped.
 
 `answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`, `budget`: its last call was the closing one, or no call was left.
-`size_limit`: the next request would hold more than the platform carries. `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `invalid_answer`: it does not fulfil the schema, also when asked for once more. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
+`size_limit`: the next request would be larger than the platform carries. `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `invalid_answer`: the answer does not fulfil the schema, not even when asked for once more. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
 failure was fed.
 """
 
@@ -44,7 +44,7 @@ class RoundStarted:
 
     Attributes:
         round: The number of the round, from 1.
-        model: The model that is called, where the run has names for its models.
+        model: The model that is called, if the run has names for its models.
     """
 
     round: int
@@ -57,19 +57,19 @@ class CallModel:
 
     Attributes:
         round: The number of the round, from 1 to the maximum.
-        messages: The whole request; it begins with the whole request of the round before, unless something was left out. Those that the run was given are as they came, those that
-            it adds are `Message`s. The first request to a fallback model does not begin with the one before: it has none of another model's reasoning.
-        model: Which model to call, where the run has names for its models.
-        tools: The tools to offer: those the run was given, and its own functions as `agent_tooling.Tool`s behind them; or none in a closing call to a model without tool choice.
+        messages: The whole request; it begins with the whole request of the round before, unless something was left out. Messages that the run was given are unchanged, those that
+            it adds are `Message`s. The first request to a fallback model does not begin with the previous one, because the first model's reasoning is left out.
+        model: The model to call, if the run has names for its models.
+        tools: The tools to offer: those the run was given, and after them its own functions as `agent_tooling.Tool`s; none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: Whether the model must answer now, without tools.
-        wait_seconds: How long to wait before, because the call before has failed.
-        allowed_tools: The names of the only tools that may be called; None for all. Models that can be told so get them along with the same tools.
-        answer_schema: The JSON schema that the last answer has to fulfil, for models that take it as a format; None where there is none.
-        left_out: How many images and files have become a sentence since the request before, which this one then does not begin with.
-        is_compaction: Whether the answer is a summary by which the run is made shorter, and shown to nobody. The last message asks for it. A driver whose model makes
-            conversations shorter by itself feeds `CompactedWindow` with what has become of the others.
-        is_rewritten: Whether it does not begin with the request before, because the run was made shorter, or is about to be.
+        wait_seconds: How long to wait before the call, because the previous one has failed.
+        allowed_tools: The names of the only tools that may be called; None for all. A model that can restrict its calls gets them along with the same tools.
+        answer_schema: The JSON schema that the last answer has to fulfil, for models that take it as a format; None if there is none.
+        left_out: How many images and files have become sentences since the previous request; if any have, this one does not begin with it.
+        is_compaction: Whether the answer is a summary that compacts the run and is not shown. The last message asks for it. A driver whose model compacts conversations
+            itself feeds a `CompactedWindow` with what has become of the other messages.
+        is_rewritten: Whether the request does not begin with the previous one, because the run was compacted or is about to be.
     """
 
     round: int
@@ -110,7 +110,7 @@ class ModelCallEnded:
         tool_calls: The valid tool calls of the answer.
         usage: The usage of this call alone.
         error: Why it failed, or None.
-        opaque_body: What the model's client told along with the answer, for a log: see `ModelDelta`.
+        opaque_body: What the model's client has sent along with the answer, for a log: see `ModelDelta`.
     """
 
     round: int
@@ -126,8 +126,8 @@ class RunTools:
     """A request to the driver: run these calls, at the same time if it can, and feed a `ToolResult` for each, in any order.
 
     Attributes:
-        calls: The first 128 calls of the round at most; the run has refused the others by itself, and answered those of its own functions. A call that stands
-            for another tool's is that one.
+        calls: At most the first 128 calls of the round; the run itself has refused the others, and answered those of its own functions. If a call stands for
+            another tool's, it is that one.
     """
 
     calls: tuple[ToolCall, ...]
@@ -141,9 +141,9 @@ class AskApproval:
 
     Attributes:
         round: The number of the round.
-        calls: The calls as they would be made, at most 20: a call that stands for another tool's is that one, and its arguments, of at most 20,000 characters, are JSON made anew of
-            what the tool would get, without what is hidden from the model.
-        snapshot: What the run is resumed from, where its driver has added it; see `AgentRun.to_snapshot`. It holds the conversation.
+        calls: The calls as they would be made, at most 20. If a call stands for another tool's, it is that one. Its arguments are newly written JSON of what the tool would get,
+            without what is hidden from the model, and at most 20,000 characters long.
+        snapshot: The snapshot to resume the run from, if its driver has added it; see `AgentRun.to_snapshot`. It holds the conversation.
     """
 
     round: int
@@ -157,7 +157,7 @@ class ToolCallStarted:
 
     Attributes:
         call: The call, as the model wrote it.
-        made: The tool call that is made in its place, under the same id, where it is one of a run's own functions that stands for another; else None.
+        made: The tool call that is made in its place, under the same id, if it calls an own function that stands for another tool; else None.
     """
 
     call: ToolCall
@@ -171,7 +171,7 @@ class ToolCallEnded:
     Attributes:
         call: The call, as the model wrote it.
         result: Its result.
-        is_own: Whether the run has answered it by itself, by one of its own functions.
+        is_own: Whether one of the run's own functions has answered it.
     """
 
     call: ToolCall
@@ -189,7 +189,7 @@ class RoundEnded:
         results: The results of its calls, in the order of the calls.
         usage: The usage of this round alone.
         error: Why the round failed, or None.
-        budgets: How much the run has used by now of each budget that it has.
+        budgets: How much the run has used so far of each of its budgets.
     """
 
     round: int
@@ -206,18 +206,18 @@ class Finished:
 
     Attributes:
         reason: Why the run stopped: `answered`, `empty_answer`, `output_limit`, `maximum_iterations`, `time_limit`, `budget`, `size_limit`, `cancelled` or `error`; `StopReason` says when which.
-        rounds: How many model calls were made, but for those that sum up the run.
+        rounds: How many model calls were made, without those for summaries.
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.
-        messages: All messages of the run: those it was given, and after them what the model and the tools have said. The next turn begins with them.
+        messages: All messages of the run: those it was given, and after them those of the model and the tools. The next turn begins with them.
         error: The sentence of the failure, or None.
         is_answered: Whether something was shown that ends the run: an answer, or in its place what is known so far and the sentence of the
-            failure. If not, the driver has to tell of `error`.
+            failure. If not, the driver has to report `error`.
         budget: The budget that was used up, whatever the reason.
         budgets: How much of each budget was used.
-        models: The model of each round, where the run has names for its models.
-        value: What the JSON of the answer is, where the run has a schema for it and is answered.
-        agents: What the agents have used that it has called as tools; it is part of `usage`.
+        models: The model of each round, if the run has names for its models.
+        value: The parsed JSON of the answer, if the run has a schema for it and is answered.
+        agents: The usage of the agents that the run has called as tools, which is part of `usage`.
     """
 
     reason: StopReason
@@ -241,7 +241,7 @@ class AgentEvent:
     Attributes:
         path: The ids of the calls that lead to the agent, the outermost first.
         agent: The name of the agent.
-        event: What has happened.
+        event: The event.
     """
 
     path: tuple[str, ...]
@@ -250,7 +250,7 @@ class AgentEvent:
 
 
 type CompactionKind = Literal["summary", "api", "dropped"]
-"""How a run was compacted: by its model's summary, by the model's API, or, if neither was available, by dropping what is oldest."""
+"""How a run was compacted: by its model's summary, by the model's API, or, if neither was available, by dropping the oldest messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,13 +258,13 @@ class RunCompacted:
     """A notice that the run was compacted, so that its next request does not begin with the previous one.
 
     Attributes:
-        kind: By what.
-        replaced: How many messages are gone. What a system says, the task, pinned results with their calls and the last rounds are not.
-        reasoning_dropped: How many of them had reasoning with them, or what else their model's client wants back.
-        tokens_before: About how many tokens the next request would have had.
-        tokens_after: About how many it has.
-        usage: What the summary has cost; it counts in no round.
-        error: Why there is no summary, of `dropped`; else None.
+        kind: How it was compacted.
+        replaced: How many messages are gone. System messages, the task, pinned results with their calls and the last rounds stay.
+        reasoning_dropped: How many of them had reasoning, or something else that their model's client wants back.
+        tokens_before: An estimate of the tokens that the next request would have had.
+        tokens_after: An estimate of the tokens that it has now.
+        usage: The usage of the summary, which counts in no round.
+        error: Why there is no summary, if the kind is `dropped`; else None.
         messages: All messages from now on.
     """
 
@@ -293,4 +293,4 @@ type Event = (
     | Finished
     | AgentEvent
 )
-"""What a run answers with."""
+"""An event that a run answers with."""

@@ -1,4 +1,4 @@
-"""The inputs of a run: plain values. What it answers is in `events`."""
+"""The inputs of a run, as plain values. The events that it answers with are in `events`."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -33,12 +33,12 @@ class ModelDelta:
     Attributes:
         text: The next piece of text, thoughts included.
         tool_calls: The next pieces of tool calls.
-        opaque_body: A snapshot of what to hand back with this answer; the last one that is not None counts.
+        opaque_body: What the model's client wants back with this answer; the last one that is not None counts.
         usage: The usage of this model call; the last one that is not None counts.
         finish_reason: Why the model stopped; `length` means at its output limit.
-        phase: What the text is, where the model's client knows: `commentary` is said on the way to something else, most often
-            to a tool call. None and everything else is no commentary.
-        files: Images and the like that the model has made, in whatever form; they are handed on by `ShowFile`, and the model reads none of them again.
+        phase: The kind of the text, if the model's client knows it: `commentary` is said on the way to something else, most often
+            to a tool call. None and any other value mean that it is not commentary.
+        files: Images and the like that the model has made, in any form; `ShowFile` hands them on, and the model does not read them again.
     """
 
     text: str = ""
@@ -52,7 +52,7 @@ class ModelDelta:
     @property
     def is_empty(self) -> bool:
         """Whether it is a keep-alive, with nothing of an answer in it."""
-        # Nearly always, and much faster than the rest.
+        # The usual case, and much faster than comparing all fields.
         if self.text or self.tool_calls or self.files:
             return False
         return self == ModelDelta(phase=self.phase)
@@ -68,11 +68,11 @@ class ModelFailure:
     """The end of a model call that failed.
 
     Attributes:
-        message: Why, as a clause that a person can read.
-        is_transient: Whether the platform broke it off, so that it may pass when it is made again.
+        message: Why it failed, as a clause that a person can read.
+        is_transient: Whether the platform broke it off, so that it may succeed when it is made again.
         wait_seconds: How long to wait before that.
         has_time: Whether there is time for that.
-        may_pass_elsewhere: Whether another model may answer at once: a rate limit, an overload, a content filter, a model that is gone.
+        may_pass_elsewhere: Whether another model may answer at once, as after a rate limit, an overload, a content filter or for a model that is gone.
     """
 
     message: str
@@ -88,12 +88,12 @@ class ToolResult:
 
     Attributes:
         call_id: The call that it answers.
-        content: What the model reads: a text, or content parts (text, image, file), which the run passes through. Empty, it becomes `error`.
-        error: Why the call failed or was refused, in a sentence that the model may read; None where it did not.
+        content: What the model reads: a text, or content parts (text, image, file), which the run passes through. If empty, it becomes `error`.
+        error: Why the call failed or was refused, in a sentence that the model may read; None if it succeeded.
         is_unfinished: Whether the tool was given up while it still ran.
-        is_pinned: Whether it stays with the model word for word when the run is made shorter.
+        is_pinned: Whether it stays word for word when the run is compacted.
         artifact: What the tool made for others than the model, such as files for a person.
-        cause: The exception behind a failure, for a log and nobody else. `ToolCallEnded` hands on both, and the run keeps neither.
+        cause: The exception behind a failure, for a log only. `ToolCallEnded` hands on artifact and cause, and the run keeps neither.
     """
 
     call_id: str
@@ -111,7 +111,7 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """What a person can read of the content: its texts, and the kind of every other part in brackets; of 100 parts at most."""
+        """The content as a person can read it: its texts, and the kind of every other part in brackets, up to 100 parts."""
         if isinstance(self.content, str):
             return self.content
         return _read_parts(self.content)
@@ -119,14 +119,14 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a person has decided about a call that needs approval.
+    """A person's decision about a call that needs approval.
 
     Attributes:
         call_id: The call.
         is_approved: Whether it may be made.
-        reason: What the person says to a call that they deny; the model reads it.
-        by: Who has decided, as the driver calls them; for a log.
-        refusal: What the model reads of a call that is not made for another reason than a person's no, in the place of the sentence that they did not approve it.
+        reason: Why the person denies the call; the model reads it.
+        by: The name by which the driver knows who decided, for a log.
+        refusal: The sentence that the model reads if the call is not made for another reason than a person's no; it replaces the one that they did not approve it.
     """
 
     call_id: str
@@ -138,7 +138,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeShort:
-    """A notice that there is time for only one more model call, which will be the closing one."""
+    """A notice that there is time for only one more model call, the closing one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +159,8 @@ class Failure:
     Attributes:
         message: One sentence for the reader.
         reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did, `budget` when one is used up, `size_limit` when its next request would
-            hold too much. Then what is known so far is the answer.
-        results: What open tool calls have come to nevertheless, such as agents that were told to end.
+            be too large. In these cases what is known so far is the answer.
+        results: The results of open tool calls that have answered all the same, such as agents that were told to end.
     """
 
     message: str
@@ -173,8 +173,8 @@ class CompactedWindow:
     """A conversation that the model's API has compacted, instead of a summary.
 
     Attributes:
-        messages: What stands in the place of all messages of the request but its last, which asks for a summary, and but those of the system; the task stands in it.
-        usage: What that has cost.
+        messages: The messages that replace all others of the request, except system messages and the last one, which asks for a summary. They include the task.
+        usage: The usage of compacting it.
     """
 
     messages: tuple[Any, ...]
@@ -192,11 +192,11 @@ type Input = (
     | Failure
     | CompactedWindow
 )
-"""What a run is fed with."""
+"""An input that a run is fed with."""
 
 
 def _read_parts(parts: tuple[Any, ...]) -> str:
-    """Return the texts of content parts, and the kind of every other part in brackets; of 100 parts at most."""
+    """Return the texts of content parts, and the kind of every other part in brackets, up to 100 parts."""
     shown = [_part_text(part) for part in parts[:_MAX_PARTS_SHOWN]]
     more = len(parts) - len(shown)
     return "\n".join([*shown, f"[{more:,} more parts]"] if more else shown)

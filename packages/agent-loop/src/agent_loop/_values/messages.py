@@ -1,11 +1,11 @@
-"""The messages of a run: plain values that any model client can translate."""
+"""The messages of a run, as plain values that any model client can translate."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
 
 type Role = Literal["system", "user", "assistant", "tool"]
-"""Who says a message."""
+"""The author of a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +15,7 @@ class ToolCall:
     Attributes:
         call_id: The model's id of the call; its result carries the same.
         name: The tool's name as the model was told it.
-        arguments: The arguments as the model wrote them, which may be no valid JSON.
+        arguments: The arguments as the model wrote them, which may not be valid JSON.
     """
 
     call_id: str
@@ -28,10 +28,10 @@ class Message:
     """One message of a request.
 
     Attributes:
-        role: Who speaks.
+        role: The author.
         content: The text, or content parts that the run passes through without looking at them.
-        tool_calls: What an assistant message asks for; arguments here are always a JSON object.
-        tool_call_id: Which call a tool message answers.
+        tool_calls: The tool calls of an assistant message; arguments here are always a JSON object.
+        tool_call_id: The id of the call that a tool message answers.
         name: The name of the tool that a tool message answers for.
         opaque_body: What the model's client wants back with this assistant message, for instance
             `{"responses_output": [...]}`; None when there is nothing to carry.

@@ -1,4 +1,4 @@
-"""The models of a run: how much one reads, which one takes over, and what of a conversation goes to that."""
+"""The models of a run: a model's context window, the fallback model, and what a fallback model gets to read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ FILTERED = ModelFailure(
 )
 """The failure of an answer that a content filter has removed entirely."""
 
-# The types of parts in which OpenAI, and then Anthropic, write thoughts.
+# The types of parts that hold thoughts: OpenAI's two, then Anthropic's.
 _THOUGHTS = frozenset({"reasoning", "reasoning_text", "thinking", "redacted_thinking"})
 
 
@@ -26,11 +26,11 @@ class Window:
 
     Attributes:
         tokens: How many tokens a request may have, at least 1,000.
-        compact_at: From which share of that on the run is compacted, over 0 and at most 1.
-        keep: Which share of it the last rounds may have that are kept word for word, over 0 and less than `compact_at`; the last round always is.
+        compact_at: The share of them from which on the run is compacted, over 0 and at most 1.
+        keep: The share of them for the last rounds, which are kept word for word, over 0 and less than `compact_at`. The very last round is always kept.
 
     Raises:
-        InvalidSettingError: If one is outside of its range.
+        InvalidSettingError: If one is outside its range.
     """
 
     tokens: int
@@ -55,10 +55,10 @@ class FallbackModel:
     """The model that takes over after an error that another model may not have.
 
     Attributes:
-        name: What `CallModel.model` calls it.
-        has_tool_choice: Whether it knows a tool choice.
+        name: Its name in `CallModel.model`.
+        has_tool_choice: Whether it supports a tool choice.
         has_answer_format: Whether it takes a schema as the format of its answer.
-        window: How much it reads; None for as much as the first.
+        window: Its context window; None for the same as the first model's.
     """
 
     name: str
@@ -68,7 +68,7 @@ class FallbackModel:
 
 
 def without_reasoning(message: Any) -> Any:
-    """Return a message without its opaque body and the thoughts in its text, which only the model that wrote it can use.
+    """Return a message without its opaque body and the thoughts in its text, which only the model that wrote them can use.
 
     A message that is neither a `Message` nor a mapping stays as it is.
     """
@@ -95,7 +95,7 @@ def _without_thoughts(content: Any) -> Any:
 
 
 def _part(part: Any) -> Any:
-    """Return a part of a content without what is its model's own; None where that is all."""
+    """Return a content part without what only its own model can use; None if nothing else is left."""
     if isinstance(part, str):
         return _without_thoughts(part)
     if not isinstance(part, Mapping):

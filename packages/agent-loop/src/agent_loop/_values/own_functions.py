@@ -1,4 +1,4 @@
-"""Functions that a run answers by itself, among the tools that it offers."""
+"""Functions among a run's tools that the run answers itself."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -31,21 +31,21 @@ class CallInstead:
 class OwnFunction:
     """A function that the model can call like a tool and that the run itself answers, without its driver.
 
-    Its calls count among the tool calls of a budget. Whatever tools are allowed, it may be called.
+    Its calls count as tool calls of a budget. It may always be called, whatever tools are allowed.
 
     Attributes:
         name: The name that the model calls it by.
-        description: What the model is told of it.
-        parameters: JSON schema of its arguments, which are checked by it.
-        answer: Returns what the model reads, or the tool call that is made instead; called with the arguments. A `ToolError` refuses the call, and the model reads its
+        description: Its description for the model.
+        parameters: The JSON schema that its arguments are checked against.
+        answer: Called with the arguments; returns what the model reads, or the tool call to make instead. A `ToolError` refuses the call, and the model reads its
             text. It does no I/O.
-        save: Returns what the function remembers in a run, as plain JSON, for a snapshot of the run; None where it remembers nothing.
-        load: Takes that back, in the function of the run that is resumed.
+        save: Returns what the function remembers in a run, as plain JSON, for a snapshot of the run; None if it remembers nothing.
+        load: Takes that back, in the function of the resumed run.
         tool: The function as it is offered among the tools.
 
     Raises:
-        DeclarationError: If the name is none that every API takes, or `parameters` is no JSON schema of an object.
-        InvalidSettingError: If it has but one of `save` and `load`.
+        DeclarationError: If some API would not take the name, or `parameters` is not the JSON schema of an object.
+        InvalidSettingError: If it has only one of `save` and `load`.
     """
 
     name: str
@@ -62,15 +62,15 @@ class OwnFunction:
             expected = "functions with both save and load, or neither"
             raise InvalidSettingError("own_functions", expected, self.name)
         try:
-            # `print` only keeps the function's place: what is cached has to fit every run.
+            # `print` is a placeholder for the function: the cached tool has to fit every run.
             tool = _declare(self.name, self.description, json.dumps(self.parameters))
-        except (TypeError, ValueError):  # Nothing that JSON can write, or refused.
+        except (TypeError, ValueError):  # JSON cannot write it, or it was refused: never cached.
             tool = Tool.from_schema(self.name, self.description, self.parameters, print)
         tool = replace(tool, function=self.answer)
         object.__setattr__(self, "tool", tool)
 
     def take(self, call: ToolCall) -> ToolResult | ToolCall:
-        """Return the result of a call, or the tool call to make instead, under the same id; a failure is a result, too."""
+        """Return the result of a call, or the tool call to make instead under the same id; a failure is a result, too."""
         bound = self.tool.bind(call.arguments)
         if isinstance(bound, RefusedArguments):
             return ToolResult(call_id=call.call_id, error=bound.error)
@@ -85,17 +85,17 @@ class OwnFunction:
 
 @lru_cache(maxsize=64)
 def _declare(name: str, description: str, parameters: str) -> Tool:
-    """Return the tool to offer, which checks the arguments: the same for every run, and slow to make."""
+    """Return the tool to offer, which checks the arguments. It is the same for every run and slow to make, so it is cached."""
     return Tool.from_schema(name, description, json.loads(parameters), print)
 
 
 def read_functions(
     functions: Iterable[OwnFunction], tools: Iterable[object]
 ) -> dict[str, OwnFunction]:
-    """Return functions by their names, of which none may be that of one of the tools.
+    """Return functions by their names, which must differ from each other and from those of the tools.
 
     Raises:
-        InvalidSettingError: If two of them, or a tool and one of them, have one name.
+        InvalidSettingError: If two functions, or a function and a tool, have the same name.
     """
     taken = [name_of(tool) for tool in tools]
     named: dict[str, OwnFunction] = {}
@@ -108,5 +108,5 @@ def read_functions(
 
 
 def name_of(tool: object) -> object:
-    """Return the name of a tool in whatever form it is offered; None where it has none."""
+    """Return the name of a tool in any form; None if it has none."""
     return read_member(tool, "name") or read_member(read_member(tool, "function"), "name")

@@ -1,4 +1,4 @@
-"""Reading inputs of other types by their fields: what a model's client or a tool's caller passes in."""
+"""Reading inputs of other types by their fields, as a model's client or a tool's caller passes them in."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -14,10 +14,10 @@ _ANSWER = (*_TEXT, "tool_calls", "usage", "finish_reason", "phase", "opaque_body
 
 
 def read_messages(messages: object) -> tuple[Any, ...]:
-    """Read the messages that a run begins with: they stay as they are, but each has to be a record of some kind.
+    """Return the messages that a run begins with, unchanged; each has to be a record of some kind.
 
     Raises:
-        MessageError: If it is no list of messages, or one of them is none.
+        MessageError: If it is not a list of messages, or one of them is not a message.
     """
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
         raise _wrong_type("messages", "a list of messages", cast("object", messages))
@@ -37,10 +37,10 @@ def read_input(value: object) -> Input:
     Raises:
         MessageError: If it has none of these fields, or one of them is of another type.
     """
-    # What the alias stands for, since `isinstance` takes no alias.
+    # The union behind the alias, since `isinstance` takes no alias.
     if isinstance(value, Input.__value__):
         return cast("Input", value)
-    # First, because results have a `content`, as whole answers may have.
+    # Checked first, because results have a `content`, and so may whole answers.
     if read_member(value, "call_id") is not None:
         return _read_result(value)
     if all(read_member(value, name) is None for name in _ANSWER):

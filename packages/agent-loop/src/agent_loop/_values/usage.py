@@ -10,12 +10,12 @@ from .numbers import is_number
 
 
 _ZERO = Decimal(0)
-_MAX_DIGITS: Final = 30  # Our choice; of a count of 400 digits no float can be made.
+_MAX_DIGITS: Final = 30  # Our choice; a count of 400 digits would not even fit a float.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The tokens that model calls used, and their prices where those are known. `Usage()` is nothing at all.
+    """The tokens that model calls used, and their prices if known. `Usage()` is nothing at all.
 
     Counts, prices and latency add up. A unit price, a price unit and the currency stay those of the first call that named them.
 
@@ -25,7 +25,7 @@ class Usage:
         output_tokens: All output, reasoning included.
         reasoning_tokens: The part of `output_tokens` spent on reasoning.
         total_tokens: Input and output.
-        cache_write_tokens: The part of `input_tokens` newly written to the cache, where it is billed apart.
+        cache_write_tokens: The part of `input_tokens` newly written to the cache, if that is billed separately.
         cache_write_12h_tokens: The part of `cache_write_tokens` that is kept for 12 hours.
         input_unit_price: Price of a unit of input tokens, in `currency`.
         input_price_unit: What the unit price is multiplied by: `0.000001` for a price per million tokens.
@@ -57,14 +57,14 @@ class Usage:
 
     @classmethod
     def read(cls, value: object, *, field: str = "usage") -> Self:
-        """Read a usage that has these fields, or some of them, as attributes or keys; a missing total is input plus output, and a figure that is not finite, or does not fit, -1.
+        """Read a usage that has some of these fields, as attributes or keys. A missing total becomes input plus output; a figure that is not finite or too large becomes -1.
 
         Args:
             value: A mapping or an object.
-            field: Where it stands, for the error.
+            field: The name of the field that holds it, for the error.
 
         Raises:
-            MessageError: If a field of it is of another type than here.
+            MessageError: If one of its fields has another type than here.
         """
         if isinstance(value, cls):
             return value
@@ -79,7 +79,7 @@ class Usage:
         return replace(usage, total_tokens=usage.counted().total_tokens)
 
     def counted(self) -> Self:
-        """Return the figures that count: those under zero, not finite or of over 30 digits become 0, and a total is raised to the sum of its parts if it or all of them are known."""
+        """Return the usage to count with: figures that are negative, not finite or longer than 30 digits become 0, and a total is raised to the sum of its parts if it or all of them are known."""
         figures = {name: getattr(self, name) for name in _KINDS if name != "currency"}
         unknown = {name for name, figure in figures.items() if not _is_figure(figure)}
         figures |= {name: _KINDS[name]() for name in unknown}
@@ -90,7 +90,7 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the usage of both."""
-        # Far faster than with `fields`.
+        # Far faster than calling `fields` each time.
         figures = {name: _add(getattr(self, name), getattr(other, name), name) for name in _KINDS}
         return Usage(**figures)
 
@@ -103,8 +103,8 @@ class AgentUse:
         path: The ids of the calls that lead to the agent, the outermost first.
         agent: The name of the agent.
         model_calls: How many model calls it has made.
-        models: The model of each of them, where its run has names for its models.
-        usage: What it has used, with the agents that it has called itself.
+        models: The model of each of them, if its run has names for its models.
+        usage: What it has used, including the agents that it has called itself.
     """
 
     path: tuple[str, ...]
