@@ -51,6 +51,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "start": "model",
             "time_short": "ready",
             "time_passed": "ready",
+            # A driver may fail before it starts the run, and an agent may find no budget left.
             "failure": "finished",
         },
         "model": {
@@ -59,6 +60,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "time_passed": "model",
             "retry": "model",
             "repair": "model",
+            # The round has begun, but its request would fill the window.
             "compact": "summary",
             "tool_calls": "tools",
             "answer": "finished",
@@ -69,6 +71,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "delta": "summary",
             "time_short": "summary",
             "time_passed": "summary",
+            # The summary is asked for once more, or of the fallback model.
             "compact": "summary",
             "compacted": "model",
             "failure": "finished",
@@ -79,6 +82,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "time_passed": "tools",
             "ask": "approval",
             "results": "model",
+            # With a maximum of one model call, nothing is left to answer but the results.
             "results_shown": "finished",
             "failure": "finished",
         },
