@@ -1,10 +1,15 @@
 """Which schemas an answer may have, and what is wrong with an answer."""
 
+import datetime as dt
 import json
+from dataclasses import dataclass, field
+from typing import TypedDict
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, Field, field_validator
 
 from agent_tooling import AnswerSchema, DeclarationError
 
@@ -102,3 +107,83 @@ def test_whatever_a_model_writes_is_valid_or_has_a_problem(text):
     if checked.problem is None:
         assert json.loads(checked.text) == checked.value
         assert checked.value is None or isinstance(checked.value, list)
+
+
+class Ticket(BaseModel):
+    title: str
+    due: dt.date = Field(description="The last day.")
+
+
+@dataclass
+class Room:
+    beds: int
+    doors: "list[Room]" = field(default_factory=list)
+
+
+class Stay(TypedDict):
+    nights: int
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (
+            Ticket,
+            '{"title": "Leak", "due": "2026-12-01"}',
+            Ticket(title="Leak", due=dt.date(2026, 12, 1)),
+        ),
+        (Stay, '{"nights": 2}', {"nights": 2}),
+        (list[Stay], '{"answer": [{"nights": 2}]}', [{"nights": 2}]),
+        (int, '{"answer": 3}', 3),
+        (Room, '{"answer": {"beds": 1, "doors": [{"beds": 2}]}}', Room(1, [Room(2)])),
+    ],
+    ids=["model", "typed dict", "list", "number", "recursive dataclass"],
+)
+def test_an_answer_of_a_type_is_a_value_of_it(kind, text, value):
+    schema = AnswerSchema.from_type(kind)
+    assert schema.check(text).value == value
+    assert schema.schema["type"] == "object"
+    jsonschema.validate(json.loads(text), schema.schema)
+
+
+def test_the_schema_of_a_type_is_what_apis_take_as_strict():
+    assert AnswerSchema.from_type(Ticket).schema == {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string"},
+            "due": {"type": "string", "format": "date", "description": "The last day."},
+        },
+        "required": ["title", "due"],
+        "additionalProperties": False,
+    }
+
+
+class Refusing(BaseModel):
+    name: str
+
+    @field_validator("name")
+    @classmethod
+    def _refuse(cls, _: str) -> str:
+        raise RuntimeError("sk-secret")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "problem"),
+    [
+        (Ticket, '{"title": "Leak"}', "due: Field required"),
+        (int, "3", "it must be an object with the key 'answer'"),
+        (int, '{"answer": "many"}', "Input should be a valid integer, unable to parse"),
+        (Refusing, '{"name": "Ann"}', "it could not be checked"),
+    ],
+)
+def test_of_an_answer_that_is_not_of_its_type_it_is_said_what_is_wrong(kind, text, problem):
+    checked = AnswerSchema.from_type(kind).check(text)
+    assert checked.value is None
+    assert checked.problem is not None
+    assert checked.problem.startswith(problem)
+
+
+@pytest.mark.parametrize("kind", [object(), type(lambda: None), "Ticket"])
+def test_a_type_that_json_schema_cannot_say_is_refused_by_name(kind):
+    with pytest.raises(DeclarationError, match=r"^answer must be a type that pydantic can check"):
+        AnswerSchema.from_type(kind, field="answer")

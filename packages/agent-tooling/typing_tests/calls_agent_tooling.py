@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import assert_type
 
 from agent_tooling import (
     AcceptedArguments,
+    Context,
     FailureMemory,
     RefusedArguments,
     ResultBudget,
@@ -39,8 +41,26 @@ def forward(**arguments: object) -> object:
 
 
 TOOLS: Sequence[Tool] = [weather, search, Tool.from_schema("forward", "", {}, forward)]
-assert_type(weather, Tool)
-assert_type(search.with_hidden(user="eve"), Tool)
+assert_type(weather, Tool[object])
+assert_type(search.with_hidden(user="eve"), Tool[object])
+
+
+@dataclass
+class Database:
+    """What a run is given."""
+
+    url: str
+
+
+@tool(timeout=5, retries=1, approval={"days": {"above": 3}})
+def look_up(context: Context[Database], days: int) -> str:
+    """Look something up."""
+    return f"{context.deps.url}: {days}"
+
+
+assert_type(look_up, Tool[Database])
+FOR_DATABASE: Sequence[Tool[Database]] = [weather, look_up]
+FOR_A_TEXT: Sequence[Tool[str]] = [look_up]  # type: ignore[list-item] # pyright: ignore[reportAssignmentType]
 
 
 def narrow(bound: ToolArguments) -> str:

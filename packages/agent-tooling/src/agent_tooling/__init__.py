@@ -2,6 +2,7 @@
 
 from ._approval.rules import Approval, ApprovalRule, ApprovalRules, Ask
 from ._arguments import AcceptedArguments, RefusedArguments, ToolArguments, parse_tool_arguments
+from ._context import Context
 from ._dify import (
     CHECK_CREDENTIALS,
     FILE_FEATURES,
@@ -71,7 +72,7 @@ from ._sentences import (
     unknown_tool_text,
     validation_error_text,
 )
-from ._tool import Tool, tool
+from ._tool import ApprovalOption, Tool, ToolOptions, tool
 
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "AcceptedArguments",
     "AnswerSchema",
     "Approval",
+    "ApprovalOption",
     "ApprovalRule",
     "ApprovalRules",
     "ArgumentError",
@@ -100,6 +102,7 @@ __all__ = [
     "BlobTooLargeError",
     "CheckedAnswer",
     "ContentPart",
+    "Context",
     "DeclarationError",
     "FailureMemory",
     "KeptResults",
@@ -118,6 +121,7 @@ __all__ = [
     "ToolContent",
     "ToolError",
     "ToolFiles",
+    "ToolOptions",
     "ToolOutput",
     "ToolParameter",
     "ToolingError",

@@ -4,9 +4,24 @@ import inspect
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol, Self, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Generic,
+    Protocol,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
+from ._approval.rules import ApprovalRules, Ask
 from ._arguments import RefusedArguments, ToolArguments, parse_tool_arguments
+from ._context import Context
 from ._dify import (
     MAX_NAME_LENGTH,
     STRATEGY_OBSERVATIONS,
@@ -24,6 +39,14 @@ from ._schemas.parameters import SchemaParameters
 from ._sentences import parse_error_text, validation_error_text
 
 
+if TYPE_CHECKING:
+    # A type variable with a default, which the standard library has from Python 3.13 on: `Tool` alone is `Tool[Any]`.
+    from typing_extensions import TypeVar as _TypeVar
+
+    Deps_contra = _TypeVar("Deps_contra", contravariant=True, default=Any)
+else:
+    Deps_contra = TypeVar("Deps_contra", contravariant=True)
+
 _NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
 
 
@@ -36,9 +59,27 @@ class _Checks(Protocol):
     def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
+class ToolOptions(TypedDict, total=False):
+    """How calls of a tool are made. What is left out, the run decides (`agent_driver.Agent`); without a decision there is no limit, no retry and no approval.
+
+    Attributes:
+        timeout: Seconds that one try of a call may take, over 0; `math.inf` for any number.
+        retries: How often a call that failed or timed out is tried again, from 0 on. A call that ended in a `ToolError` is not: the model reads why, and decides.
+        approval: When a person has to approve a call: `never`, `once` in a run or `always`; or always where conditions hold, as `when` of `ApprovalRules.parse` has them:
+            `{"euros": {"above": 100}}`.
+    """
+
+    timeout: float | None
+    retries: int | None
+    approval: "ApprovalOption | None"
+
+
+type ApprovalOption = Ask | Mapping[str, Mapping[str, Any]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tool:
-    """A tool that a model may call.
+class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no default in Python 3.12
+    """A tool that a model may call. The type parameter is what its function takes by a `Context`.
 
     A driver gives `name`, `description` and `parameters` to the model, passes the text of a call's arguments to `bind`, and what that accepts to `invoke`
     or, where `is_async`, to `ainvoke`. None of the three raises for what a model or a tool does wrong.
@@ -50,9 +91,13 @@ class Tool:
         function: What is called, with the arguments by name.
         hidden: Values for parameters of the function that the model neither sees nor sets, and which win over anything.
         is_pinned: Whether its results stay with the model word for word when a long run is made shorter.
+        timeout: Seconds that one try of a call may take; None where the run decides. See `ToolOptions`.
+        retries: How often a failed call is tried again; None where the run decides.
+        approval: When a person has to approve a call; None where the run decides.
+        deps_type: The type that the function's `Context` is annotated with; None where it takes no context.
 
     Raises:
-        DeclarationError: If the name is none that every API takes, `parameters` is no JSON schema of an object, or one of them is hidden.
+        DeclarationError: If the name is none that every API takes, `parameters` is no JSON schema of an object, or one of them is hidden; or an option is out of its range.
 
     Source: docs/contracts/agent-tooling.md, F1 to F11.
     """
@@ -63,12 +108,19 @@ class Tool:
     function: Callable[..., Any]
     hidden: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     is_pinned: bool = False
+    timeout: float | None = None
+    retries: int | None = None
+    approval: ApprovalOption | None = None
+    deps_type: Any = None
+    _context: str | None = field(default=None, repr=False)
     _checks: _Checks | None = field(default=None, repr=False)
     _reader: OutputReader = field(default=to_content, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what no API or nobody could call."""
         _validate_names(self.name, self.description, self.function)
+        _validate_options(self.timeout, self.retries)
+        _ = self.approval_rules  # Refused here, and not in the middle of a run.
         checks = self._checks
         # Other ones after `replace(tool, parameters=...)`: the checks are still of the old ones.
         if checks is None or checks.schema is not self.parameters:
@@ -89,17 +141,20 @@ class Tool:
         name: str | None = None,
         description: str | None = None,
         hidden: Mapping[str, Any] | None = None,
+        **options: Unpack[ToolOptions],
     ) -> Self:
         """Make a tool of a typed function, with or without `async`, that returns its result or yields it in pieces.
 
         The types say what a model may give, and pydantic checks it, strictly: the schema and the check agree. What
         `Annotated[..., Field(description=...)]` or the docstring (of Google's, NumPy's or reST's style) says of a parameter, the model reads.
+        A first parameter annotated with `Context[...]` gets the context of the call, and the model does not see it.
 
         Args:
             function: The function. Each parameter has a type, and can be passed by name.
             name: The tool's name, if not the function's.
             description: The tool's description, if not the docstring's.
             hidden: Values by the names of the parameters that are no business of the model: a connection, a key, who is asking.
+            options: How its calls are made: `timeout`, `retries` and `approval` of `ToolOptions`.
 
         Raises:
             DeclarationError: If the model could not be told of a parameter: it has no type, or one that can't be found, checked or written as JSON
@@ -115,7 +170,10 @@ class Tool:
             parameters=checks.schema,
             function=function,
             hidden=given,
+            deps_type=checks.deps_type,
+            _context=checks.context,
             _checks=checks,
+            **options,
         )
 
     @classmethod
@@ -127,6 +185,7 @@ class Tool:
         function: Callable[..., Any],
         *,
         hidden: Mapping[str, Any] | None = None,
+        **options: Unpack[ToolOptions],
     ) -> Self:
         """Make a tool of a JSON schema, such as one of an MCP server, and a function that takes what it describes by name.
 
@@ -139,6 +198,7 @@ class Tool:
             json_schema: Schema of an object.
             function: What is called, with the arguments by name as the model wrote them: `def forward(**arguments)` takes all.
             hidden: Values for further parameters, which are taken out of the outermost level of the schema.
+            options: How its calls are made: `timeout`, `retries` and `approval` of `ToolOptions`.
 
         Raises:
             DeclarationError: If the name is none that every API takes; or the schema is none of an object, refers to something outside of itself or to nothing, or names
@@ -153,6 +213,7 @@ class Tool:
             function=function,
             hidden=given,
             _checks=checks,
+            **options,
         )
 
     @classmethod
@@ -204,6 +265,19 @@ class Tool:
         return not returns_little(self.function)
 
     @property
+    def approval_rules(self) -> ApprovalRules | None:
+        """Its `approval` as a rule that stands beside those of a run; None where the run decides.
+
+        Raises:
+            DeclarationError: If it is none; it names the place.
+        """
+        if self.approval is None:
+            return None
+        is_conditional = isinstance(self.approval, Mapping)
+        how = {"when": self.approval, "ask": "always"} if is_conditional else {"ask": self.approval}
+        return ApprovalRules.parse([{"tool": self.name, **how}], field=f"approval of {self.name}")
+
+    @property
     def takes_files(self) -> bool:
         """Whether the model may choose files at hand for it."""
         checks = self._checks
@@ -249,6 +323,7 @@ class Tool:
         self,
         args: Mapping[str, Any],
         *,
+        context: Context[Deps_contra] | None = None,
         is_over: Callable[[], bool] | None = None,
         wait: Callable[[Coroutine[Any, Any, None]], object] | None = None,
     ) -> ToolOutput:
@@ -256,13 +331,14 @@ class Tool:
 
         Args:
             args: What `bind` has accepted.
+            context: What a function that takes a `Context` is called with.
             is_over: Whether nobody waits any more, which is asked after each piece of a result that comes in pieces. Then the function is closed, and what it
                 has said is let go of.
             wait: Waits for what has to be awaited, such as `asyncio.run`; without it a result that has to be is a failure.
         """
         pieces: list[object] = []
         try:
-            returned = self.function(**self._to_values(args))
+            returned = self.function(**self._to_values(args, context))
             if wait is not None and _is_awaited(returned):
                 wait(_acollect(returned, pieces))
             else:
@@ -275,17 +351,20 @@ class Tool:
         finally:
             pieces.clear()  # The traceback of an error would keep them in memory.
 
-    async def ainvoke(self, args: Mapping[str, Any]) -> ToolOutput:
+    async def ainvoke(
+        self, args: Mapping[str, Any], *, context: Context[Deps_contra] | None = None
+    ) -> ToolOutput:
         """Call the tool, await it where it is async, and return what the model reads; only what is no `Exception` is raised.
 
         A tool without `async` runs in this very thread and holds up the event loop: call its `invoke` in another.
 
         Args:
             args: What `bind` has accepted.
+            context: What a function that takes a `Context` is called with.
         """
         pieces: list[object] = []
         try:
-            await _acollect(self.function(**self._to_values(args)), pieces)
+            await _acollect(self.function(**self._to_values(args, context)), pieces)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the run goes on
             return read_output(pieces, self._reader, error)
         else:
@@ -297,20 +376,43 @@ class Tool:
         """Call the function itself: nothing is checked, nothing hidden is added."""
         return self.function(*args, **kwargs)
 
-    def _to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
+    def _to_values(
+        self, args: Mapping[str, Any], context: Context[Deps_contra] | None
+    ) -> dict[str, Any]:
+        given = {}
+        if self._context is not None:
+            if context is None:
+                raise TypeError(f"the tool {self.name} takes a context: expected one, got none")
+            given = {self._context: context}
         # Hidden values last, so that they win.
-        return {**cast("_Checks", self._checks).to_values(args), **self.hidden}
+        return {**cast("_Checks", self._checks).to_values(args), **self.hidden, **given}
+
+
+class _Decorator(Protocol):
+    """A decorator that makes tools of functions."""
+
+    @overload
+    def __call__[D](self, function: Callable[Concatenate[Context[D], ...], Any], /) -> Tool[D]: ...
+    @overload
+    def __call__(  # pyright: ignore[reportOverlappingOverload] - a function without a context
+        self, function: Callable[..., Any], /
+    ) -> Tool[object]: ...
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool[D](function: Callable[Concatenate[Context[D], ...], Any], /) -> Tool[D]: ...
+@overload
+def tool(  # pyright: ignore[reportOverlappingOverload] - a function without a context
+    function: Callable[..., Any], /
+) -> Tool[object]: ...
 @overload
 def tool(
     *,
     name: str | None = None,
     description: str | None = None,
     hidden: Mapping[str, Any] | None = None,
-) -> Callable[[Callable[..., Any]], Tool]: ...
+    **options: Unpack[ToolOptions],
+) -> _Decorator: ...
 def tool(
     function: Callable[..., Any] | None = None,
     /,
@@ -318,15 +420,18 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     hidden: Mapping[str, Any] | None = None,
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a tool of the function below: `@tool`, or `@tool(name=..., description=..., hidden=...)`, as `Tool.from_function` does.
+    **options: Unpack[ToolOptions],
+) -> Any:
+    """Make a tool of the function below: `@tool`, or `@tool(name=..., timeout=..., approval=...)`, with the arguments of `Tool.from_function`.
 
     Raises:
-        DeclarationError: If the model could not be told of a parameter.
+        DeclarationError: If the model could not be told of a parameter, or an option is out of its range.
     """
 
-    def decorate(function: Callable[..., Any]) -> Tool:
-        return Tool.from_function(function, name=name, description=description, hidden=hidden)
+    def decorate(function: Callable[..., Any]) -> Tool[Any]:
+        return Tool.from_function(
+            function, name=name, description=description, hidden=hidden, **options
+        )
 
     return decorate if function is None else decorate(function)
 
@@ -342,6 +447,15 @@ def _validate_names(name: object, description: object, function: object) -> None
         raise DeclarationError("tool description", "text", description)
     if not callable(function):
         raise DeclarationError("tool function", "something that can be called", function)
+
+
+def _validate_options(timeout: Any, retries: Any) -> None:
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not (is_number and timeout > 0):
+        raise DeclarationError("timeout", "a number of seconds over 0", found=repr(timeout))
+    is_whole = isinstance(retries, int) and not isinstance(retries, bool)
+    if retries is not None and not (is_whole and retries >= 0):
+        raise DeclarationError("retries", "a whole number from 0 on", found=repr(retries))
 
 
 def _read_hidden(hidden: object) -> dict[str, Any]:

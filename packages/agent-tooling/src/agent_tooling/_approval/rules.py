@@ -128,6 +128,7 @@ class ApprovalRules:
 
     rules: tuple[ApprovalRule, ...] = ()
     text: str = "[]"
+    _beside: tuple[Self, ...] = ()
 
     @classmethod
     def parse(cls, raw: object, *, field: str = _FIELD) -> Self:
@@ -200,7 +201,14 @@ class ApprovalRules:
                 expected = f"the name of a tool of this run ({known}) or {_ANY_TOOL!r}"
                 raise DeclarationError(f"{rule.place}.tool", expected, found=repr(rule.tool))
             found += [replace(rule, tool=name) for name in meant]
-        return replace(self, rules=tuple(found))
+        beside = tuple(rules.for_tools(names, schemas) for rules in self._beside)
+        return replace(self, rules=tuple(found), _beside=beside)
+
+    def beside(self, others: Iterable[Self]) -> Self:
+        """Return rules that stand beside others, such as those of the tools themselves: of what each says of a call the strictest counts."""
+        given = (*self._beside, *others)
+        texts = [self.text, *(rules.text for rules in given)]
+        return replace(self, _beside=given, text=json.dumps(texts))
 
     def find(
         self, tool: str, *readings: Mapping[str, Any] | None, schema: JsonSchema | None = None
@@ -212,11 +220,23 @@ class ApprovalRules:
             readings: The arguments: as written, as the tool gets them, or however else they may be read; the strictest finding counts. None where they cannot be read.
             schema: The schema of the tool's arguments, where that is known; a rule for every tool that asks about what they cannot have is left out.
         """
+        found = [
+            rules._find(tool, readings or ({},), schema)  # noqa: SLF001 - of this class
+            for rules in (self, *self._beside)
+        ]
+        ask: Ask = _ASKS[max(_ASKS.index(said) for said, _ in found)]
+        places = [place for said, ruled in found if said == ask for place in ruled]
+        return Approval(ask=ask, grant=json.dumps([*places, tool]))
+
+    def _find(
+        self, tool: str, readings: _Readings, schema: JsonSchema | None
+    ) -> tuple[Ask, list[str]]:
+        """Return what these rules say of a call, without those beside them, and the places of the rules that say it."""
         found: Ask = "never"
         places: list[str] = []
         # A rule that may fit does not end the search: if it does not fit after all, a later one decides, and the stricter of both counts.
         for rule in self.rules:
-            if (fits := rule.fits(tool, readings or ({},), schema)) is False:
+            if (fits := rule.fits(tool, readings, schema)) is False:
                 continue
             if _ASKS.index(rule.ask) > _ASKS.index(found):
                 found, places = rule.ask, []
@@ -224,7 +244,7 @@ class ApprovalRules:
                 places.append(rule.place)
             if fits:
                 break
-        return Approval(ask=found, grant=json.dumps([*places, tool]))
+        return found, places
 
 
 def _read_once(field: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

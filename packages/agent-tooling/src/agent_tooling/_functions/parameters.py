@@ -16,13 +16,14 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from agent_tooling._arguments import AcceptedArguments, RefusedArguments, ToolArguments
+from agent_tooling._context import Context
 from agent_tooling._errors import DeclarationError, ToolError
 from agent_tooling._inspection import applied_values, find_docstring, find_source, function_name
 from agent_tooling._json_text import JsonSchema, path_text, shorten, value_text
 from agent_tooling._sentences import validation_error_text
 
 from .docstrings import parse_docstring
-from .portable_schema import iter_objects, to_portable_schema
+from .portable_schema import is_closed, to_portable_schema
 
 
 _INTEGER_LIMIT: Final = 1e19  # The arguments of a call hold no longer whole numbers either.
@@ -51,6 +52,8 @@ class FunctionParameters:
         model: A model with a field for each parameter.
         parameters: The parameters, in the order of the model's fields.
         closed: Whether objects inside the arguments take known properties only.
+        context: The name of the parameter that takes a `Context`; None where there is none.
+        deps_type: What that `Context` holds.
     """
 
     description: str
@@ -58,6 +61,8 @@ class FunctionParameters:
     model: type[BaseModel]
     parameters: tuple[inspect.Parameter, ...]
     closed: bool
+    context: str | None = None
+    deps_type: Any = None
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], hidden: Collection[str]) -> Self:
@@ -71,7 +76,9 @@ class FunctionParameters:
             DeclarationError: If a parameter has no type that pydantic can check and JSON schema can say, or cannot be passed by name, or if there is no
                 parameter for a hidden value.
         """
-        parameters = _read_parameters(function, hidden)
+        context, deps_type = _find_context(function)
+        own = hidden if context is None else {*hidden, context}
+        parameters = _read_parameters(function, own)
         names = [item.name for item in parameters]
         docstring = parse_docstring(find_docstring(function), names)
         fields = {
@@ -83,13 +90,15 @@ class FunctionParameters:
             raw = _build_schema(model)
         except Exception as error:
             raise _find_culprit(function, parameters, fields, error) from error
-        closed = not any(map(_is_open, iter_objects(raw)))
+        closed = is_closed(raw)
         return cls(
             description=docstring.description,
             schema=to_portable_schema(raw, closed=closed),
             model=model,
             parameters=parameters,
             closed=closed,
+            context=context,
+            deps_type=deps_type,
         )
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
@@ -137,7 +146,7 @@ class FunctionParameters:
         return self.model.model_validate_json(text, strict=True, extra=extra)
 
 
-class _SchemaWriter(GenerateJsonSchema):
+class SchemaWriter(GenerateJsonSchema):
     """Pydantic's own, silent about what it leaves out: a default, or a member of a union, that JSON can't say."""
 
     def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
@@ -166,6 +175,21 @@ def _read_parameters(
             )
     own = {*hidden, *applied_values(function)}
     return tuple(item for item in parameters.values() if item.name not in own)
+
+
+def _find_context(function: Callable[..., Any]) -> tuple[str | None, Any]:
+    """Return the name of the first parameter and the type in its annotation where that is `Context[...]`."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+        first = parameters[0]
+        annotation = _resolve(function, first)
+    except (IndexError, TypeError, ValueError):  # Told of where the parameters are read.
+        return None, None
+    if annotation is Context:
+        return first.name, object
+    if get_origin(annotation) is Context:
+        return first.name, annotation.__args__[0]
+    return None, None
 
 
 def _place(function: Callable[..., Any], name: str) -> str:
@@ -212,7 +236,7 @@ def _build_model(fields: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
 
 def _build_schema(model: type[BaseModel]) -> JsonSchema:
     schema: JsonSchema = {"type": "object", "properties": {}, "required": []}
-    schema |= model.model_json_schema(schema_generator=_SchemaWriter)
+    schema |= model.model_json_schema(schema_generator=SchemaWriter)
     if len(schema["properties"]) < len(model.model_fields):
         raise ValueError("two fields have the same alias")
     return schema
@@ -237,11 +261,6 @@ def _find_culprit(
     return DeclarationError(
         f"{function_name(function)}()", "a function whose parameters go together", found=str(error)
     )
-
-
-def _is_open(schema: JsonSchema) -> bool:
-    """Return whether an object takes properties beyond those that its schema names."""
-    return "properties" in schema and schema.get("additionalProperties", False) is not False
 
 
 def _with_integers(value: object) -> object:

@@ -42,6 +42,15 @@ def to_portable_schema(schema: Mapping[str, Any], *, closed: bool) -> JsonSchema
     return portable
 
 
+def is_closed(schema: Mapping[str, Any]) -> bool:
+    """Return whether no object in a schema takes properties beyond those that the schema names."""
+    return not any(map(_is_open, iter_objects(schema)))
+
+
+def _is_open(schema: JsonSchema) -> bool:
+    return "properties" in schema and schema.get("additionalProperties", False) is not False
+
+
 class _Writer:
     """A writer of schemas, with the definitions to put where they are used."""
 

@@ -1,8 +1,9 @@
 """A JSON schema for the answer of a run, and what is wrong with an answer."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Self, cast
 
 from agent_tooling._errors import DeclarationError
@@ -42,11 +43,10 @@ class AnswerSchema:
 
     Attributes:
         schema: The schema, as a model is given it.
-        validator: The validator of jsonschema for it.
     """
 
     schema: JsonSchema
-    validator: Any = field(repr=False, compare=False)
+    _read: Callable[[Any], tuple[Any, str | None]] = field(repr=False, compare=False)
 
     @classmethod
     def parse(cls, raw: str | Mapping[str, Any]) -> Self:
@@ -63,7 +63,21 @@ class AnswerSchema:
             expected = "left out without jsonschema, which comes with the extra 'schema' (gpt5-agent-tooling[schema])"
             raise DeclarationError(_FIELD, expected, found="a schema")
         validate_patterns(schema, field=_FIELD)
-        return cls(schema=schema, validator=validator)
+        return cls(schema=schema, _read=partial(_hold_against, validator))
+
+    @classmethod
+    def from_type(cls, kind: Any, *, field: str = _FIELD) -> Self:
+        """Make a schema of a type: a pydantic model, a dataclass, a `TypedDict`, or anything that pydantic can check, which it needs.
+
+        A checked answer's `value` is one of the type. A type whose JSON is no object is asked for inside of one.
+
+        Raises:
+            DeclarationError: If pydantic cannot check the type, or JSON schema cannot say it.
+        """
+        from .answer_types import read_type  # noqa: PLC0415 - imports pydantic
+
+        schema, read = read_type(kind, field=field)
+        return cls(schema=schema, _read=read)
 
     def check(self, text: str) -> CheckedAnswer:
         """Hold an answer against the schema: one JSON value, which may stand in a fence of Markdown."""
@@ -72,14 +86,19 @@ class AnswerSchema:
             value = parse_json(text)
         except InvalidJsonError as error:
             return CheckedAnswer(text=text, problem=f"it is no JSON: {error}")
-        return CheckedAnswer(text=text, value=value, problem=self._find_problem(value))
+        value, problem = self._read(value)
+        return CheckedAnswer(text=text, value=value, problem=problem)
 
-    def _find_problem(self, value: Any) -> str | None:
-        try:
-            finding = find_finding(self.validator, value)
-        except Exception:  # noqa: BLE001 - whatever jsonschema raises
-            return "the schema cannot be applied to it"
-        return finding and f"{finding.json_path}: {shorten(finding.message, _MAX_CHARACTERS)}"
+
+def _hold_against(validator: Any, value: Any) -> tuple[Any, str | None]:
+    try:
+        finding = find_finding(validator, value)
+    except Exception:  # noqa: BLE001 - whatever jsonschema raises
+        return value, "the schema cannot be applied to it"
+    return (
+        value,
+        finding and f"{finding.json_path}: {shorten(finding.message, _MAX_CHARACTERS)}",
+    )
 
 
 def _without_fence(text: str) -> str:

@@ -1,0 +1,66 @@
+"""The JSON schema of a Python type that an answer has to be of, and an answer as a value of it.
+
+Imported when the first type is read, for it imports pydantic.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from agent_tooling._errors import DeclarationError
+from agent_tooling._functions.parameters import SchemaWriter
+from agent_tooling._functions.portable_schema import is_closed, to_portable_schema
+from agent_tooling._json_text import JsonSchema, path_text, shorten
+
+
+_WRAPPING: Final = "answer"  # Of a type that is no object: APIs take no other schema.
+_MAX_CHARACTERS: Final = 300
+
+
+def read_type(
+    kind: Any, *, field: str
+) -> tuple[JsonSchema, Callable[[Any], tuple[Any, str | None]]]:
+    """Return the schema of a type, and a function that returns an answer's JSON value as one of the type, or what is wrong with it.
+
+    Raises:
+        DeclarationError: If pydantic cannot check the type, or JSON schema cannot say it.
+    """
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(kind)
+        raw = adapter.json_schema(schema_generator=SchemaWriter)
+    except Exception as error:
+        expected = "a type that pydantic can check and JSON schema can say"
+        raise DeclarationError(field, expected, found=repr(kind)) from error
+    schema = to_portable_schema(raw, closed=is_closed(raw))
+    is_object = schema.get("type") == "object"
+
+    def read(value: Any) -> tuple[Any, str | None]:
+        if not is_object:
+            if not isinstance(value, dict) or _WRAPPING not in value:
+                return None, f"it must be an object with the key {_WRAPPING!r}"
+            value = cast("dict[str, Any]", value)[_WRAPPING]
+        try:
+            # As JSON, in which a date is a text; what is strict, the type says.
+            return adapter.validate_json(json.dumps(value)), None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False)[0]
+            place = path_text(first["loc"])
+            message = shorten(first["msg"], _MAX_CHARACTERS)
+            return None, f"{place}: {message}" if place else message
+        except Exception:  # noqa: BLE001 - a validator may raise anything; its text may hold secrets
+            return None, "it could not be checked"
+
+    return (schema if is_object else _wrap(schema)), read
+
+
+def _wrap(schema: JsonSchema) -> JsonSchema:
+    definitions = schema.pop("$defs", None)
+    wrapped: JsonSchema = {
+        "type": "object",
+        "properties": {_WRAPPING: schema},
+        "required": [_WRAPPING],
+        "additionalProperties": False,
+    }
+    return wrapped if definitions is None else {**wrapped, "$defs": definitions}
