@@ -23,6 +23,7 @@ from ._values.events import (
     AgentEvent,
     AskApproval,
     CallModel,
+    CheckAnswer,
     ClosingReason,
     CompactionKind,
     Event,
@@ -39,6 +40,7 @@ from ._values.events import (
     ToolCallStarted,
 )
 from ._values.inputs import (
+    AnswerChecked,
     CompactedWindow,
     Decision,
     Failure,
@@ -66,6 +68,7 @@ __all__ = [
     "AgentRun",
     "AgentUse",
     "Agents",
+    "AnswerChecked",
     "AskApproval",
     "BudgetName",
     "BudgetUse",
@@ -73,6 +76,7 @@ __all__ = [
     "CallInstead",
     "CallModel",
     "CallWatch",
+    "CheckAnswer",
     "ClosingReason",
     "CompactedWindow",
     "CompactionKind",

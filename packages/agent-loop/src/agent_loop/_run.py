@@ -14,6 +14,7 @@ Which input a run takes depends on its status, and `TRANSITIONS` is the only pla
 - `summary`: likewise, but the call asks for a summary, because the next request would fill the model's window. Nothing of the answer is shown; then the round goes on.
 - `tools`: the results of tool calls are awaited.
 - `approval`: all calls of the round that need no approval have answered, and a person has to decide about the others.
+- `check`: the last answer is there, and the driver checks it before any of it is shown (`checks_answer`).
 - `finished`: `Finished` was the last event.
 
 A rule looks the transition up before it changes anything, so an input that comes at the wrong time raises `LocalProtocolError` and leaves the run as it was.
@@ -97,7 +98,7 @@ class AgentRun:
 
     @property
     def state(self) -> State:
-        """The state of the run: `ready`, `model`, `summary`, `tools`, `approval` or `finished`."""
+        """The state of the run: `ready`, `model`, `summary`, `tools`, `approval`, `check` or `finished`."""
         return self._run.state.status
 
     @property
@@ -198,6 +199,18 @@ class AgentRun:
         given = self._run.settings.tools if tools is None else tuple(tools)
         own = (*self.own_functions, *own_functions)
         self._run.settings = replace(self._run.settings, tools=given, own_functions=own)
+
+    def rewrite(self, messages: Iterable[object]) -> None:
+        """Put other messages in the place of those that the run was given, for a driver that checks them before the run starts.
+
+        Raises:
+            LocalProtocolError: If the run has started already.
+            MessageError: If they are not a list of messages.
+        """
+        if self.state != "ready":
+            raise LocalProtocolError("it has started", state=self.state, received="rewrite")
+        self._run.state = RunState.begin(messages, self._run.settings)
+        begin_conversation(self._run)
 
     def bind_by(self, bind: Bind) -> None:
         """Set the function that returns the arguments a call would be made with, so that approval rules see them as well as the model's own text.

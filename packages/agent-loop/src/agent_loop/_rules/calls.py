@@ -117,7 +117,7 @@ def _to_call_ended(run: RunContext, error: str | None = None) -> ModelCallEnded:
 def _show_answer(run: RunContext, text: str, *, is_commentary: bool = False) -> tuple[Event, ...]:
     settings, current = run.settings, run.state.round
     # Whether this is the answer is known only after the round, when the schema has been checked.
-    if settings.answer_schema is not None:
+    if settings.holds_text:
         run.state.held_text.append(text)
     elif should_emit_text(
         has_tool_calls=is_commentary or current.answer.has_tool_calls,

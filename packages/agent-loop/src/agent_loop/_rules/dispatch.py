@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from agent_loop._values.events import Event
 from agent_loop._values.inputs import (
+    AnswerChecked,
     CompactedWindow,
     Decision,
     Failure,
@@ -21,7 +22,16 @@ from agent_tooling import AnswerSchema
 from .calls import end_answer, end_round, refuse_call, take_delta
 from .compaction import OF_SUMMARY, take_summary
 from .display import show
-from .ending import end_failed, end_with_answer, end_with_refusals, fail, find_stop, finish
+from .ending import (
+    ask_check,
+    end_failed,
+    end_with_answer,
+    end_with_refusals,
+    fail,
+    find_stop,
+    finish,
+    take_check,
+)
 from .requests import add_round, add_user_text, has_to_answer
 from .rounds import begin_again, begin_round, is_passed_on
 from .sentences import (
@@ -46,7 +56,7 @@ def start_run(run: RunContext) -> tuple[Event, ...]:
     return tuple(begin_round(run))
 
 
-def take_input(run: RunContext, received: object) -> tuple[Event, ...]:
+def take_input(run: RunContext, received: object) -> tuple[Event, ...]:  # noqa: C901 - a case for each input
     """Take one input and return what follows from it, in order."""
     if run.state.status == "summary" and isinstance(received, OF_SUMMARY):
         return tuple(take_summary(run, received))
@@ -61,6 +71,8 @@ def take_input(run: RunContext, received: object) -> tuple[Event, ...]:
             events = take_result(run, received)
         case Decision():
             events = take_decision(run, received)
+        case AnswerChecked():
+            events = take_check(run, received)
         case ModelFailure():
             events = _take_model_failure(run, received)
         # Always refused by its rule: if a summary were open, the first lines would have taken it.
@@ -88,10 +100,17 @@ def _end_model_call(run: RunContext) -> Iterator[Event]:
         return end_failed(run, error, "error", is_answered=True)
     if schema is not None and (has_to_answer(run) or not answer.has_tool_calls):
         return _end_structured_answer(run, schema)
+    if not answer.has_tool_calls and run.settings.checks_answer and answer.has_answer:
+        return _end_checked_answer(run)
     if not answer.has_tool_calls:
         run.move("answer")
         return end_with_answer(run)
     return _take_tool_calls(run)
+
+
+def _end_checked_answer(run: RunContext) -> Iterator[Event]:
+    yield from end_answer(run)
+    yield from ask_check(run, run.state.round.answer.finally_said)
 
 
 def _end_structured_answer(run: RunContext, schema: AnswerSchema) -> Iterator[Event]:
@@ -101,6 +120,9 @@ def _end_structured_answer(run: RunContext, schema: AnswerSchema) -> Iterator[Ev
     for call in current.answer.calls:
         yield from refuse_call(run, call, TOOLS_OVER)
     checked = schema.check(current.answer.finally_said)
+    if checked.problem is None and run.settings.checks_answer:
+        yield from ask_check(run, checked.text, checked.value)
+        return
     if checked.problem is None:
         run.move("answer")
         yield from show(run, checked.text)

@@ -1,13 +1,21 @@
 """How a run ends: with an answer, with tools that are refused, or because it has failed. The last event is always `Finished`."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from agent_loop._values.events import ClosingReason, Event, Finished, StopReason
-from agent_loop._values.inputs import Failure, ToolResult
+from agent_loop._values.events import CheckAnswer, ClosingReason, Event, Finished, StopReason
+from agent_loop._values.inputs import AnswerChecked, Failure, ToolResult
 from agent_loop._values.usage import AgentUse
 
-from .calls import break_answer, end_answer, end_call, end_round, end_summary, refuse_call
+from .calls import (
+    break_answer,
+    end_answer,
+    end_call,
+    end_round,
+    end_summary,
+    refuse_call,
+    release_text,
+)
 from .display import has_outcome, open_display, show, show_outcome
 from .requests import add_round
 from .sentences import (
@@ -41,6 +49,34 @@ def end_with_answer(run: RunContext) -> Iterator[Event]:
     if not current.answer.has_answer:
         yield from show(run, CUT_BEFORE_ANSWER if ending == "output_limit" else NO_ANSWER)
     yield from finish(run, ending)
+
+
+def ask_check(run: RunContext, answer: str, value: Any = None) -> Iterator[Event]:
+    """Ask the driver to check the last answer, of which nothing has been shown."""
+    run.move("check")
+    asked = CheckAnswer(round=run.state.round.number, answer=answer, value=value)
+    run.state.to_check = asked
+    yield asked
+
+
+def take_check(run: RunContext, checked: AnswerChecked) -> Iterator[Event]:
+    """End with the answer that the driver has checked, with another in its place, or without one."""
+    current, asked = run.state.round, cast("CheckAnswer", run.state.to_check)
+    run.move("checked")
+    if checked.refusal is not None:
+        # In the conversation, too: the next turn must not begin with what nobody may read.
+        current.answer.replace(checked.refusal)
+        error = checked.refusal
+        yield from finish(run, "guardrail", error=error, is_answered=False)
+        return
+    # With a schema only its JSON is shown, else all that was held back, thoughts included.
+    held = release_text(run)
+    text, value = held if run.settings.answer_schema is None else asked.answer, asked.value
+    if checked.answer is not None:
+        text, value = checked.answer, checked.value
+        current.answer.replace(text)
+    yield from show(run, text)
+    yield from finish(run, current.ending, value=value)
 
 
 def end_with_refusals(run: RunContext, reason: ClosingReason) -> Iterator[Event]:
@@ -102,7 +138,7 @@ def end_failed(
     for call in tuple(state.round.open_calls.values()):
         result = ToolResult(call_id=call.call_id, error=error, is_unfinished=is_answered)
         yield end_call(run, result)
-    if is_answered := is_answered and run.settings.answer_schema is None:
+    if is_answered := is_answered and not run.settings.holds_text:
         yield from show_outcome(run, error, is_late=reason == "time_limit")
     yield from finish(run, reason, error=error, is_answered=is_answered)
 

@@ -122,6 +122,11 @@ class ModelAnswer:
         self.is_whole = True
         return self.break_off()
 
+    def replace(self, text: str) -> None:
+        """Put another text in the place of the answer; what the model's client wants back with it belongs to the old one."""
+        self.text, self.words, self.final, self.read = [text], [text], [text], 1
+        self.opaque_body = None
+
     def break_off(self) -> str:
         """End an answer of which no more will come, and return the text that is still to be shown."""
         self._read_text()

@@ -61,6 +61,7 @@ class RunSettings:
         answer_schema: The schema of the last answer. The text of a round is held back until the round has ended, and only a valid answer is shown of the last one. An invalid
             answer is asked for once more; if that fails, or if there is no answer, the run ends with an error.
         has_answer_format: Whether the model takes the schema as its format; if not, the request asks for it in words.
+        checks_answer: Whether the driver checks the last answer (`CheckAnswer`) before any of it is shown.
         model: The name of the model in events.
         fallback: The model that takes over, once and for the rest of the run, after an error that another model may not have or a call that was broken off twice.
         max_request_bytes: How many bytes the messages of a request may have, written as JSON.
@@ -96,6 +97,7 @@ class RunSettings:
         default=None, metadata=_one_of(AnswerSchema, shared=lambda answer: answer.schema)
     )
     has_answer_format: bool = False
+    checks_answer: bool = False
     model: str | None = field(default=None, metadata={_SHARED: _as_it_is})
     fallback: FallbackModel | None = field(
         default=None, metadata=_one_of(FallbackModel, shared=lambda fallback: fallback.name)
@@ -144,7 +146,13 @@ class RunSettings:
         # last is kept for the repair. With 2 that would leave no round for tools.
         if self.answer_schema is not None:
             return max(maximum - 1, min(maximum, 2))
-        return maximum if maximum > 1 else 0
+        # Where the answer is checked, no results of tools may be shown in its place.
+        return maximum if maximum > 1 or self.checks_answer else 0
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether the text of a round is held back until it is known whether it is the answer."""
+        return self.answer_schema is not None or self.checks_answer
 
     def digest_shared(self) -> dict[str, str]:
         """Return digests of the settings that must be the same to resume a run: what a call means, and what the model was told, depends on them."""

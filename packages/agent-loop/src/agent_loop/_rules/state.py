@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_loop._values.budgets import Unknown
+from agent_loop._values.events import CheckAnswer
 from agent_loop._values.inputs import Decision
 from agent_loop._values.messages import ToolCall
 from agent_loop._values.models import FallbackModel, Window
@@ -120,6 +121,7 @@ class RunState:
         decisions: What was decided about them so far, by their ids.
         agent_uses: The usage of agents that were called in another process.
         status: The state in which the run is.
+        to_check: The answer that the driver checks, in the status `check`.
         compaction: The compaction under way, in the status `summary`.
         is_rewritten: Whether the next request does not begin with the previous one.
         request_size: Keeps requests within their bound; None if there is none.
@@ -154,6 +156,7 @@ class RunState:
     agent_uses: tuple[AgentUse, ...] = ()
     status: State = field(init=False, default="ready")
     compaction: Compaction | None = field(init=False, default=None)
+    to_check: CheckAnswer | None = field(init=False, default=None)
     is_rewritten: bool = field(init=False, default=False)
     request_size: RequestSize | None = field(init=False, default=None)
     window_use: WindowUse | None = field(init=False, default=None)

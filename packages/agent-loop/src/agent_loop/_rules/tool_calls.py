@@ -27,7 +27,7 @@ def begin_tools(run: RunContext) -> Iterator[Event]:
     """Decide about the calls of the current round, and ask the driver for those that are made."""
     current, shows_thoughts = run.state.round, run.settings.emit_intermediate_thoughts
     yield from end_answer(run)
-    if run.settings.answer_schema and shows_thoughts:
+    if run.settings.holds_text and shows_thoughts:
         yield from show(run, release_text(run))
     calls = current.answer.calls
     filtered = filter_calls(run, calls)

@@ -7,6 +7,7 @@ Only this table decides about states: a rule names the trigger, and the run take
                        │ compact ▶ summary ──compacted──▶ model
                        │ repair ─▶ model     │
                        │                     │
+                       │ check ──▶ check ──checked──▶ finished
                        │ answer, refusal     │ results_shown
                        ▼                     ▼
                     finished  ◀──failure── (any)
@@ -19,9 +20,9 @@ from typing import Final, Literal
 from agent_loop._values.errors import LocalProtocolError
 
 
-type State = Literal["ready", "model", "summary", "tools", "approval", "finished"]
+type State = Literal["ready", "model", "summary", "tools", "approval", "check", "finished"]
 """`ready`: not started; `model`: a model call is open; `summary`: a call that sums up the run is open, before the next model call; `tools`: tool results are awaited; `approval`: a person's
-decisions are; `finished`: nothing follows."""
+decisions are; `check`: the driver's check of the answer is; `finished`: nothing follows."""
 
 type Trigger = Literal[
     "start",
@@ -34,6 +35,8 @@ type Trigger = Literal[
     "compacted",
     "tool_calls",
     "answer",
+    "check",
+    "checked",
     "refusal",
     "tool_result",
     "ask",
@@ -64,6 +67,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "compact": "summary",
             "tool_calls": "tools",
             "answer": "finished",
+            "check": "check",
             "refusal": "finished",
             "failure": "finished",
         },
@@ -91,6 +95,12 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "decided": "tools",
             "time_short": "approval",
             "time_passed": "approval",
+            "failure": "finished",
+        },
+        "check": {
+            "checked": "finished",
+            "time_short": "check",
+            "time_passed": "check",
             "failure": "finished",
         },
         "finished": {},

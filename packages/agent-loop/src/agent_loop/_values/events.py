@@ -1,6 +1,6 @@
 """The events that a run answers with, as plain values. The inputs that it is fed with are in `inputs`.
 
-A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `Decision`, `TimeShort`, `TimePassed` and `Failure`. It must act on `CallModel`, `RunTools` and `AskApproval`, should show every
+A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `Decision`, `TimeShort`, `TimePassed` and `Failure`. It must act on `CallModel`, `RunTools`, `AskApproval` and `CheckAnswer`, should show every
 `ShowText` and `ShowFile`, and may log the rest. `Finished` is always the last event of a run.
 """
 
@@ -23,13 +23,15 @@ type StopReason = Literal[
     "output_limit",
     "empty_answer",
     "invalid_answer",
+    "guardrail",
     "cancelled",
     "error",
 ]
 """Why a run stopped.
 
 `answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`, `budget`: its last call was the closing one, or no call was left.
-`size_limit`: the next request would be larger than the platform carries. `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `invalid_answer`: the answer does not fulfil the schema, not even when asked for once more. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
+`size_limit`: the next request would be larger than the platform carries. `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `invalid_answer`: the answer does not fulfil the schema, not even when asked for once more. `guardrail`: a check of the
+driver's has stopped the run or its answer. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
 failure was fed.
 """
 
@@ -152,6 +154,21 @@ class AskApproval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckAnswer:
+    """A request to the driver: check the last answer, of which nothing has been shown, and feed an `AnswerChecked`. Only a run with `checks_answer` makes it.
+
+    Attributes:
+        round: The number of the round.
+        answer: The answer without thoughts; its JSON where the run has a schema.
+        value: The value of that, where the run has a schema.
+    """
+
+    round: int
+    answer: str
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallStarted:
     """The beginning of a tool call.
 
@@ -205,7 +222,7 @@ class Finished:
     """The end of a run.
 
     Attributes:
-        reason: Why the run stopped: `answered`, `empty_answer`, `output_limit`, `maximum_iterations`, `time_limit`, `budget`, `size_limit`, `cancelled` or `error`; `StopReason` says when which.
+        reason: Why the run stopped: `answered`, `empty_answer`, `output_limit`, `maximum_iterations`, `time_limit`, `budget`, `size_limit`, `guardrail`, `cancelled` or `error`; `StopReason` says when which.
         rounds: How many model calls were made, without those for summaries.
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.
@@ -286,6 +303,7 @@ type Event = (
     | ModelCallEnded
     | RunTools
     | AskApproval
+    | CheckAnswer
     | RunCompacted
     | ToolCallStarted
     | ToolCallEnded

@@ -137,6 +137,21 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerChecked:
+    """The outcome of a driver's check of the last answer.
+
+    Attributes:
+        answer: What stands in the place of the answer, for the reader and in the conversation; None leaves it as it is.
+        value: What stands in the place of its value, where `answer` does.
+        refusal: Why the answer is not shown, in a sentence for the reader, which stands in the conversation instead; None where it is shown.
+    """
+
+    answer: str | None = None
+    value: Any = None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeShort:
     """A notice that there is time for only one more model call, the closing one."""
 
@@ -164,7 +179,9 @@ class Failure:
     """
 
     message: str
-    reason: Literal["error", "time_limit", "size_limit", "budget", "cancelled"] = "error"
+    reason: Literal["error", "time_limit", "size_limit", "budget", "guardrail", "cancelled"] = (
+        "error"
+    )
     results: tuple[ToolResult, ...] = ()
 
 
@@ -187,6 +204,7 @@ type Input = (
     | ModelFailure
     | ToolResult
     | Decision
+    | AnswerChecked
     | TimeShort
     | TimePassed
     | Failure
