@@ -69,6 +69,7 @@ def write_everything(run, text="text"):
     )
     run.question(1, [{"call_id": text, "name": text, "arguments": json.dumps({"a": text})}])
     run.decision(text, is_approved=False, by=text, reason=text)
+    run.guardrail(text, "stopped", checked="tool_call", reason=text, call_id=text)
     run.budgets({"max_total_tokens": (3, 10)})
     run.request(2, [message, "sum it up"], {}, is_compaction=True)
     run.delta(2, f"a summary of {text}")

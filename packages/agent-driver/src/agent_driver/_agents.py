@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from agent_loop import AgentAnswer, AgentRun, Finished
 from agent_tooling import Tool, ToolError, ToolOutput
 
+from ._guardrails import Guardrails
 from ._setup import Setup, offer_tools
 from ._tool_calls import Job, Tools, one_text, read_tools
 
@@ -49,11 +50,13 @@ class Agent:
         model: What calls its model.
         tools: What it may call.
         build: Makes its run for a task.
+        guardrails: What checks its run, besides what checks the tool calls of its callers.
     """
 
     model: Callable[..., Any]
     tools: tuple[Tool, ...]
     build: Callable[[str], AgentRun]
+    guardrails: Guardrails = Guardrails()  # noqa: RUF009 - it never changes
 
     def __call__(self, task: str) -> str:
         """Play a run of its own to its end.
@@ -97,15 +100,18 @@ class AgentCall:
         run = agent.build(str(job.args[_TASK]))
         # First, because it may refuse: then neither tools nor a log are made.
         caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
-        calls = offer_tools(run, agent.tools, caller.settings)
+        guards = caller.guards.for_agent(agent.guardrails)
+        calls = offer_tools(run, agent.tools, caller.settings, guards)
         run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
         recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
+        guards.recorder = recorder
         self.agent = agent
         self.setup = Setup(
             run=run,
             # How it is played, such as with how many tools at once, its caller decides.
             settings=caller.settings,
             calls=calls,
+            guards=guards,
             clock=caller.clock.for_agent(caller.run, is_over=is_over),
             recorder=recorder,
         )

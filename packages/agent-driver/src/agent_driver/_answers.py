@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from agent_loop import (
     CallModel,
+    CheckAnswer,
     CompactedWindow,
     Event,
     Failure,
@@ -41,10 +42,10 @@ def is_end(received: object) -> bool:
     return isinstance(received, _ENDS)
 
 
-def asked_by(events: Sequence[Event]) -> CallModel | RunTools | None:
+def asked_by(events: Sequence[Event]) -> CallModel | RunTools | CheckAnswer | None:
     """Return the last event if it asks the driver for something, else None."""
     last = events[-1] if events else None
-    return last if isinstance(last, CallModel | RunTools) else None
+    return last if isinstance(last, CallModel | RunTools | CheckAnswer) else None
 
 
 def is_decision(received: object) -> bool:

@@ -5,12 +5,28 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from agent_loop import AgentEvent, CallModel, Event, MessageError, ModelDone, RunTools, ToolResult
+from agent_loop import (
+    AgentEvent,
+    AnswerChecked,
+    CallModel,
+    CheckAnswer,
+    Event,
+    Failure,
+    MessageError,
+    ModelDone,
+    RunTools,
+    ToolResult,
+)
 from agent_tooling import ToolOutput
 
 from ._agents import AgentCall
 from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
-from ._async_side import AsyncRunningTools, async_read_answer, async_sleep
+from ._async_side import (
+    AsyncRunningTools,
+    async_ask_guardrail,
+    async_read_answer,
+    async_sleep,
+)
 from ._running import LAST_SECONDS, Running
 from ._settings import DriveSettings, takes_settings
 from ._setup import Setup, prepare
@@ -49,15 +65,13 @@ async def async_call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) ->
 async def _play(setup: Setup, model: Callable[[CallModel], Any]) -> AsyncGenerator[Event]:
     run, clock = setup.run, setup.clock
     clock.tell(run)
-    events = setup.start()
+    stop = await _check_input(setup)
+    events = setup.start() if stop is None else setup.feed(stop)
     for event in events:
         yield event
     action = asked_by(events)
     while action is not None:
-        if isinstance(action, CallModel):
-            inputs = _iter_answer(setup, model, action)
-        else:
-            inputs = _iter_results(setup, action)
+        inputs = _iter_inputs(setup, model, action)
         action = None
         async with aclosing(inputs):
             index = -1
@@ -79,6 +93,52 @@ async def _play(setup: Setup, model: Callable[[CallModel], Any]) -> AsyncGenerat
                 action = asked_by(events)
                 if run.state == "finished":  # with a result, say, that came with the cancel
                     break
+
+
+def _iter_inputs(
+    setup: Setup, model: Callable[[CallModel], Any], action: CallModel | RunTools | CheckAnswer
+) -> AsyncGenerator[Any]:
+    """Do what the run asks for, and yield what it is fed with."""
+    match action:
+        case CallModel():
+            return _iter_answer(setup, model, action)
+        case RunTools():
+            return _iter_results(setup, action)
+        case CheckAnswer():
+            return _iter_check(setup, action)
+
+
+async def _check_input(setup: Setup) -> Failure | None:
+    """Let the guardrails check what a run begins with; return the failure of a run that they stop."""
+    guardrails = () if setup.decisions else setup.guards.guardrails.input
+    for guardrail in guardrails:
+        given = setup.run.messages
+        said = await async_ask_guardrail(guardrail, given)
+        verdict = setup.guards.judge(guardrail, given, said, checked="input")
+        if verdict.reason is not None:
+            return Failure(message=verdict.reason, reason="guardrail")
+        if verdict.outcome == "changed":
+            setup.run.rewrite(verdict.value)
+    return None
+
+
+async def _iter_check(setup: Setup, asked: CheckAnswer) -> AsyncGenerator[Any]:
+    """Let the guardrails check the last answer, and yield what has become of it."""
+    schema = setup.run.settings.answer_schema
+    value, is_changed = asked.answer if schema is None else asked.value, False
+    for guardrail in setup.guards.guardrails.answer:
+        said = await async_ask_guardrail(guardrail, value)
+        verdict = setup.guards.judge(guardrail, value, said, checked="answer")
+        if verdict.reason is not None:
+            yield AnswerChecked(refusal=verdict.reason)
+            return
+        value, is_changed = verdict.value, is_changed or verdict.outcome == "changed"
+    if not is_changed:
+        yield AnswerChecked()
+    elif schema is None:
+        yield AnswerChecked(answer=str(value))
+    else:
+        yield AnswerChecked(answer=schema.to_text(value), value=value)
 
 
 async def _iter_answer(

@@ -13,6 +13,7 @@ from agent_tooling import ToolOutput
 
 from ._agents import Agent, AgentCall
 from ._answers import close, find_compactor, is_whole, log_no_compaction
+from ._guardrails import GuardrailError
 from ._running import Heard
 from ._setup import Setup
 from ._threads import END, Raised, Threads, read_in_thread
@@ -25,6 +26,15 @@ type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Awaitable[T
 
 # A cancel is noticed after 0.25 s at most, so the run still ends well within a second.
 _LAST_SECONDS = 0.25  # For an answer that is let go of.
+
+
+async def async_ask_guardrail(guardrail: Callable[[Any], Any], value: Any) -> object:
+    """Return what a guardrail says of a value; an error as a `GuardrailError`."""
+    try:
+        said = guardrail(value)
+        return await said if isawaitable(said) else said
+    except Exception as error:  # noqa: BLE001 - whatever it raises, nothing passes
+        return GuardrailError(error)
 
 
 async def async_sleep(seconds: float, clock: Clock) -> bool:

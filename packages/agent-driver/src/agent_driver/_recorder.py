@@ -21,8 +21,9 @@ from agent_loop import (
     ToolResult,
 )
 from agent_tooling import Tool, parse_tool_arguments
-from run_log import Outcome, RunFeed, RunWriter
+from run_log import Checked, Outcome, RunFeed, RunWriter
 
+from ._guardrails import Verdict
 from ._tool_calls import Job, Sorted
 
 
@@ -132,6 +133,14 @@ class Recorder:
             call_id = job.call.call_id
             tool = None if job.tool.name == self._called.get(call_id) else job.tool.name
             self.writer.bound(call_id, job.args, [*names, *job.tool.hidden], tool=tool)
+
+    def take_guardrail(
+        self, name: str, verdict: Verdict, *, checked: Checked, call_id: str | None
+    ) -> None:
+        """Write what a guardrail has made of what it checked."""
+        self.writer.guardrail(
+            name, verdict.outcome, checked=checked, reason=verdict.reason, call_id=call_id
+        )
 
     def begin(self, job: Job) -> None:
         """Write that a tool has started; may be called from any thread."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent_loop import AgentRun, CallModel, Decision, TimeBudget
 
+from ._guardrails import Guardrails
 from ._time import Cancelled, can_say_so
 from ._tool_calls import Tools
 
@@ -35,6 +36,7 @@ class DriveSettings:
         result_characters: How much of one result the model reads.
         tool_search: From how many tools on the model finds and calls them by the functions of a `ToolSearch`, at least 1; None for never. It then is given those, and besides them
             only what the run offers by itself, or the one tool that its tool choice names.
+        guardrails: Functions that check what the run begins with, its tool calls and its last answer; a run whose answer they check has to be made with `checks_answer`.
         log: Where the run is written; None for nowhere.
         snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules. Where it stops for approval, the last event is an
             `AskApproval` with a snapshot, and nothing follows.
@@ -57,6 +59,7 @@ class DriveSettings:
     result_characters: int = 200_000
     tool_search: int | None = None
     log: "RunFeed | None" = None
+    guardrails: Guardrails = Guardrails()  # noqa: RUF009 - it never changes
     snapshot_key: bytes | None = None
     snapshot_seconds: float = 86_400.0
     resume: object = None
@@ -82,6 +85,7 @@ _KINDS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("model", "a function that is called with a CallModel", callable),
     ("max_parallel_tools", "a whole number", _is_a(int)),
     ("tool_search", "a whole number or None", _is_a(int | None)),
+    ("guardrails", "Guardrails", _is_a(Guardrails)),
     ("time_budget", "a TimeBudget", _is_a(TimeBudget | None)),
     (
         "cancelled",

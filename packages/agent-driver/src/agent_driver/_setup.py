@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_loop import AgentRun, Decision, Event, RunCompacted, ToolCall, read_input
 
 from ._approval import prepare_approval, seal
+from ._guardrails import Guards
 from ._settings import DriveSettings
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
@@ -27,6 +28,7 @@ class Setup:
         run: The run.
         settings: What it is played with; of an agent, what its caller is played with.
         calls: What decides about its tool calls.
+        guards: Its guardrails.
         clock: Its time.
         decisions: What a person has decided about the calls that it has waited for; none where it begins.
         recorder: What writes the run into a log; None where nobody asked for one.
@@ -35,6 +37,7 @@ class Setup:
     run: AgentRun
     settings: DriveSettings
     calls: ToolCalls
+    guards: Guards
     clock: Clock
     decisions: tuple[Decision, ...] = ()
     recorder: "Recorder | None" = None
@@ -105,27 +108,32 @@ def prepare(settings: DriveSettings) -> Setup:
     # approval rules are held against them, and the clock after `prepare_approval`, because a
     # run that is resumed knows only then how old it is.
     run.agents.guard(RLock())
-    calls = offer_tools(run, settings.tools, settings)
+    guards = Guards(guardrails=settings.guardrails)
+    calls = offer_tools(run, settings.tools, settings, guards)
     decisions, resumes = prepare_approval(settings, calls)
     clock = Clock(settings.time_budget, settings.cancelled, earlier_seconds=run.seconds)
     log = settings.log
     recorder = None if log is None else _open_recorder(log, calls, run, resumes)
+    guards.recorder = recorder
     return Setup(
         run=run,
         settings=settings,
         calls=calls,
+        guards=guards,
         clock=clock,
         decisions=decisions,
         recorder=recorder,
     )
 
 
-def offer_tools(run: AgentRun, tools: Tools, settings: DriveSettings) -> ToolCalls:
+def offer_tools(run: AgentRun, tools: Tools, settings: DriveSettings, guards: Guards) -> ToolCalls:
     """Read the tools, and offer them where the run has none, or what finds them where they are many."""
     # Images and files are counted where the run does not bound them, by what is newest.
     counts_media = run.max_request_bytes is None
     most, tool_search = settings.result_characters, settings.tool_search
-    calls = ToolCalls(tools, result_characters=most, counts_media=counts_media)
+    calls = ToolCalls(tools, result_characters=most, counts_media=counts_media, guards=guards)
+    if guards.guardrails.tool_call:
+        run.bind_by(calls.find_arguments)  # Before a person is asked about a call.
     # `run.tools` holds the own functions as well.
     has_none = len(run.tools) == len(run.own_functions)
     if tool_search is not None and len(calls.tools) >= tool_search:

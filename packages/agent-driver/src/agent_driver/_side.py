@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextlib import closing, suppress
 from functools import partial
+from inspect import isawaitable
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -14,6 +15,7 @@ from agent_tooling import ToolOutput, is_async_function
 from ._agents import Agent, AgentCall
 from ._answers import Asked
 from ._async_drive import async_call_agent
+from ._guardrails import GuardrailError
 from ._running import Heard
 from ._setup import Setup
 from ._threads import END, Raised, Threads, read_in_thread
@@ -22,6 +24,19 @@ from ._tool_calls import Job, broken
 
 
 type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], ToolOutput]
+
+
+def ask_guardrail(guardrail: Callable[[Any], Any], value: Any) -> object:
+    """Return what a guardrail says of a value; an error as a `GuardrailError`."""
+    try:
+        said = guardrail(value)
+        if isawaitable(said):
+            if isinstance(said, Coroutine):
+                said.close()  # Else Python warns that it was forgotten.
+            raise TypeError("an async guardrail: use adrive, which awaits it")  # noqa: TRY301 - it fails as any other
+    except Exception as error:  # noqa: BLE001 - whatever it raises, nothing passes
+        return GuardrailError(error)
+    return said
 
 
 def sleep(seconds: float, clock: Clock) -> bool:

@@ -30,6 +30,8 @@ from agent_tooling import (
     unknown_tool_text,
 )
 
+from ._guardrails import Guards
+
 
 _log = logging.getLogger("agent_driver")
 _READER = (
@@ -82,14 +84,18 @@ class ToolCalls:
         tools: What can be called.
         result_characters: How much of one result the model reads.
         counts_media: Whether images and files count among what the results of a run may hold.
+        guards: What checks each call once its arguments have been checked.
 
     Raises:
         DeclarationError: If something among them is no tool and cannot be made one.
         ValueError: If two tools have one name.
     """
 
-    def __init__(self, tools: Tools, *, result_characters: int, counts_media: bool) -> None:
+    def __init__(
+        self, tools: Tools, *, result_characters: int, counts_media: bool, guards: Guards
+    ) -> None:
         self.tools = read_tools(tools)
+        self._guards = guards
         # Of one run, and touched by the thread of the drive alone: tools only return their output.
         self._memory = FailureMemory()
         self._budget = ResultBudget(
@@ -138,6 +144,7 @@ class ToolCalls:
             # The memory knows only calls that have ended, so those of this round are counted here.
             is_due = counts[signature] <= self._memory.identical_successes
             (due if is_due else repeats).append(job)
+        self._guards.forget()
         return Sorted(answered=tuple(answered), jobs=tuple(due), repeats=tuple(repeats))
 
     def settle(self, job: Job, output: ToolOutput) -> ToolResult:
@@ -172,7 +179,7 @@ class ToolCalls:
         tool = self.tools.get(call.name)
         if tool is None:
             return RefusedArguments(error=unknown_tool_text(call.name))
-        bound = tool.bind(call.arguments)
+        bound = self._guards.bind(tool, call)
         if isinstance(bound, RefusedArguments):
             return bound
         told: Mapping[str, Mapping[str, Any] | bool] = tool.parameters.get("properties", {})
@@ -203,7 +210,7 @@ class ToolCalls:
             is_broken = isinstance(parsed, RefusedArguments)
             text = parse_error_text(parsed.error) if is_broken else unknown_tool_text(call.name)
             return self._refuse(call, text)
-        bound = tool.bind(call.arguments)
+        bound = self._guards.bind(tool, call)
         if isinstance(bound, RefusedArguments):
             return self._refuse(call, bound.error)
         job = Job(
@@ -285,6 +292,7 @@ def free_name(name: str, taken: Container[object]) -> str:
 
 def _read_tool(tool: Any, name: Any, place: str) -> Tool:
     if isinstance(tool, Tool):
+        tool = cast("Tool", tool)
         return tool if name in {None, tool.name} else replace(tool, name=name)
     if not callable(tool):
         raise DeclarationError(place, "a tool or a function", cast("object", tool))

@@ -8,12 +8,14 @@ from ._problems import Problem, RunLogError
 from ._reader import PlacedRecord, RunFile
 from ._runs import RunSummary, find_run, list_runs, read_summary
 from ._settings import LogSettings
-from ._writer import Observer, Outcome, RunWriter
+from ._writer import Checked, GuardrailOutcome, Observer, Outcome, RunWriter
 
 
 __all__ = [
     "VERSION",
+    "Checked",
     "Difference",
+    "GuardrailOutcome",
     "LogSettings",
     "LoggedRequest",
     "Observer",

@@ -29,6 +29,7 @@ _NEEDED: Final[Mapping[str, Mapping[str, type]]] = {
     "compaction": {"round": int, "kind": str, "replaced": int},
     "question": {"round": int, "calls": list},
     "decision": {"call_id": str, "is_approved": bool},
+    "guardrail": {"name": str, "checked": str, "outcome": str},
     "budgets": {"budgets": dict},
     "error": {"kind": str, "message": str},
     "end": {"reason": str, "time": str},

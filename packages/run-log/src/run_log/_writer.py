@@ -32,6 +32,13 @@ called, for the same call has answered before. `unfinished`: it was given up whi
 """
 
 
+type Checked = Literal["input", "tool_call", "answer"]
+"""What a guardrail checks: the messages that a run begins with, a tool call, or its last answer."""
+
+type GuardrailOutcome = Literal["passed", "changed", "stopped", "failed"]
+"""What a guardrail makes of what it checks. `failed`: it has raised an error, which stops it as well."""
+
+
 class Observer(Protocol):
     """Somebody who is told of the records of runs, as they stand in the log."""
 
@@ -287,6 +294,29 @@ class RunWriter:
         more = self._shape_fields({"by": by, "reason": reason})
         told = self._shape_all({"call_id": call_id})
         self._put("decision", time=_now(), **told, is_approved=is_approved, **more)
+
+    @_guarded
+    def guardrail(
+        self,
+        name: str,
+        outcome: GuardrailOutcome,
+        *,
+        checked: Checked,
+        reason: str | None = None,
+        call_id: str | None = None,
+    ) -> None:
+        """Write what a guardrail has made of what it checked.
+
+        Args:
+            name: The guardrail.
+            outcome: What it made of it.
+            checked: What it checked.
+            reason: Why it stopped it, or failed.
+            call_id: The tool call that it checked.
+        """
+        more = self._shape_fields({"reason": reason, "call_id": call_id})
+        named = self._shape_all({"name": name})
+        self._put("guardrail", checked=checked, outcome=outcome, **named, **more)
 
     @_guarded
     def budgets(self, used: Mapping[str, tuple[object, object]]) -> None:

@@ -21,8 +21,8 @@ _MAX_CHARACTERS: Final = 300
 
 def read_type(
     kind: Any, *, field: str
-) -> tuple[JsonSchema, Callable[[Any], tuple[Any, str | None]]]:
-    """Return the schema of a type, and a function that returns an answer's JSON value as one of the type, or what is wrong with it.
+) -> tuple[JsonSchema, Callable[[Any], tuple[Any, str | None]], Callable[[Any], str]]:
+    """Return the schema of a type, a function that returns an answer's JSON value as one of the type, or what is wrong with it, and one that writes a value as an answer.
 
     Raises:
         DeclarationError: If pydantic cannot check the type, or JSON schema cannot say it.
@@ -52,7 +52,11 @@ def read_type(
         except Exception:  # noqa: BLE001 - a validator may raise anything; its text may hold secrets
             return None, "it could not be checked"
 
-    return (schema if is_object else _wrap(schema)), read
+    def write(value: Any) -> str:
+        text = adapter.dump_json(value).decode()
+        return text if is_object else f'{{"{_WRAPPING}":{text}}}'
+
+    return (schema if is_object else _wrap(schema)), read, write
 
 
 def _wrap(schema: JsonSchema) -> JsonSchema:

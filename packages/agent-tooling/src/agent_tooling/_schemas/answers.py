@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, Self, cast
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema, shorten
+from agent_tooling._json_text import JsonSchema, shorten, to_json
 from stream_text import InvalidJsonError, parse_json
 
 from .patterns import validate_patterns
@@ -47,6 +47,7 @@ class AnswerSchema:
 
     schema: JsonSchema
     _read: Callable[[Any], tuple[Any, str | None]] = field(repr=False, compare=False)
+    _write: Callable[[Any], str | None] = field(default=to_json, repr=False, compare=False)
 
     @classmethod
     def parse(cls, raw: str | Mapping[str, Any]) -> Self:
@@ -76,8 +77,12 @@ class AnswerSchema:
         """
         from .answer_types import read_type  # noqa: PLC0415 - imports pydantic
 
-        schema, read = read_type(kind, field=field)
-        return cls(schema=schema, _read=read)
+        schema, read, write = read_type(kind, field=field)
+        return cls(schema=schema, _read=read, _write=write)
+
+    def to_text(self, value: Any) -> str:
+        """Return a value as the JSON of an answer; what JSON cannot carry as text."""
+        return self._write(value) or str(value)
 
     def check(self, text: str) -> CheckedAnswer:
         """Hold an answer against the schema: one JSON value, which may stand in a fence of Markdown."""

@@ -1,0 +1,183 @@
+"""Guardrails: functions that check what a run begins with, its tool calls and its last answer, and pass, change or stop it."""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from agent_loop import ToolCall
+from agent_tooling import RefusedArguments, Tool, ToolArguments
+
+
+if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
+    from run_log import Checked, GuardrailOutcome
+
+    from ._recorder import Recorder
+
+
+_log = logging.getLogger("agent_driver")
+FAILED = "A guardrail of this agent failed."
+"""The reason where a guardrail has raised an error: what nobody has checked does not pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Refusal by a guardrail.
+
+    Attributes:
+        reason: Why, in a sentence. Of a tool call the model reads it, of everything else the caller, as the error of the run.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedCall:
+    """Tool call that a guardrail checks.
+
+    Attributes:
+        call_id: Its id.
+        name: The name of the tool.
+        args: The arguments, checked and as plain JSON, without hidden ones.
+    """
+
+    call_id: str
+    name: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guardrails:
+    """Functions that check a run, each after the one before it. Each returns None to pass what it was given, something else to put in its place, or a `Stop`.
+
+    One that raises an error stops what it checks. With `adrive` those of input and answer may be async.
+
+    Attributes:
+        input: Called with all messages before the first model call; they may return other messages. A stop ends the run without a model call.
+        tool_call: Called with a `GuardedCall` once its arguments have been checked, and before a person is asked; they may return other arguments. A stop refuses the call,
+            and the model reads why. They are called while the run decides, so they do no I/O.
+        answer: Called with the last answer, of which nothing has been shown: its text, or its value where the run has an answer schema; they may return another one. A stop
+            ends the run without an answer. No text is shown before the end of a round, so answers are not streamed.
+    """
+
+    input: Sequence[Callable[[Sequence[Any]], Any]] = ()
+    tool_call: Sequence[Callable[[GuardedCall], Any]] = ()
+    answer: Sequence[Callable[[Any], Any]] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be called."""
+        for name in ("input", "tool_call", "answer"):
+            given: object = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                raise TypeError(f"{name}: expected functions in a list, got {type(given).__name__}")
+            guardrails = tuple(cast("Iterable[object]", given))
+            for index, guardrail in enumerate(guardrails):
+                if not callable(guardrail):
+                    found = type(guardrail).__name__
+                    raise TypeError(f"{name}[{index}]: expected a function, got {found}")
+            object.__setattr__(self, name, guardrails)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardrailError:
+    """Error of a guardrail, in the place of what it would have returned."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a guardrail has made of what it checked.
+
+    Attributes:
+        outcome: `passed`, `changed`, `stopped` or `failed`.
+        value: What goes on.
+        reason: Why nothing does; None where something does.
+    """
+
+    outcome: "GuardrailOutcome"
+    value: Any = None
+    reason: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Guards:
+    """The guardrails of one run, and where their verdicts are recorded.
+
+    Attributes:
+        guardrails: The guardrails; of an agent that is called as a tool those of its callers for tool calls are among them.
+        recorder: What writes the run into a log; None where nobody asked for one.
+    """
+
+    guardrails: Guardrails
+    recorder: "Recorder | None" = None
+    _bound: dict[tuple[str, str, str], ToolArguments] = field(
+        default_factory=dict[tuple[str, str, str], ToolArguments]
+    )
+
+    def for_agent(self, own: Guardrails) -> "Guards":
+        """Return the guards of an agent that the run calls as a tool."""
+        tool_call = (*own.tool_call, *self.guardrails.tool_call)
+        return Guards(guardrails=replace(own, tool_call=tool_call))
+
+    def judge(
+        self,
+        guardrail: Callable[[Any], Any],
+        value: Any,
+        said: object,
+        *,
+        checked: "Checked",
+        call_id: str | None = None,
+    ) -> Verdict:
+        """Return what follows from what a guardrail said of a value, and record it."""
+        verdict = _read(guardrail, value, said)
+        if self.recorder is not None:
+            name = getattr(guardrail, "__qualname__", type(guardrail).__name__)
+            self.recorder.take_guardrail(name, verdict, checked=checked, call_id=call_id)
+        return verdict
+
+    def bind(self, tool: Tool, call: ToolCall) -> ToolArguments:
+        """Check the arguments of a call and return those that it is made with. Each call is checked once, however often the run asks."""
+        if not self.guardrails.tool_call:
+            return tool.bind(call.arguments)
+        key = (call.call_id, tool.name, call.arguments)
+        if key not in self._bound:
+            self._bound[key] = self._check(tool, call)
+        return self._bound[key]
+
+    def forget(self) -> None:
+        """Forget the calls of a round, which are being made."""
+        self._bound.clear()
+
+    def _check(self, tool: Tool, call: ToolCall) -> ToolArguments:
+        bound = tool.bind(call.arguments)
+        for guardrail in self.guardrails.tool_call:
+            if isinstance(bound, RefusedArguments):
+                break
+            args = tool.shown_arguments(bound.args)
+            guarded = GuardedCall(call_id=call.call_id, name=tool.name, args=args)
+            try:
+                said = guardrail(guarded)
+            except Exception as error:  # noqa: BLE001 - whatever it raises, the call does not pass
+                said = GuardrailError(error)
+            verdict = self.judge(guardrail, args, said, checked="tool_call", call_id=call.call_id)
+            if verdict.reason is not None:
+                bound = RefusedArguments(error=verdict.reason)
+            elif verdict.outcome == "changed":
+                # Through the same checks as what a model writes.
+                bound = tool.bind(json.dumps(verdict.value))
+        return bound
+
+
+def _read(guardrail: object, value: Any, said: object) -> Verdict:
+    match said:
+        case None:
+            return Verdict(outcome="passed", value=value)
+        case Stop(reason=reason):
+            return Verdict(outcome="stopped", reason=reason)
+        case GuardrailError(error=error):
+            _log.warning("the guardrail %r failed", guardrail, exc_info=error)
+            return Verdict(outcome="failed", reason=FAILED)
+        case _:
+            return Verdict(outcome="changed", value=said)
