@@ -6,7 +6,7 @@
 import os
 import sys
 
-from agent_driver import agent_tool, drive
+from agent_driver import Agent, agent_tool, drive
 from agent_loop import AgentEvent, AgentRun, Budgets, Finished, ShowText, ToolCallStarted
 from gpt5_responses import ModelConfig, ResponsesClient
 from run_log import RunLog
@@ -24,7 +24,7 @@ config = ModelConfig(
 )
 client = ResponsesClient(config)
 reckoner = agent_tool(
-    "reckoner", "Works out numbers.", client.answer, [power], instruction="Be brief."
+    "reckoner", "Works out numbers.", Agent(client, [power], instruction="Be brief.")
 )
 budgets = Budgets(max_total_tokens=100_000, max_tool_calls=20)
 question = {"role": "user", "content": " ".join(sys.argv[1:])}

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent_driver import agent_tool, drive
+from agent_driver import Agent, agent_tool, drive
 from agent_loop import (
     AgentRun,
     AskApproval,
@@ -125,7 +125,9 @@ def write_episodes(folder: Path) -> dict[str, str]:
     play("compacted", script, [archive], window=Window(tokens=20_000))
 
     clerk = Script(say("", ask("look_up", name="Ann")), say("Ann has an account."))
-    agent = agent_tool("clerk", "Looks people up.", clerk, tools=[look_up], instruction="Be brief.")
+    agent = agent_tool(
+        "clerk", "Looks people up.", Agent(clerk, [look_up], instruction="Be brief.")
+    )
     play("agents", Script(say("", ask("clerk", task="Who is Ann?")), say("Ann is known.")), [agent])
 
     search = say("", ask("search_tools", query="look up a person"))

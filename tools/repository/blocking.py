@@ -72,6 +72,15 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "async_": "",
         },
     ),
+    f"{_DRIVER}/_async_stream.py": (
+        f"{_DRIVER}/_stream.py",
+        {
+            "as an asynchronous iterator": "as an iterator",
+            "it is an asynchronous context manager": "it is a context manager",
+            "adrive": "drive",
+            "async_call": "call",
+        },
+    ),
 }
 """The asynchronous modules, each with its blocking twin and what is replaced there besides `_WORDS`: text by text."""
 

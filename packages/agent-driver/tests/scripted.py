@@ -2,14 +2,17 @@
 
 from typing import Any
 
+from agent_driver import Agent, agent_tool
 from agent_loop import CallModel
+from agent_tooling import Tool
 
 
 class Script:
     """Answers, round by round; the requests are kept."""
 
-    def __init__(self, *answers: Any) -> None:
+    def __init__(self, *answers: Any, model_id: str | None = None) -> None:
         self.answers = answers
+        self.model_id = model_id
         self.requests: list[CallModel] = []
 
     def __call__(self, call: CallModel) -> Any:
@@ -26,3 +29,8 @@ def use(name: str, arguments: str = "{}", call_id: str = "c1") -> dict[str, Any]
 def ask(*calls: dict[str, Any]) -> list[dict[str, Any]]:
     """Return an answer that asks for tools."""
     return [{"tool_calls": list(calls)}]
+
+
+def as_tool(name: str, description: str, model: Any, tools: Any = (), **settings: Any) -> Tool:
+    """Return an agent as a tool."""
+    return agent_tool(name, description, Agent(model, tools, **settings))

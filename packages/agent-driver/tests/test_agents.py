@@ -9,9 +9,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from scripted import Script, ask, use
+from scripted import Script, as_tool, ask, use
 
-from agent_driver import adrive, agent_tool, drive
+from agent_driver import adrive, drive
 from agent_loop import (
     AgentEvent,
     AgentRun,
@@ -56,7 +56,7 @@ def search(key: str) -> str:
 
 def test_an_agent_answers_its_caller_and_sees_its_task_alone(play):
     model = Script(ask(use("look")), "<think>hm</think>It is there.")
-    finder = agent_tool("finder", "Finds things.", model, [look], instruction="Look well.")
+    finder = as_tool("finder", "Finds things.", model, [look], instruction="Look well.")
     run = AgentRun(
         [
             {"role": "system", "content": "A secret."},
@@ -76,23 +76,21 @@ def test_an_agent_answers_its_caller_and_sees_its_task_alone(play):
 
 def test_an_agent_without_an_instruction_reads_nothing_but_the_task(play, run):
     model = Script("Done.")
-    play(run, Script(ask(call()), "So."), [agent_tool("finder", "Finds.", model)])
+    play(run, Script(ask(call()), "So."), [as_tool("finder", "Finds.", model)])
     assert [message["role"] for message in model.requests[0].messages] == ["user"]
 
 
 def test_arguments_that_are_no_task_are_refused_before_anything_is_asked(play, run):
     model = Script()
-    finder = agent_tool("finder", "Finds.", model)
+    finder = as_tool("finder", "Finds.", model)
     events = play(run, Script(ask(call(arguments='{"tusk": 1}')), "So."), [finder])
     assert "validation error" in results(events)["c1"].error
     assert not model.requests
 
 
 def test_what_happens_in_an_agent_is_seen_with_the_path_that_leads_to_it(play, run):
-    inner = agent_tool("inner", "Digs.", Script("Dug."))
-    outer = agent_tool(
-        "outer", "Finds.", Script(ask(call("inner", call_id="i1")), "Found."), [inner]
-    )
+    inner = as_tool("inner", "Digs.", Script("Dug."))
+    outer = as_tool("outer", "Finds.", Script(ask(call("inner", call_id="i1")), "Found."), [inner])
     events = play(run, Script(ask(call("outer", call_id="o1")), "So."), [outer])
     seen = {
         (event.path, event.agent, event.event.text)
@@ -105,9 +103,13 @@ def test_what_happens_in_an_agent_is_seen_with_the_path_that_leads_to_it(play, r
 
 
 def test_what_agents_use_is_told_and_counted_for_their_caller(play):
-    inner = agent_tool("inner", "Digs.", Script(spend(text="Dug.", tokens=3)), model_name="small")
-    script = Script(spend(call("inner", call_id="i1"), tokens=5), spend(text="Found.", tokens=7))
-    outer = agent_tool("outer", "Finds.", script, [inner], model_name="medium")
+    inner = as_tool("inner", "Digs.", Script(spend(text="Dug.", tokens=3), model_id="small"))
+    script = Script(
+        spend(call("inner", call_id="i1"), tokens=5),
+        spend(text="Found.", tokens=7),
+        model_id="medium",
+    )
+    outer = as_tool("outer", "Finds.", script, [inner])
     run = AgentRun(
         [],
         maximum_iterations=3,
@@ -132,7 +134,7 @@ def test_what_agents_use_is_told_and_counted_for_their_caller(play):
 
 def test_an_agent_ends_with_what_there_is_where_its_caller_has_nothing_left(play):
     model = Script(spend(use("look"), tokens=50), spend(use("look"), tokens=50), "never")
-    finder = agent_tool("finder", "Finds.", model, [look])
+    finder = as_tool("finder", "Finds.", model, [look])
     run = AgentRun([], maximum_iterations=4, budgets=Budgets(max_total_tokens=100))
     events = play(run, Script(spend(call()), spend(text="That is all.")), [finder])
     assert len(model.requests) == 2  # No closing call of its own.
@@ -145,7 +147,7 @@ def test_an_agent_ends_with_what_there_is_where_its_caller_has_nothing_left(play
 
 def test_an_agent_has_a_closing_call_where_only_its_own_budget_is_used_up(play):
     model = Script(spend(use("look"), tokens=50), spend(text="As far as I know.", tokens=50))
-    finder = agent_tool("finder", "Finds.", model, [look], budgets=Budgets(max_total_tokens=40))
+    finder = as_tool("finder", "Finds.", model, [look], budgets=Budgets(max_total_tokens=40))
     run = AgentRun([], maximum_iterations=4, budgets=Budgets(max_total_tokens=1000))
     events = play(run, Script(spend(call()), spend(text="So.")), [finder])
     assert model.requests[1].is_closing
@@ -164,7 +166,7 @@ def test_agents_at_once_share_the_tool_calls_of_their_caller(play):
     def greedy(request):
         yield from ask(*[use("count", call_id=f"{request.round}-{n}") for n in range(4)])
 
-    agents = [agent_tool(f"a{n}", "Counts.", greedy, [count]) for n in range(5)]
+    agents = [as_tool(f"a{n}", "Counts.", greedy, [count]) for n in range(5)]
     run = AgentRun([], maximum_iterations=3, budgets=Budgets(max_tool_calls=12))
     calls = [call(f"a{n}", call_id=f"c{n}") for n in range(5)]
     finished = play(run, Script(ask(*calls), "So."), agents)[-1]
@@ -185,7 +187,7 @@ def test_agents_call_agents_no_deeper_than_the_outermost_run_allows(play, depth)
             return "done"
 
         tools = [build(level + 1)] if level < 4 else []
-        return agent_tool(f"a{level}", "Delegates.", model, tools)
+        return as_tool(f"a{level}", "Delegates.", model, tools)
 
     agent = build(1)
     run = AgentRun([], maximum_iterations=3, max_agent_depth=depth)
@@ -215,7 +217,7 @@ def test_a_cancel_reaches_agents_and_ends_with_what_they_know(play, run):
     threading.Thread(
         target=lambda: (is_asked.wait(5), time.sleep(0.1), cancelled.set()), daemon=True
     ).start()
-    finder = agent_tool("finder", "Finds.", model, [look])
+    finder = as_tool("finder", "Finds.", model, [look])
     top = Script(ask(call()), "never")
     events = play(run, top, [finder], cancelled=cancelled)
     assert len(top.requests) == 1
@@ -232,7 +234,7 @@ def test_an_agent_ends_when_its_caller_has_no_more_time_for_tools(play):
         yield "It may be"
         time.sleep(4)
 
-    finder = agent_tool("finder", "Finds.", model)
+    finder = as_tool("finder", "Finds.", model)
     run = AgentRun([], maximum_iterations=3, budgets=Budgets(max_seconds=0.4))
     began = time.monotonic()
     events = play(run, Script(ask(call()), "That is all."), [finder])
@@ -250,7 +252,7 @@ def test_an_agent_answers_within_the_time_that_its_caller_has_for_tools(play, ru
             return ask(use("look", call_id=f"c{request.round}"))
         return "As far as I know."
 
-    finder = agent_tool("finder", "Finds.", model, [look], maximum_iterations=50)
+    finder = as_tool("finder", "Finds.", model, [look], maximum_iterations=50)
     budget = TimeBudget(run_seconds=4.0, closing_seconds=1.0)
     events = play(run, Script(ask(call()), "That is all."), [finder], time_budget=budget)
     assert results(events)["c1"].content == "As far as I know."
@@ -258,7 +260,7 @@ def test_an_agent_answers_within_the_time_that_its_caller_has_for_tools(play, ru
 
 
 def test_an_agent_without_time_is_given_up_like_any_tool(play):
-    finder = agent_tool("finder", "Finds.", Script("never"))
+    finder = as_tool("finder", "Finds.", Script("never"))
     run = AgentRun([], maximum_iterations=3, budgets=Budgets(max_seconds=0.2))
 
     def slow(request):
@@ -274,7 +276,7 @@ def test_a_failure_of_an_agent_is_told_to_the_model_without_its_words(play, run)
     def model(_):
         raise OSError("key sk-123 was refused")
 
-    finder = agent_tool("finder", "Finds.", model)
+    finder = as_tool("finder", "Finds.", model)
     events = play(run, Script(ask(call()), "So."), [finder])
     assert results(events)["c1"].error.startswith("tool invoke error: ")
     assert "sk-123" not in str(results(events)["c1"])
@@ -285,7 +287,7 @@ def test_an_agent_ends_no_process(run):
     def model(_):
         raise SystemExit(3)
 
-    events = list(drive(run, Script(ask(call()), "So."), [agent_tool("finder", "Finds.", model)]))
+    events = list(drive(run, Script(ask(call()), "So."), [as_tool("finder", "Finds.", model)]))
     assert results(events)["c1"].error == "tool invoke error: failed to execute tool"
 
 
@@ -298,7 +300,7 @@ def test_what_an_agent_knows_is_told_with_its_failure(play, run):
             return ask(use("look"))
         raise BrokenError("sk-123")
 
-    finder = agent_tool("finder", "Finds.", model, [look])
+    finder = as_tool("finder", "Finds.", model, [look])
     told = results(play(run, Script(ask(call()), "So."), [finder]))["c1"]
     assert told.error.startswith("tool invoke error: the agent ended with an error")
     assert "nothing here" in told.error
@@ -310,7 +312,7 @@ def test_a_budget_that_an_agents_model_cannot_keep_ends_the_caller(play, price):
     model = Script(spend(text="For nothing.", price=price))
     run = AgentRun([], maximum_iterations=3, budgets=Budgets(max_cost=Decimal(5)))
     top = Script(spend(call()), spend(text="never"))
-    finished = play(run, top, [agent_tool("finder", "Finds.", model)])[-1]
+    finished = play(run, top, [as_tool("finder", "Finds.", model)])[-1]
     assert finished.error == "max_cost cannot be kept: the model does not tell its prices"
     assert len(top.requests) == 1
 
@@ -325,10 +327,8 @@ def test_an_agent_makes_no_call_that_a_person_would_have_to_approve(play, name):
         return "paid"
 
     calls = [use("pay", f'{{"amount": {amount}}}', f"p{amount}") for amount in (5, 50)]
-    inner = agent_tool("inner", "Pays.", Script(ask(*calls), "Done."), [pay])
-    outer = agent_tool(
-        "outer", "Delegates.", Script(ask(call("inner", call_id="i1")), "So."), [inner]
-    )
+    inner = as_tool("inner", "Pays.", Script(ask(*calls), "Done."), [pay])
+    outer = as_tool("outer", "Delegates.", Script(ask(call("inner", call_id="i1")), "So."), [inner])
     rules = ApprovalRules.parse(
         [{"tool": name, "when": {"amount": {"above": 10}}, "ask": "always"}]
     )
@@ -339,16 +339,16 @@ def test_an_agent_makes_no_call_that_a_person_would_have_to_approve(play, name):
     ends = results(e.event for e in events if isinstance(e, AgentEvent))
     assert ends["p50"].error.startswith("tool invoke error: the user would have to approve")
     with pytest.raises(ValueError, match="approval_rules"):
-        agent_tool("inner", "Pays.", Script(), [pay], approval_rules=rules)
+        as_tool("inner", "Pays.", Script(), [pay], approval_rules=rules)
 
 
 def test_an_agent_answers_in_json_where_it_has_a_schema(play, run):
     schema = AnswerSchema.parse('{"properties": {"n": {"type": "integer"}}, "required": ["n"]}')
-    finder = agent_tool("finder", "Finds.", Script("four", '{"n": 4}'), answer_schema=schema)
+    finder = as_tool("finder", "Finds.", Script("four", '{"n": 4}'), answer=schema)
     told = results(play(run, Script(ask(call()), "So."), [finder]))["c1"]
     assert told.content == '{"n": 4}'
     assert told.artifact.value == {"n": 4}
-    bad = agent_tool("finder", "Finds.", Script("four", "five"), answer_schema=schema)
+    bad = as_tool("finder", "Finds.", Script("four", "five"), answer=schema)
     run = AgentRun([], maximum_iterations=3)
     told = results(play(run, Script(ask(call()), "So."), [bad]))["c1"]
     assert "does not fulfil answer_schema" in told.error
@@ -362,7 +362,7 @@ def test_an_agent_has_a_log_of_its_own_that_names_the_run_and_the_call_it_answer
         Tool.from_function(search, hidden={"key": key}, name=name)
         for name, key in [("look", secret), ("ask", other)]
     ]
-    finder = agent_tool("finder", "Finds.", Script(ask(use("look")), f"Say {secret}"), tools[:1])
+    finder = as_tool("finder", "Finds.", Script(ask(use("look")), f"Say {secret}"), tools[:1])
     script = Script(ask(call(), use("ask", call_id="c2")), f"So {other} {secret}.")
     events = play(run, script, [finder, tools[1]], log=RunLog(tmp_path))
     schema = json.loads((DOCS / "run-log-1.schema.json").read_text(encoding="utf-8"))
@@ -388,13 +388,13 @@ def test_an_agent_has_a_log_of_its_own_that_names_the_run_and_the_call_it_answer
 
 def test_an_agent_is_an_ordinary_tool_for_anybody_else():
     model = Script(ask(use("look")), "It is there.")
-    finder = agent_tool("finder", "Finds.", model, [look])
+    finder = as_tool("finder", "Finds.", model, [look])
     assert finder.invoke({"task": "find it"}).content == "It is there."
 
     def broken(_):
         raise OSError("sk-123")
 
-    output = agent_tool("finder", "Finds.", broken).invoke({"task": "find it"})
+    output = as_tool("finder", "Finds.", broken).invoke({"task": "find it"})
     assert output.error.startswith("tool invoke error: the agent ended with an error")
 
 
@@ -403,7 +403,7 @@ def test_an_agent_may_have_an_async_model_under_either_driver(play, run):
         await asyncio.sleep(0)
         yield "It is there."
 
-    finder = agent_tool("finder", "Finds.", model)
+    finder = as_tool("finder", "Finds.", model)
     assert results(play(run, Script(ask(call()), "So."), [finder]))["c1"].content == "It is there."
 
 
@@ -420,7 +420,7 @@ def test_an_agent_may_have_an_async_model_under_either_driver(play, run):
 )
 def test_an_agent_that_cannot_be_is_refused_before_any_run(error, arguments):
     with pytest.raises(error):
-        agent_tool(**{"name": "finder", "description": "Finds."} | arguments)
+        as_tool(**{"name": "finder", "description": "Finds."} | arguments)
 
 
 async def test_whoever_lets_go_of_a_run_lets_go_of_its_agents():
@@ -434,7 +434,7 @@ async def test_whoever_lets_go_of_a_run_lets_go_of_its_agents():
         finally:
             closed.set()
 
-    finder = agent_tool("finder", "Finds.", model)
+    finder = as_tool("finder", "Finds.", model)
     assert isinstance(finder, Tool)
 
     def start():

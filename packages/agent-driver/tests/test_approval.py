@@ -8,9 +8,9 @@ import textwrap
 from functools import partial
 
 import pytest
-from scripted import Script, ask, use
+from scripted import Script, as_tool, ask, use
 
-from agent_driver import adrive, agent_tool, drive
+from agent_driver import adrive, drive
 from agent_loop import (
     AgentRun,
     AskApproval,
@@ -372,7 +372,7 @@ def test_an_agent_that_is_called_cannot_wait_for_a_person_but_its_call_can(play)
     script = Script(ask(use("helper", '{"task": "Help."}', "c1")), "Done.")
 
     def tools(**settings):
-        return [agent_tool("helper", "Helps.", model=lambda _: "Helped.", **settings)]
+        return [as_tool("helper", "Helps.", model=lambda _: "Helped.", **settings)]
 
     with pytest.raises(ValueError, match="approval_rules: expected none of an agent"):
         tools(approval_rules=ApprovalRules.parse({"*": "always"}))

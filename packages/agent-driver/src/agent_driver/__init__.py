@@ -24,34 +24,58 @@ from agent_loop import (
     Window,
 )
 
-from ._agents import AgentOutcome, agent_tool
+from ._agent import Agent, agent_tool
+from ._agents import AgentOutcome
 from ._async_drive import adrive
+from ._async_stream import AsyncRunStream
+from ._declaration import AgentSettings, RunOptions
 from ._drive import drive
-from ._settings import DriveSettings
+from ._guardrails import GuardedCall, Guardrails, Stop
+from ._models import Model, ModelClient
+from ._result import NoAnswerError, Result
+from ._settings import Decisions, DriveSettings
+from ._stream import RunStream
+from ._time import Cancelled
+from ._tool_calls import Tools
 from ._tool_search import ToolSearch
 
 
 __all__ = [
+    "Agent",
     "AgentEvent",
     "AgentOutcome",
     "AgentRun",
+    "AgentSettings",
     "AskApproval",
+    "AsyncRunStream",
     "Budgets",
     "CallModel",
+    "Cancelled",
     "CompactedWindow",
     "Decision",
+    "Decisions",
     "DriveSettings",
     "Event",
     "FallbackModel",
     "Finished",
+    "GuardedCall",
+    "Guardrails",
     "Message",
+    "Model",
+    "ModelClient",
     "ModelDelta",
+    "NoAnswerError",
+    "Result",
+    "RunOptions",
+    "RunStream",
     "ShowFile",
     "ShowText",
+    "Stop",
     "TimeBudget",
     "ToolCallEnded",
     "ToolCallStarted",
     "ToolSearch",
+    "Tools",
     "Usage",
     "Window",
     "adrive",

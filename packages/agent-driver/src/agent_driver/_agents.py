@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from agent_loop import AgentAnswer, AgentRun, Finished
+from agent_loop import AgentAnswer, Finished
 from agent_tooling import Tool, ToolError, ToolOutput
 
-from ._guardrails import Guardrails
+from ._declaration import Declaration
 from ._setup import Setup, offer_tools
-from ._tool_calls import Job, Tools, one_text, read_tools
+from ._tool_calls import Job, one_text
 
 
 _TASK: Final = "task"  # The one argument of an agent.
@@ -43,20 +43,14 @@ class AgentOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Agent:
-    """The function behind an agent tool. A driver plays it as part of the calling run; any other caller makes it play a run of its own.
+class AgentFunction:
+    """Function behind an agent that is a tool. A driver plays it as part of the calling run; any other caller makes it play a run of its own.
 
     Attributes:
-        model: What calls its model.
-        tools: What it may call.
-        build: Makes its run for a task.
-        guardrails: What checks its run, besides what checks the tool calls of its callers.
+        declared: The agent.
     """
 
-    model: Callable[..., Any]
-    tools: tuple[Tool, ...]
-    build: Callable[[str], AgentRun]
-    guardrails: Guardrails = Guardrails()  # noqa: RUF009 - it never changes
+    declared: Declaration
 
     def __call__(self, task: str) -> str:
         """Play a run of its own to its end.
@@ -66,8 +60,10 @@ class Agent:
         """
         from ._drive import drive  # noqa: PLC0415 - which plays agents, too
 
+        declared = self.declared
         played = AgentAnswer(name="agent", call_id="")
-        for event in drive(self.build(task), self.model, self.tools):
+        run = declared.build_run([_to_question(task)])
+        for event in drive(run, declared.models.call, declared.tools, **declared.drive):
             played.take(event)
         result = played.read()
         if result.error is not None:
@@ -85,7 +81,7 @@ class AgentCall:
         is_over: Whether nobody waits for it any more.
 
     Attributes:
-        agent: As given.
+        model: What calls the agent's model.
         setup: What the run of the agent is played with.
         answer: What the caller reads of it, once it has taken all events.
 
@@ -94,18 +90,19 @@ class AgentCall:
     """
 
     def __init__(
-        self, caller: Setup, job: Job, agent: Agent, *, is_over: Callable[[], bool]
+        self, caller: Setup, job: Job, agent: AgentFunction, *, is_over: Callable[[], bool]
     ) -> None:
         name, call_id = job.tool.name, job.call.call_id
-        run = agent.build(str(job.args[_TASK]))
+        declared = agent.declared
+        run = declared.build_run([_to_question(str(job.args[_TASK]))])
         # First, because it may refuse: then neither tools nor a log are made.
         caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
-        guards = caller.guards.for_agent(agent.guardrails)
-        calls = offer_tools(run, agent.tools, caller.settings, guards)
+        guards = caller.guards.for_agent(declared.guardrails)
+        calls = offer_tools(run, declared.tools, caller.settings, guards)
         run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
         recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
         guards.recorder = recorder
-        self.agent = agent
+        self.model = declared.models.call
         self.setup = Setup(
             run=run,
             # How it is played, such as with how many tools at once, its caller decides.
@@ -133,59 +130,19 @@ class AgentCall:
         return ToolOutput(content=result.content, error=result.error, artifact=outcome)
 
 
-def agent_tool(  # noqa: PLR0913 - the settings of an agent
-    name: str,
-    description: str,
-    model: Callable[..., Any],
-    tools: Tools = (),
-    *,
-    instruction: str = "",
-    maximum_iterations: int = 10,
-    model_name: str | None = None,
-    emit_intermediate_thoughts: bool = False,
-    **settings: Any,
-) -> Tool:
-    """Make a tool of an agent: a model with its own tools and instruction, which is given a task and answers with text.
-
-    `drive` and `adrive` play it as part of the run that calls it. It reads its task and nothing else of that run. What it uses counts in the caller's budgets at once, and its own
-    `budgets` apply as well. It ends when the caller is cancelled or has no more time for tools; the caller then reads what it has so far. Agents may call agents, as deep as the
-    outermost run allows (`max_agent_depth`). Its events are yielded as `AgentEvent`s, and it has a run log of its own beside the caller's.
-
-    Args:
-        name: The name that the caller's model calls it by.
-        description: What that model is told of it.
-        model: What calls its model, as for `drive`; where `adrive` plays the caller, it may be async.
-        tools: What it may call, other agents among them.
-        instruction: Its system message.
-        maximum_iterations: The hard cap of its model calls, at least 1.
-        model_name: What events call its model.
-        emit_intermediate_thoughts: Whether its events show thoughts; its caller's model reads none.
-        settings: What else `agent_loop.AgentRun` takes: `budgets`, `allowed_tools`, `answer_schema`, `fallback` and so on.
+def build_agent_tool(name: str, description: str, declared: Declaration) -> Tool:
+    """Return an agent as a tool, as `agent_tool` says.
 
     Raises:
-        DeclarationError: If the name is none that every API takes, or something among the tools is no tool.
-        InvalidSettingError: If a setting is out of its range.
-        TypeError: If `model` cannot be called, or `AgentRun` has no such setting.
-        ValueError: If two tools have one name, or there are `approval_rules`: an agent that is called cannot wait for a person.
+        DeclarationError: If the name is none that every API takes.
+        ValueError: If it has `approval_rules`.
     """
-    if not callable(model):
-        expected = "a function that is called with a CallModel"
-        raise TypeError(f"model: expected {expected}, got {type(model).__name__}")
-
-    def build(task: str) -> AgentRun:
-        system = [{"role": "system", "content": instruction}] if instruction else []
-        return AgentRun(
-            [*system, {"role": "user", "content": task}],
-            maximum_iterations=maximum_iterations,
-            emit_intermediate_thoughts=emit_intermediate_thoughts,
-            model=model_name,
-            **settings,
-        )
-
-    # A setting that is wrong is told here, and not in the middle of a run.
-    if build("").approval_rules is not None:
+    if declared.run["approval_rules"] is not None:
         raise ValueError(
             "approval_rules: expected none of an agent; a rule of its caller's may name it"
         )
-    agent = Agent(model=model, tools=tuple(read_tools(tools).values()), build=build)
-    return Tool.from_schema(name, description, _PARAMETERS, agent)
+    return Tool.from_schema(name, description, _PARAMETERS, AgentFunction(declared=declared))
+
+
+def _to_question(task: str) -> dict[str, Any]:
+    return {"role": "user", "content": task}

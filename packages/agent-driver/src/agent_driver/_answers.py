@@ -25,7 +25,7 @@ _log = logging.getLogger("agent_driver")
 _ENDS = ModelDone | ModelFailure | Failure | CompactedWindow
 
 
-class AsyncModelError(TypeError):
+class ModelIsAsyncError(TypeError):
     """An async model in a blocking drive."""
 
     def __init__(self) -> None:
@@ -72,9 +72,9 @@ def to_failure(error: BaseException) -> ModelFailure:
     If the error has a true `is_transient`, the call may be made once more.
 
     Raises:
-        AsyncModelError: If that is the error: the caller of `drive` has made a mistake.
+        ModelIsAsyncError: If that is the error: the caller of `drive` has made a mistake.
     """
-    if isinstance(error, AsyncModelError):
+    if isinstance(error, ModelIsAsyncError):
         raise error
     _log.warning("the model call failed", exc_info=error)
     # By a name and not by a type: clients of any provider may say so.
@@ -141,7 +141,7 @@ class Asked:
         self._answer = answer = ask_model(self._model, self._call)
         try:
             if _is_async(answer):
-                raise AsyncModelError
+                raise ModelIsAsyncError
             # Closed while the model was being called; its answer then goes unread.
             if not self._is_closed:
                 yield from (answer,) if is_whole(answer) else answer

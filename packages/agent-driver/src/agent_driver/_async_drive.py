@@ -56,7 +56,7 @@ def adrive(settings: DriveSettings) -> AsyncGenerator[Event]:
 
 async def async_call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput:
     """Play an agent to its end."""
-    async with aclosing(call.setup.afollow(_play(call.setup, call.agent.model))) as events:
+    async with aclosing(call.setup.afollow(_play(call.setup, call.model))) as events:
         async for event in events:
             put(call.answer.take(event))
     return call.read()

@@ -11,7 +11,7 @@ from typing import Any
 from agent_loop import AgentEvent, CallModel
 from agent_tooling import ToolOutput
 
-from ._agents import Agent, AgentCall
+from ._agents import AgentCall, AgentFunction
 from ._answers import close, find_compactor, is_whole, log_no_compaction
 from ._guardrails import GuardrailError
 from ._running import Heard
@@ -26,6 +26,11 @@ type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Awaitable[T
 
 # A cancel is noticed after 0.25 s at most, so the run still ends well within a second.
 _LAST_SECONDS = 0.25  # For an answer that is let go of.
+
+
+async def async_call[**P, R](function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function that may block in a thread."""
+    return await asyncio.to_thread(function, *args, **kwargs)
 
 
 async def async_ask_guardrail(guardrail: Callable[[Any], Any], value: Any) -> object:
@@ -184,7 +189,7 @@ class AsyncRunningTools:
         agent: object = job.tool.function
         async with self._room:
             self._setup.begin(job)
-            if isinstance(agent, Agent):
+            if isinstance(agent, AgentFunction):
                 return await _acall(self._play_agent(job, agent))
             if _is_async(job.tool.function):
                 return await _acall(job.tool.ainvoke(job.args))
@@ -193,7 +198,7 @@ class AsyncRunningTools:
             self._threads.start(partial(_invoke_in_thread, job, loop, done, self._threads))
             return await done
 
-    async def _play_agent(self, job: Job, agent: Agent) -> ToolOutput:
+    async def _play_agent(self, job: Job, agent: AgentFunction) -> ToolOutput:
         call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
         return await self._call_agent(call, self._told.put_nowait)
 

@@ -59,7 +59,7 @@ def drive(settings: DriveSettings) -> Generator[Event]:
 
 def call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput:
     """Play an agent to its end."""
-    with closing(call.setup.follow(_play(call.setup, call.agent.model))) as events:
+    with closing(call.setup.follow(_play(call.setup, call.model))) as events:
         for event in events:
             put(call.answer.take(event))
     return call.read()

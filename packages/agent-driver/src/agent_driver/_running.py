@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from agent_loop import AgentEvent, ToolResult
 from agent_tooling import ToolOutput
 
-from ._agents import Agent
+from ._agents import AgentFunction
 from ._setup import Setup
 from ._tool_calls import Job, Sorted, give_up
 
@@ -38,7 +38,9 @@ class Running:
         self._calls = setup.calls
         self.waiting = {job.call.call_id: job for job in sorted_.jobs}
         self._repeats = sorted_.repeats
-        self.agents = {job.call.call_id for job in self.due if isinstance(job.tool.function, Agent)}
+        self.agents = {
+            job.call.call_id for job in self.due if isinstance(job.tool.function, AgentFunction)
+        }
 
     def take(self, heard: Heard) -> AgentEvent | ToolResult:
         """Take an agent's event or a call's output, and return what the drive passes on."""

@@ -12,7 +12,7 @@ from typing import Any
 from agent_loop import AgentEvent, CallModel
 from agent_tooling import ToolOutput, is_async_function
 
-from ._agents import Agent, AgentCall
+from ._agents import AgentCall, AgentFunction
 from ._answers import Asked
 from ._async_drive import async_call_agent
 from ._guardrails import GuardrailError
@@ -24,6 +24,11 @@ from ._tool_calls import Job, broken
 
 
 type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], ToolOutput]
+
+
+def call[**P, R](function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function that may block."""
+    return function(*args, **kwargs)
 
 
 def ask_guardrail(guardrail: Callable[[Any], Any], value: Any) -> object:
@@ -122,7 +127,7 @@ class RunningTools:
     def _call(self, job: Job) -> ToolOutput:
         agent: object = job.tool.function
         try:
-            if isinstance(agent, Agent):
+            if isinstance(agent, AgentFunction):
                 return self._play_agent(job, agent)
             # Called where no event loop runs, a function may as well run one by itself, and return what is awaited or what is not.
             return job.tool.invoke(
@@ -133,9 +138,9 @@ class RunningTools:
         except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
             return broken(error)
 
-    def _play_agent(self, job: Job, agent: Agent) -> ToolOutput:
+    def _play_agent(self, job: Job, agent: AgentFunction) -> ToolOutput:
         call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
-        if is_async_function(agent.model):
+        if is_async_function(agent.declared.models.call):
             # A thread that plays an agent has no event loop, so an async model gets one here.
             return asyncio.run(async_call_agent(call, self._heard.put))
         return self._call_agent(call, self._heard.put)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ._answers import AsyncModelError, close, to_failure
+from ._answers import ModelIsAsyncError, close, to_failure
 
 
 END = object()
@@ -48,7 +48,9 @@ def read_in_thread(pieces: Iterable[object], put: Callable[[object], Any]) -> Ca
                     break
         except BaseException as error:  # noqa: BLE001 - whatever the model's client raises
             if not is_stopped.is_set():
-                is_failure = isinstance(error, Exception) and not isinstance(error, AsyncModelError)
+                is_failure = isinstance(error, Exception) and not isinstance(
+                    error, ModelIsAsyncError
+                )
                 pass_on(to_failure(error) if is_failure else Raised(error))
         finally:
             # Closed by the thread that reads: no other can close a generator while it runs.

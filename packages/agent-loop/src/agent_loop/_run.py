@@ -55,6 +55,7 @@ from ._values.events import AskApproval, Event
 from ._values.inputs import Input
 from ._values.models import Window
 from ._values.own_functions import OwnFunction, name_of
+from ._values.usage import Usage
 
 
 class AgentRun:
@@ -151,6 +152,11 @@ class AgentRun:
     def budget_uses(self) -> tuple[BudgetUse, ...]:
         """How much the run has used so far of each of its budgets."""
         return find_uses(self._run)
+
+    @property
+    def usage(self) -> Usage:
+        """The usage of all model calls so far, including those of agents that the run has called."""
+        return self._run.state.spending.usage
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 The state is plain JSON, in which tuples, decimals and the package's own values are marked with their kind.
 """
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -107,6 +108,20 @@ def load_run(run: RunContext, snapshot: object, *, key: bytes, now: float) -> An
     for name, remembered in saved["own_functions"].items():
         cast("Callable[[Any], None]", own[name].load)(remembered)
     return saved["extra"]
+
+
+def dump_messages(messages: Iterable[object]) -> str:
+    """Return messages, such as those of `Finished`, as JSON text from which `load_messages` makes equal ones.
+
+    Raises:
+        SnapshotError: If one of them holds what JSON cannot.
+    """
+    return json.dumps(_to_plain(tuple(messages), "messages"), ensure_ascii=False)
+
+
+def load_messages(text: str) -> tuple[Any, ...]:
+    """Return the messages that `dump_messages` has written."""
+    return _to_value(json.loads(text))
 
 
 def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> dict[str, str]:

@@ -9,12 +9,15 @@ from .inputs import Input, ModelDelta, ToolCallFragment, ToolResult
 from .usage import Usage
 
 
+# A platform's own message may have none. `developer` is what newer APIs call the system.
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+_EXPECTED_ROLES = f"{', '.join(_ROLES[:-1])} or {_ROLES[-1]}"
 _TEXT = ("text", "content")
 _ANSWER = (*_TEXT, "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
 
 
 def read_messages(messages: object) -> tuple[Any, ...]:
-    """Return the messages that a run begins with, unchanged; each has to be a record of some kind.
+    """Return the messages that a run begins with, unchanged; each has to be a record of some kind, whose role is known if it has one.
 
     Raises:
         MessageError: If it is not a list of messages, or one of them is not a message.
@@ -25,6 +28,10 @@ def read_messages(messages: object) -> tuple[Any, ...]:
     for index, message in enumerate(read):
         if message is None or isinstance(message, str | bytes | int | float | list | tuple):
             raise _wrong_type(f"messages[{index}]", "a message", cast("object", message))
+        role = read_member(message, "role")
+        if isinstance(role := getattr(role, "value", role), str) and role not in _ROLES:
+            place = f"messages[{index}].role"
+            raise MessageError(f"{place}: expected {_EXPECTED_ROLES}, got {role!r}", field=place)
     return read
 
 

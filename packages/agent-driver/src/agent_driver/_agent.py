@@ -1,0 +1,184 @@
+"""An agent, declared once and run any number of times."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overload
+
+from agent_tooling import AnswerSchema, Tool
+
+from ._agents import build_agent_tool
+from ._async_stream import AsyncRunStream
+from ._declaration import AgentSettings, Declaration, RunOptions
+from ._models import Model
+from ._play import Play
+from ._result import Result
+from ._stream import RunStream
+
+
+if TYPE_CHECKING:
+    # A type variable with a default, which the standard library has from Python 3.13 on.
+    from typing_extensions import TypeVar as _TypeVar
+
+    Answer_co = _TypeVar("Answer_co", covariant=True, default=str)
+    Deps_contra = _TypeVar("Deps_contra", contravariant=True, default=None)
+else:
+    Answer_co = TypeVar("Answer_co", covariant=True)
+    Deps_contra = TypeVar("Deps_contra", contravariant=True)
+
+
+class Function(Protocol):
+    """Function that becomes a tool. A `Tool` is none, although it can be called: a type checker holds what it wants of `deps` against the agent's."""
+
+    __qualname__: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do what the model wants."""
+        ...
+
+
+class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters have no default in Python 3.12
+    """Agent: a model with tools and an instruction, declared once.
+
+    It never changes and holds nothing of a run, so any number of runs may use it at the same time. The type parameters are the type of its answers, and of the
+    dependencies that its tools take by a `Context`.
+
+    Args:
+        model: What calls the model: a client such as `ResponsesClient`, or a function that takes a `CallModel` and returns the answer, whole or in pieces. `arun` and
+            `astream` take async ones as well.
+        tools: What the model may call: typed functions, or `Tool`s of agent_tooling.
+        answer: What the answer has to be: a pydantic model, a dataclass, a `TypedDict` or another type that pydantic can check, or a JSON schema (which needs
+            the extra `schema`); None for a text. An answer that is not valid is asked for once more.
+        deps: The type of the dependencies that tools take by a `Context`, where there are any.
+        settings: The keys of `AgentSettings`, each as a keyword.
+
+    Raises:
+        TypeError: If there is no such setting, or a setting is of a kind that it cannot be.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or answer or rules cannot be read.
+        InvalidSettingError: If a setting is outside its range.
+        ValueError: If two tools have one name, or a number is under 1.
+    """
+
+    _given: dict[str, Any]
+    _declared: Declaration
+
+    @overload
+    def __new__(
+        cls,
+        model: Model,
+        tools: Iterable[Tool[Deps_contra] | Function] = ...,
+        *,
+        answer: type[Answer_co],
+        deps: type[Deps_contra] = ...,
+        **settings: Unpack[AgentSettings],
+    ) -> "Agent[Answer_co, Deps_contra]": ...
+    @overload
+    def __new__(
+        cls,
+        model: Model,
+        tools: Iterable[Tool[Deps_contra] | Function] = ...,
+        *,
+        answer: AnswerSchema | Mapping[str, Any] | str,
+        deps: type[Deps_contra] = ...,
+        **settings: Unpack[AgentSettings],
+    ) -> "Agent[Any, Deps_contra]": ...
+    @overload
+    def __new__(
+        cls,
+        model: Model,
+        tools: Iterable[Tool[Deps_contra] | Function] = ...,
+        *,
+        answer: None = None,
+        deps: type[Deps_contra] = ...,
+        **settings: Unpack[AgentSettings],
+    ) -> "Agent[str, Deps_contra]": ...
+    def __new__(
+        cls, model: Any, tools: Any = (), *, answer: Any = None, deps: Any = None, **settings: Any
+    ) -> Any:
+        agent = super().__new__(cls)
+        agent._given = {"model": model, "tools": tools, "answer": answer, "deps": deps, **settings}
+        agent._declared = Declaration.read(model, tools, answer, deps, settings)
+        return agent
+
+    @overload
+    def with_(
+        self, *, model: Model = ..., **changes: Unpack[AgentSettings]
+    ) -> "Agent[Answer_co, Deps_contra]": ...
+    @overload
+    def with_[A](
+        self, *, answer: type[A], model: Model = ..., **changes: Unpack[AgentSettings]
+    ) -> "Agent[A, Deps_contra]": ...
+    def with_(self, **changes: Any) -> "Agent[Any, Any]":
+        """Return the same agent with other settings, another model or another answer type.
+
+        Raises:
+            As the constructor.
+        """
+        return Agent(**{**self._given, **changes})
+
+    def run(
+        self,
+        prompt: str | Iterable[object] | None = None,
+        **options: Unpack[RunOptions[Deps_contra]],
+    ) -> Result[Answer_co]:
+        """Run the agent and return the result. What its model or a tool raises is in the result; `KeyboardInterrupt` leaves it.
+
+        Args:
+            prompt: What is asked: a text, or messages; None where a run is resumed.
+            options: The keys of `RunOptions`, each as a keyword.
+
+        Raises:
+            TypeError: If there is no such option, an option is of a kind that it cannot be, or the model is async.
+            MessageError: If prompt or history are no messages.
+            SnapshotError: If what is to be resumed cannot be.
+            ValueError: If there is nothing to run or to resume, or not one decision for each call that waits.
+            SessionConflictError: If another run has taken up the calls that wait in the session.
+        """
+        with self.stream(prompt, **options) as events:
+            for _ in events:
+                pass
+            return events.result
+
+    async def arun(
+        self,
+        prompt: str | Iterable[object] | None = None,
+        **options: Unpack[RunOptions[Deps_contra]],
+    ) -> Result[Answer_co]:
+        """Run the agent as `run` does, in the running event loop; `CancelledError` leaves it, too."""
+        async with self.astream(prompt, **options) as events:
+            async for _ in events:
+                pass
+            return events.result
+
+    def stream(
+        self,
+        prompt: str | Iterable[object] | None = None,
+        **options: Unpack[RunOptions[Deps_contra]],
+    ) -> RunStream[Answer_co]:
+        """Return a run as an iterator of its events, which begins when it is read; its `result` is there at the end. The arguments are those of `run`."""
+        return RunStream(Play(self._declared, prompt, options))
+
+    def astream(
+        self,
+        prompt: str | Iterable[object] | None = None,
+        **options: Unpack[RunOptions[Deps_contra]],
+    ) -> AsyncRunStream[Answer_co]:
+        """Return a run as `stream` does, for `async for`."""
+        return AsyncRunStream(Play(self._declared, prompt, options))
+
+
+def agent_tool[Deps](name: str, description: str, agent: Agent[Any, Deps]) -> Tool[Deps]:
+    """Make a tool of an agent, which is given a task and answers with text.
+
+    What runs the calling agent plays it as part of that run. It reads its task and nothing else of the run. What it uses counts in the caller's budgets at once, and its own
+    `budgets` apply as well. It ends when the caller is cancelled or has no more time for tools; the caller then reads what it has so far. Agents may call agents, as deep as the
+    outermost run allows (`max_agent_depth`). Its events are yielded as `AgentEvent`s, it has a run log of its own beside the caller's, and its tools get the caller's dependencies.
+
+    Args:
+        name: The name that the caller's model calls it by.
+        description: What that model is told of it.
+        agent: The agent. How many of its tools run at once, where it is logged and such its caller decides.
+
+    Raises:
+        DeclarationError: If the name is none that every API takes.
+        ValueError: If the agent has `approval_rules`: one that is called cannot wait for a person.
+    """
+    return build_agent_tool(name, description, agent._declared)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - of this module

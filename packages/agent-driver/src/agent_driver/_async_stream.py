@@ -1,0 +1,92 @@
+"""A run of an agent as an asynchronous iterator of its events, with its result at the end."""
+
+from collections.abc import AsyncGenerator
+from typing import Any, Self
+
+from agent_loop import Event
+
+from ._answers import ModelIsAsyncError
+from ._async_drive import adrive
+from ._async_side import async_call
+from ._play import Play
+from ._result import Result
+
+
+class AsyncRunStream[Answer]:
+    """Events of a run as they happen. Close it to let go of the run: it is an asynchronous context manager.
+
+    It ends without an exception whatever the model or a tool raises: `result` says so.
+
+    Args:
+        play: The run.
+    """
+
+    def __init__(self, play: Play) -> None:
+        self._play = play
+        self._events: AsyncGenerator[Event] | None = None
+        self._last: Event | None = None
+        self._result: Result[Any] | None = None
+
+    @property
+    def result(self) -> Result[Answer]:
+        """The result of the run, once all events have been read.
+
+        Raises:
+            RuntimeError: If they have not.
+        """
+        if self._result is None:
+            raise RuntimeError("the run has no result before all its events have been read")
+        return self._result
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        if self._result is not None:
+            raise StopAsyncIteration
+        if self._events is None:
+            self._events = await self._begin()
+        try:
+            self._last = await anext(self._events)
+        except StopAsyncIteration:
+            await self._end()
+            raise
+        except ModelIsAsyncError:  # The caller's mistake.
+            raise
+        # `KeyboardInterrupt` and the like are for whoever reads.
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the model's client raises
+            await self._end(error)
+            raise StopAsyncIteration from None
+        return self._last
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of the run, if it has not ended."""
+        if self._events is not None:
+            await self._events.aclose()
+
+    async def _begin(self) -> AsyncGenerator[Event]:
+        play, session = self._play, self._play.session
+        conversation = None if session is None else await async_call(session.load)
+        without_waiting = play.begin(conversation)
+        declared = play.declared
+        # Whatever is wrong with it is told here, before the calls that wait are taken out of the session.
+        events = adrive(play.run, declared.models.call, declared.tools, **play.settings)
+        if session is not None and without_waiting is not None:
+            play.take_up(await async_call(session.save, without_waiting))
+        return events
+
+    async def _end(self, cause: BaseException | None = None) -> None:
+        play, session = self._play, self._play.session
+        result = play.read(self._last, cause)
+        if session is not None and (conversation := play.to_conversation(result)) is not None:
+            try:
+                await async_call(session.save, conversation)
+            except Exception as error:  # noqa: BLE001 - whatever a store raises, there is a result
+                result = play.unsaved(result, error)
+        self._result = result

@@ -1,0 +1,81 @@
+"""The models of an agent: what calls them, what they are called, and what they can do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+
+from agent_loop import CallModel, FallbackModel
+
+
+class ModelClient(Protocol):
+    """Client of a model, such as `ResponsesClient` and `AsyncResponsesClient` of gpt5-responses.
+
+    It may say more of itself: `model_id`, its name; `has_answer_format`, whether it takes a JSON schema as the format of its answer; `has_price`, whether its usage tells prices.
+    """
+
+    def answer(self, call: Any, /) -> Any:
+        """Return the answer to a `CallModel`, whole or in pieces."""
+        ...
+
+
+type Model = Callable[[CallModel], Any] | ModelClient
+"""What calls a model: a client, or a function that takes a `CallModel` and returns the answer, whole or in pieces."""
+
+_PRIMARY: Final = "model"
+_FALLBACK: Final = "fallback"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """The models of an agent.
+
+    Attributes:
+        call: What calls them.
+        name: What events call the first one; None where it has no name and needs none.
+        has_answer_format: Whether the first one takes a JSON schema as the format of its answer.
+        fallback: The one that takes over.
+    """
+
+    call: Callable[[CallModel], Any]
+    name: str | None
+    has_answer_format: bool
+    fallback: FallbackModel | None = None
+
+    @classmethod
+    def of(cls, model: Model, fallback: Model | None) -> "Models":
+        """Read a model and its fallback.
+
+        Raises:
+            TypeError: If one of them is none.
+        """
+        first, name = _read(model, "model"), tell(model, "model_id")
+        has_format = tell(model, "has_answer_format") is True
+        if fallback is None:
+            return cls(call=first, name=name, has_answer_format=has_format)
+        second = _read(fallback, "fallback")
+        names = name or _PRIMARY, tell(fallback, "model_id") or _FALLBACK
+        if names[0] == names[1]:  # Such as one model at two providers.
+            names = names[0], f"{names[1]}_{_FALLBACK}"
+        return cls(
+            call=lambda call: (second if call.model == names[1] else first)(call),
+            name=names[0],
+            has_answer_format=has_format,
+            fallback=FallbackModel(
+                name=names[1], has_answer_format=tell(fallback, "has_answer_format") is True
+            ),
+        )
+
+
+def tell(model: object, name: str) -> Any:
+    """Return what a model says of itself: the client, or the object that the function is a method of; None where it says nothing."""
+    owner = getattr(model, "__self__", model)
+    return getattr(model, name, getattr(owner, name, None))
+
+
+def _read(model: object, field: str) -> Callable[[CallModel], Any]:
+    answer = getattr(model, "answer", None)
+    found = answer if callable(answer) else model
+    if not callable(found):
+        expected = "a function that is called with a CallModel, or a client with `answer`"
+        raise TypeError(f"{field}: expected {expected}, got {type(model).__name__}")
+    return cast("Callable[[CallModel], Any]", found)

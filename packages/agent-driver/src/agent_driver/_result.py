@@ -1,0 +1,112 @@
+"""The result of an agent's run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal, cast
+
+from agent_loop import AgentUse, AskApproval, BudgetUse, Event, Finished, StopReason, Usage
+
+
+class NoAnswerError(Exception):
+    """Value of a result that has none.
+
+    Attributes:
+        reason: Why the run stopped.
+    """
+
+    def __init__(self, reason: str, error: str | None) -> None:
+        super().__init__(f"the run has no answer ({reason}){f': {error}' if error else ''}")
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result[Answer]:
+    """Result of an agent's run, however it ended.
+
+    Attributes:
+        reason: Why the run stopped: a `StopReason`, or `approval` where it waits for a person.
+        text: What the model said last, without thoughts.
+        error: Why there is no answer, in a sentence; None where there is one, or where the run waits.
+        waiting: The calls that a person has to decide about, with the snapshot that the run is resumed from; None where it does not wait.
+        cause: The exception that has ended the run, for a log; None where none has.
+        messages: The whole conversation without the agent's instruction: the `history` of the next turn.
+        usage: What all model calls have used, those of agents that were called as tools included.
+        budgets: How much of each budget was used.
+        models: The model of each round, where they have names.
+        agents: What each agent that was called as a tool has used; part of `usage`.
+        unsaved: Why the turn does not stand in its session, in a sentence; None where it does, or where there is no session.
+    """
+
+    reason: StopReason | Literal["approval"]
+    text: str = ""
+    error: str | None = None
+    waiting: AskApproval | None = None
+    cause: BaseException | None = field(default=None, repr=False)
+    messages: Sequence[Any] = field(default=(), repr=False)
+    usage: Usage = field(default_factory=Usage, repr=False)
+    budgets: tuple[BudgetUse, ...] = ()
+    models: tuple[str, ...] = ()
+    agents: tuple[AgentUse, ...] = ()
+    unsaved: str | None = None
+    _value: Any = field(default=None, repr=False)
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer, so that `value` can be read. It may be one that the run had to end with: see `reason`."""
+        return self.error is None and self.waiting is None
+
+    @property
+    def value(self) -> Answer:
+        """The answer: a value of the agent's answer type, or the text.
+
+        Raises:
+            NoAnswerError: If there is none.
+        """
+        if not self.answered:
+            raise NoAnswerError(self.reason, self.error)
+        return cast("Answer", self._value)
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What the model calls cost, in `usage.currency`; None where the model's client tells no prices."""
+        return self.usage.total_price if self.usage.currency else None
+
+
+def read_ending[Answer](
+    ending: Event | None,
+    *,
+    is_typed: bool,
+    messages: Sequence[Any],
+    usage: Usage,
+    cause: BaseException | None = None,
+) -> Result[Answer]:
+    """Return the result of a run that has ended with an event, or because of an exception.
+
+    Args:
+        ending: Its last event.
+        is_typed: Whether the answer has a schema, and so a value.
+        messages: The conversation.
+        usage: What it has used.
+        cause: The exception that has ended it; None where the last event did.
+    """
+    match ending:
+        case Finished() if cause is None:
+            # What was shown in the place of an answer is not one: a caller has to look at the error.
+            silence = "The model gave no answer." if ending.reason == "empty_answer" else None
+            return Result(
+                reason=ending.reason,
+                text=ending.answer,
+                error=ending.error or silence,
+                messages=messages,
+                usage=usage,
+                budgets=ending.budgets,
+                models=ending.models,
+                agents=ending.agents,
+                _value=ending.value if is_typed else ending.answer,
+            )
+        case AskApproval() if cause is None:
+            return Result(reason="approval", waiting=ending, messages=messages, usage=usage)
+        case _:
+            error = str(cause) or type(cause).__name__
+            return Result(reason="error", error=error, cause=cause, messages=messages, usage=usage)

@@ -1,0 +1,257 @@
+"""Functions that check what a run begins with, its tool calls and its last answer."""
+
+import asyncio
+import json
+
+import pytest
+from pydantic import BaseModel
+from scripted import Script, as_tool, ask, use
+
+from agent_driver import Agent, GuardedCall, Guardrails, ShowText, Stop
+from agent_loop import AgentEvent, ToolCallEnded
+from run_log import RunFile, RunLog, list_runs
+
+
+@pytest.fixture(params=["run", "arun"])
+def run_of(request):
+    def run(agent, *args, **options):
+        if request.param == "run":
+            return agent.run(*args, **options)
+        return asyncio.run(agent.arun(*args, **options))
+
+    return run
+
+
+def no_politics(messages):
+    if "election" in messages[-1]["content"]:
+        return Stop("I do not talk about politics.")
+    return None
+
+
+def without_numbers(messages):
+    *rest, question = messages
+    return [*rest, {**question, "content": question["content"].replace("4711", "***")}]
+
+
+def cheap(call: GuardedCall):
+    euros = call.args["euros"]
+    if euros > 100:
+        return Stop("No more than 100 euros.")
+    return {"euros": 10} if euros > 10 else None
+
+
+def polite(answer):
+    if "damn" in answer:
+        return Stop("The answer was not polite.")
+    return answer.replace("4711", "***") if "4711" in answer else None
+
+
+def fails(_):
+    raise OSError("sk-secret")
+
+
+def paying(paid):
+    def pay(euros: int) -> str:
+        """Pay."""
+        paid.append(euros)
+        return f"paid {euros}"
+
+    return pay
+
+
+def pay(euros):
+    return ask(use("pay", json.dumps({"euros": euros})))
+
+
+def test_what_passes_is_as_it_was(run_of):
+    guardrails = Guardrails(input=[no_politics], tool_call=[cheap], answer=[polite])
+    paid = []
+    script = Script(pay(5), "Paid.")
+    result = run_of(Agent(script, [paying(paid)], guardrails=guardrails), "Pay 5.")
+    assert (result.value, result.reason, paid) == ("Paid.", "answered", [5])
+
+
+def test_an_input_that_is_stopped_reaches_no_model(run_of):
+    script = Script("never")
+    result = run_of(Agent(script, guardrails=Guardrails(input=[no_politics])), "The election?")
+    assert (result.reason, result.error) == ("guardrail", "I do not talk about politics.")
+    assert not script.requests
+
+
+def test_an_input_is_changed_before_the_model_reads_it(run_of):
+    script = Script("Sure.")
+    agent = Agent(script, guardrails=Guardrails(input=[without_numbers, no_politics]))
+    result = run_of(agent, "Call 4711.")
+    assert script.requests[0].messages[-1]["content"] == "Call ***."
+    assert result.messages[0]["content"] == "Call ***."
+
+
+@pytest.mark.parametrize(("asked", "paid"), [(5, [5]), (50, [10]), (500, [])])
+def test_a_tool_call_is_made_as_the_guardrail_leaves_it(run_of, asked, paid):
+    done = []
+    script = Script(pay(asked), "Done.")
+    agent = Agent(script, [paying(done)], guardrails=Guardrails(tool_call=[cheap]))
+    assert run_of(agent, "Pay.").answered
+    assert done == paid
+    result = script.requests[1].messages[-1].content
+    assert ("No more than 100 euros." in result) is (asked == 500)
+
+
+def test_a_person_is_asked_about_the_call_as_it_would_be_made(run_of):
+    done = []
+    agent = Agent(
+        Script(pay(50), "Done."),
+        [paying(done)],
+        approval_rules={"pay": "always"},
+        guardrails=Guardrails(tool_call=[cheap]),
+    )
+    waiting = run_of(agent, "Pay.").waiting
+    assert [json.loads(call.arguments) for call in waiting.calls] == [{"euros": 10}]
+    assert run_of(agent, resume=waiting, decisions=True).answered
+    assert done == [10]
+
+    script = Script(pay(500), "Too much.")
+    assert run_of(agent.with_(model=script), "Pay.").value == "Too much."
+
+
+def test_each_call_is_checked_once(run_of):
+    seen = []
+    agent = Agent(
+        Script(pay(5), pay(5), "Done."),
+        [paying([])],
+        approval_rules={"pay": "never"},
+        guardrails=Guardrails(tool_call=[seen.append]),
+    )
+    run_of(agent, "Pay.")
+    assert [call.args for call in seen] == [{"euros": 5}, {"euros": 5}]
+
+
+def test_arguments_that_a_guardrail_gets_wrong_are_refused(run_of):
+    done = []
+    guardrails = Guardrails(tool_call=[lambda _: {"euros": "many"}, cheap])
+    script = Script(pay(5), "Done.")
+    run_of(Agent(script, [paying(done)], guardrails=guardrails), "Pay.")
+    assert not done
+    assert "validation error" in script.requests[1].messages[-1].content
+
+
+def shown(events):
+    return "".join(event.text for event in events if isinstance(event, ShowText))
+
+
+def test_an_answer_is_shown_once_it_has_passed():
+    agent = Agent(Script(["Call ", "4711."]), guardrails=Guardrails(answer=[polite]))
+    stream = agent.stream("?")
+    assert shown(stream) == "Call ***."
+    assert (stream.result.value, stream.result.messages[-1].content) == ("Call ***.", "Call ***.")
+
+    stream = Agent(Script("Yes."), guardrails=Guardrails(answer=[polite])).stream("?")
+    assert shown(stream) == "Yes."
+
+
+def test_an_answer_that_is_stopped_is_nowhere(run_of):
+    agent = Agent(Script("damn 4711"), guardrails=Guardrails(answer=[polite]))
+    result = run_of(agent, "?")
+    assert (result.reason, result.error) == ("guardrail", "The answer was not polite.")
+    assert "4711" not in repr(result.messages)
+    assert shown(agent.stream("?")) == ""
+
+
+class Ticket(BaseModel):
+    euros: int
+
+
+def test_an_answer_by_a_type_is_checked_as_a_value(run_of):
+    def halve(ticket: Ticket):
+        return Ticket(euros=ticket.euros // 2)
+
+    agent = Agent(Script('{"euros": 8}'), answer=Ticket, guardrails=Guardrails(answer=[halve]))
+    result = run_of(agent, "?")
+    assert result.value == Ticket(euros=4)
+    assert result.messages[-1].content == '{"euros":4}'
+
+
+@pytest.mark.parametrize("place", ["input", "tool_call", "answer"])
+def test_a_guardrail_that_fails_lets_nothing_pass(run_of, place):
+    done = []
+    script = Script(pay(5), "Done.")
+    agent = Agent(script, [paying(done)], guardrails=Guardrails(**{place: [fails]}))
+    result = run_of(agent, "Pay.")
+    said = script.requests[-1].messages[-1].content if place == "tool_call" else result.error
+    assert said == "A guardrail of this agent failed."
+    assert done == ([5] if place == "answer" else [])
+
+
+async def test_guardrails_of_input_and_answer_may_be_async():
+    async def stop(_):
+        await asyncio.sleep(0)
+        return Stop("No.")
+
+    for place in ("input", "answer"):
+        agent = Agent(Script("Yes."), guardrails=Guardrails(**{place: [stop]}))
+        assert (await agent.arun("?")).error == "No."
+        assert (await asyncio.to_thread(agent.run, "?")).error.startswith("A guardrail")
+
+
+def test_the_tool_calls_of_agents_are_checked_by_their_callers_too(run_of):
+    done = []
+    helper = as_tool(
+        "helper",
+        "Pays.",
+        Script(pay(500), "I could not."),
+        [paying(done)],
+        guardrails=Guardrails(answer=[lambda answer: answer.upper()]),
+    )
+    script = Script(ask(use("helper", '{"task": "Pay."}')), "So.")
+    agent = Agent(
+        script,
+        [helper],
+        guardrails=Guardrails(
+            tool_call=[lambda call: None if call.name == "helper" else cheap(call)]
+        ),
+    )
+    assert run_of(agent, "?").value == "So."
+    assert not done
+    assert script.requests[1].messages[-1].content == "I COULD NOT."
+
+
+def test_verdicts_stand_in_the_log(run_of, tmp_path):
+    log = RunLog(tmp_path)
+    guardrails = Guardrails(input=[no_politics], tool_call=[cheap, fails], answer=[polite])
+    agent = Agent(Script(pay(50), "4711"), [paying([])], guardrails=guardrails, log=log)
+    run_of(agent, "Pay.")
+    [run] = list_runs(tmp_path)
+    records = [
+        record for record in RunFile(run.path).iter_records() if record["type"] == "guardrail"
+    ]
+    told = [(r["name"], r["checked"], r["outcome"], r.get("call_id")) for r in records]
+    assert told == [
+        ("no_politics", "input", "passed", None),
+        ("cheap", "tool_call", "changed", "c1"),
+        ("fails", "tool_call", "failed", "c1"),
+        ("polite", "answer", "changed", None),
+    ]
+    assert "sk-secret" not in run.path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"input": no_politics}, "input: expected functions in a list, got function"),
+        ({"answer": "polite"}, "answer: expected functions in a list, got str"),
+        ({"tool_call": [3]}, r"tool_call\[0\]: expected a function, got int"),
+    ],
+)
+def test_what_is_no_guardrail_is_refused_by_name(given, message):
+    with pytest.raises(TypeError, match=message):
+        Guardrails(**given)
+
+
+def test_events_of_agents_are_held_back_like_their_answers(run_of):
+    del run_of
+    helper = as_tool("helper", "Helps.", Script("damn"), guardrails=Guardrails(answer=[polite]))
+    agent = Agent(Script(ask(use("helper", '{"task": "?"}')), "So."), [helper])
+    events = list(agent.stream("?"))
+    assert shown(e.event for e in events if isinstance(e, AgentEvent)) == ""
+    [ended] = [e for e in events if isinstance(e, ToolCallEnded)]
+    assert "The answer was not polite." in str(ended.result.error)
