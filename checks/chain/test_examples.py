@@ -119,7 +119,7 @@ def test_the_web_agent_streams_and_refuses_what_it_cannot_read(simulator, monkey
     assert "messages[0]" in refused.text
 
 
-@pytest.mark.parametrize("page", ["from-openai-agents.md", "from-openai.md"])
+@pytest.mark.parametrize("page", ["from-openai-agents.md", "from-pydantic-ai.md", "from-openai.md"])
 def test_our_side_of_a_page_that_compares_runs(page, simulator, monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", simulator.base_url)

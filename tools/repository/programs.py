@@ -12,7 +12,13 @@ from pathlib import Path
 
 
 ROOT = Path(__file__).parents[2]
-_PAGES = ("README.md", "packages/*/README.md", "plugins/*/README.md", "docs/**/*.md", "examples/**/*.md")
+_PAGES = (
+    "README.md",
+    "packages/*/README.md",
+    "plugins/*/README.md",
+    "docs/**/*.md",
+    "examples/**/*.md",
+)
 _BLOCK = re.compile(r"^```py(?:thon)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Undefined names, and what is not Python: an ellipsis for what a reader has to fill in, say.
 _RULES = "F821,E999"
@@ -36,7 +42,16 @@ def write_programs(folder: Path) -> list[Path]:
     for name, text in iter_programs():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     wrong = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--isolated", "--output-format=concise", f"--select={_RULES}", str(folder)],
+        [
+            sys.executable,
+            "-m",
+            "ruff",
+            "check",
+            "--isolated",
+            "--output-format=concise",
+            f"--select={_RULES}",
+            str(folder),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -44,7 +59,11 @@ def write_programs(folder: Path) -> list[Path]:
     broken = {Path(line.partition(":")[0]).name for line in wrong.splitlines() if ":" in line}
     for path in sorted(folder.glob("*.py")):
         page = path.stem.rpartition("_")[0]
-        is_part = not path.stem.endswith("_page") and (folder / f"{page}_page.py").exists() and f"{page}_page.py" not in broken
+        is_part = (
+            not path.stem.endswith("_page")
+            and (folder / f"{page}_page.py").exists()
+            and f"{page}_page.py" not in broken
+        )
         if path.name in broken or is_part:
             path.unlink()
     return sorted(folder.glob("*.py"))

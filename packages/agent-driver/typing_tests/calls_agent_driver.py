@@ -2,9 +2,12 @@
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, assert_type
+from dataclasses import dataclass
+from typing import Any, TypedDict, assert_type
 
-from agent_driver import adrive, drive
+from pydantic import BaseModel
+
+from agent_driver import Agent, Result, RunStream, adrive, agent_tool, drive
 from agent_loop import (
     AgentRun,
     CallModel,
@@ -16,7 +19,7 @@ from agent_loop import (
     TimeBudget,
     Usage,
 )
-from agent_tooling import Tool, tool
+from agent_tooling import Context, Tool, tool
 
 
 @tool
@@ -67,3 +70,72 @@ async def follow() -> None:
         assert_type(event, Event)
     async for event in adrive(AgentRun([], maximum_iterations=1), whole, {"p": plain}):
         assert_type(event, Event)
+
+
+class Ticket(BaseModel):
+    """An answer."""
+
+    title: str
+
+
+@dataclass
+class Note:
+    """Another one."""
+
+    text: str
+
+
+class Tag(TypedDict):
+    """A third one."""
+
+    name: str
+
+
+@dataclass
+class Database:
+    """What tools need."""
+
+    url: str
+
+
+@tool
+def look_up(context: Context[Database], key: str) -> str:
+    """Look something up."""
+    return f"{context.deps.url}/{key}"
+
+
+def declare() -> None:
+    """Declare agents, whose answers have the types that they were declared with."""
+    texts = Agent(model, [double, plain], instruction="Be brief.")
+    assert_type(texts.run("?"), Result[str])
+    assert_type(texts.run("?").value, str)
+    assert_type(Agent(model, answer=Ticket).run("?").value, Ticket)
+    assert_type(Agent(model, [double], answer=Note).run("?").value, Note)
+    assert_type(Agent(model, answer=Tag).run("?").value, Tag)
+    assert_type(Agent(model, answer=list[Tag]).run("?").value, list[Tag])
+    assert_type(texts.with_(answer=Ticket).run("?").value, Ticket)
+    assert_type(texts.stream("?"), RunStream[str])
+    for event in texts.stream("?"):
+        assert_type(event, Event)
+    Agent(model, maximum_iteration=3)  # type: ignore[call-overload] # pyright: ignore[reportCallIssue]
+    texts.run("?", histroy=[])  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
+
+
+def depend() -> None:
+    """Declare agents whose tools have dependencies."""
+    agent = Agent(model, [look_up, double, plain], deps=Database)
+    assert_type(agent, Agent[str, Database])
+    agent.run("?", deps=Database("db"))
+    agent.run("?", deps=3)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    called = agent_tool("look", "Looks.", agent)
+    assert_type(called, Tool[Database])
+    Agent(model, [called], deps=int)  # type: ignore[misc] # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+async def wait() -> None:
+    """Run an agent in an event loop."""
+    assert_type((await Agent(streamed, answer=Note).arun("?")).value, Note)
+    async with Agent(streamed).astream("?") as events:
+        async for event in events:
+            assert_type(event, Event)
+    assert_type(events.result, Result[str])

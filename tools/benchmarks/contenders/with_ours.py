@@ -11,11 +11,9 @@
 # ///
 """A console agent with `agent_driver` and `gpt5_responses`: streamed, stateless, its reasoning carried from round to round."""
 
-import os
 import sys
 
-from agent_driver import drive
-from agent_loop import AgentRun, ShowText
+from agent_driver import Agent, ShowText
 from gpt5_responses import ModelConfig, ResponsesClient
 
 
@@ -39,16 +37,15 @@ def read_page(book: str, page: int) -> str:
     return f"Page {page} of {book}. ".ljust(5_000, ".")
 
 
-config = ModelConfig(
-    model_id="gpt-5.2",
-    api_key=os.environ["OPENAI_API_KEY"],
-    base_url=os.environ["OPENAI_BASE_URL"],
+agent = Agent(
+    ResponsesClient(ModelConfig.from_env(model="gpt-5.2")),
+    [search, read_page],
+    instruction="Answer from the library.",
+    maximum_iterations=20,
 )
-client = ResponsesClient(config)
-instructions = {"role": "system", "content": "Answer from the library."}
 for question in sys.stdin:
-    run = AgentRun([instructions, {"role": "user", "content": question}], maximum_iterations=20)
-    for event in drive(run, client.answer, [search, read_page]):
-        if isinstance(event, ShowText):
-            print(event.text, end="", flush=True)
+    with agent.stream(question) as events:
+        for event in events:
+            if isinstance(event, ShowText):
+                print(event.text, end="", flush=True)
     print()

@@ -12,11 +12,9 @@
 """The same as `ours.py`, asynchronous."""
 
 import asyncio
-import os
 import sys
 
-from agent_driver import adrive
-from agent_loop import AgentRun, ShowText
+from agent_driver import Agent, ShowText
 from gpt5_responses import AsyncResponsesClient, ModelConfig
 
 
@@ -40,26 +38,24 @@ def read_page(book: str, page: int) -> str:
     return f"Page {page} of {book}. ".ljust(5_000, ".")
 
 
-config = ModelConfig(
-    model_id="gpt-5.2",
-    api_key=os.environ["OPENAI_API_KEY"],
-    base_url=os.environ["OPENAI_BASE_URL"],
-)
-instructions = {"role": "system", "content": "Answer from the library."}
-
-
-async def answer(client: AsyncResponsesClient, question: str) -> None:
-    run = AgentRun([instructions, {"role": "user", "content": question}], maximum_iterations=20)
-    async for event in adrive(run, client.answer, [search, read_page]):
-        if isinstance(event, ShowText):
-            print(event.text, end="", flush=True)
+async def answer(agent: Agent, question: str) -> None:
+    async with agent.astream(question) as events:
+        async for event in events:
+            if isinstance(event, ShowText):
+                print(event.text, end="", flush=True)
     print()
 
 
 async def main() -> None:
-    async with AsyncResponsesClient(config) as client:
+    async with AsyncResponsesClient(ModelConfig.from_env(model="gpt-5.2")) as client:
+        agent = Agent(
+            client,
+            [search, read_page],
+            instruction="Answer from the library.",
+            maximum_iterations=20,
+        )
         while question := await asyncio.to_thread(sys.stdin.readline):
-            await answer(client, question)
+            await answer(agent, question)
 
 
 asyncio.run(main())
