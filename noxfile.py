@@ -45,6 +45,7 @@ from sessions.wheels import (  # noqa: E402
 
 REPORT = ROOT / ".nox" / "report.json"
 CPU = ROOT / ".nox" / "cpu"
+PROGRAMS = str(ROOT / ".nox" / "programs")
 
 # Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -92,17 +93,20 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Type-check all members strictly, and what calls them as mypy sees it, too; `-- NAME` only that one."""
+    """Type-check all members strictly, and what calls them, and the programs of all pages, as mypy sees it, too; `-- NAME` only that member."""
     sync(session, "--all-packages", "--all-extras", "--group", "dev")
     members = [MEMBERS[name] for name in session.posargs or MEMBERS]
     paths = [path for folder in members for path in sources(folder)]
     callers = [str(path) for folder in members for path in folder.glob("typing_tests/*.py")]
     python = f"{session.bin}/python"
+    # What pages show has to be right as well, at least where it is a whole program.
+    told = session.run("python", "tools/repository/programs.py", PROGRAMS, silent=True)
+    programs = [] if session.posargs else str(told).split()
     # Told where, it does not take the `.venv` beside it, which holds what `uv run nox` needs and no more.
-    session.run("basedpyright", "--pythonpath", python, *paths, *callers)
+    session.run("basedpyright", "--pythonpath", python, *paths, *callers, *programs)
     if callers:
         options = ("--strict", "--cache-dir", str(ROOT / ".nox" / "mypy"))
-        session.run("mypy", *options, "--python-executable", python, *callers, silent=True)
+        session.run("mypy", *options, "--python-executable", python, *callers, *programs, silent=True)
 
 
 @nox.session

@@ -1,72 +1,70 @@
-"""Write the Python programs of all pages into a folder, where type checkers read them: `python tools/repository/programs.py FOLDER`.
+"""Write the Python programs of all pages into a folder, where type checkers read them: `python tools/repository/programs.py FOLDER` prints their paths.
 
-A program is a block, or all blocks of a page together, that uses no name which it does not define.
+A program is a block that uses no name which it does not define. Where the blocks of a page build on one another, the page is one. What imports something that is
+not installed, such as another framework, is none.
 """
 
+import ast
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from subprocess import run
 
 
 ROOT = Path(__file__).parents[2]
-_PAGES = (
-    "README.md",
-    "packages/*/README.md",
-    "plugins/*/README.md",
-    "docs/**/*.md",
-    "examples/**/*.md",
-)
+_PAGES = ("README.md", "packages/*/README.md", "plugins/*/README.md", "docs/**/*.md")
 _BLOCK = re.compile(r"^```py(?:thon)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
-# Undefined names, and what is not Python: an ellipsis for what a reader has to fill in, say.
-_RULES = "F821,E999"
-
-
-def iter_programs() -> Iterator[tuple[str, str]]:
-    """Yield a name for each candidate, and its text: the page as a whole first, then its blocks."""
-    for page in sorted({path for pattern in _PAGES for path in ROOT.glob(pattern)}):
-        blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
-        name = re.sub(r"\W+", "_", str(page.relative_to(ROOT).with_suffix("")))
-        if len(blocks) > 1:
-            yield f"{name}_page", "\n".join(blocks)
-        for number, block in enumerate(blocks, start=1):
-            yield f"{name}_{number}", block
 
 
 def write_programs(folder: Path) -> list[Path]:
-    """Write what is a program into a folder, which is emptied first, and return the files. Where a page is one program, its blocks are none."""
+    """Write the programs into a folder, which is emptied first, and return the files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for name, text in iter_programs():
-        (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    wrong = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "ruff",
-            "check",
-            "--isolated",
-            "--output-format=concise",
-            f"--select={_RULES}",
-            str(folder),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
-    broken = {Path(line.partition(":")[0]).name for line in wrong.splitlines() if ":" in line}
+    for page in sorted({path for pattern in _PAGES for path in ROOT.glob(pattern)}):
+        name = re.sub(r"\W+", "_", str(page.relative_to(ROOT).with_suffix("")))
+        blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
+        for number, block in enumerate(blocks, start=1):
+            (folder / f"{name}_{number}.py").write_text(block, encoding="utf-8")
+        (folder / f"{name}.py").write_text("\n".join(blocks), encoding="utf-8")
+    fragments = _find_fragments(folder)
+    kept: list[Path] = []
     for path in sorted(folder.glob("*.py")):
-        page = path.stem.rpartition("_")[0]
-        is_part = (
-            not path.stem.endswith("_page")
-            and (folder / f"{page}_page.py").exists()
-            and f"{page}_page.py" not in broken
-        )
-        if path.name in broken or is_part:
-            path.unlink()
-    return sorted(folder.glob("*.py"))
+        is_page = not re.search(r"_\d+$", path.stem)
+        blocks = set(folder.glob(f"{path.stem}_*.py")) if is_page else set[Path]()
+        # A page of whole programs is not one itself, and one of none has nothing to check.
+        if path in fragments or (is_page and not blocks & fragments) or not _is_installed(path):
+            continue
+        kept.append(path)
+    for path in set(folder.glob("*.py")) - set(kept):
+        path.unlink()
+    return kept
+
+
+def _find_fragments(folder: Path) -> set[Path]:
+    """Return the files that use a name that they do not define, or that are no Python."""
+    options = ("--isolated", "--no-cache", "--quiet", "--output-format=concise", "--select=F821")
+    found = run(
+        [sys.executable, "-m", "ruff", "check", *options, str(folder)],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    return {folder / Path(line.partition(":")[0]).name for line in found.stdout.splitlines()}
+
+
+def _is_installed(path: Path) -> bool:
+    return all(find_spec(name) for name in _iter_imports(path))
+
+
+def _iter_imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
 
 
 if __name__ == "__main__":
