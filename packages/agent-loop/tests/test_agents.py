@@ -211,10 +211,11 @@ def test_an_agent_whose_summary_has_used_what_was_left_ends_with_what_is_known()
     )
 
 
-def test_what_a_person_would_have_to_approve_an_agent_may_not_call():
-    rules = ApprovalRules.parse({"look": "always"})
+@pytest.mark.parametrize(("above", "own"), [("always", "never"), ("never", "always")])
+def test_what_a_person_would_have_to_approve_an_agent_may_not_call(above, own):
+    rules = ApprovalRules.parse({"look": above})
     parent = calling("c1", approval_rules=rules, budgets=Budgets(max_tool_calls=9))
-    child = agent(parent)
+    child = agent(parent, approval_rules=ApprovalRules.parse({"look": own}))
     child.start()
     events = ask_tool(child)
     [refused] = [event.result for event in events if isinstance(event, ToolCallEnded)]

@@ -161,6 +161,26 @@ def test_an_approval_for_the_run_is_asked_for_once_for_each_tool_and_a_denial_gr
     assert only(call(run, "search"), AskApproval)
 
 
+@pytest.mark.parametrize("own", [None, {"pay": "never"}])
+def test_rules_that_a_driver_adds_stand_beside_those_of_the_run_and_bind_its_snapshots(own):
+    def begin(*added):
+        rules = None if own is None else ApprovalRules.parse(own)
+        run = AgentRun(QUESTION, tools=["pay"], maximum_iterations=5, approval_rules=rules)
+        run.offer(approval_rules=map(ApprovalRules.parse, added))
+        assert run.tools == ("pay",)
+        return run
+
+    run = begin({"pay": "once"}, {"*": "always"})
+    run.start()
+    assert only(call(run, "pay"), AskApproval)
+    snapshot = save(run)
+    with pytest.raises(SnapshotError, match=r"snapshot\.state\.settings\.approval_rules"):
+        begin({"pay": "once"}).resume(snapshot, key=KEY, now=0)
+    asked, _ = begin({"pay": "once"}, {"*": "always"}).resume(snapshot, key=KEY, now=0)
+    assert [call.name for call in asked.calls] == ["pay"]
+    assert begin().approval_rules == (own and ApprovalRules.parse(own))
+
+
 def test_rules_see_the_arguments_that_the_tool_would_get_as_well_as_those_written():
     rules = [{"tool": "pay", "when": {"euros": {"above": 100}}, "ask": "always"}]
 

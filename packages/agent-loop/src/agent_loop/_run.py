@@ -188,12 +188,14 @@ class AgentRun:
         tools: Iterable[object] | None = None,
         *,
         own_functions: Iterable[OwnFunction] = (),
+        approval_rules: Iterable[ApprovalRules] = (),
     ) -> None:
-        """Set the tools to offer, for a driver that learns of them only after the run was made, and add own functions.
+        """Set the tools to offer, for a driver that learns of them only after the run was made, and add own functions and approval rules.
 
         Args:
             tools: The tools; None keeps those that the run has.
             own_functions: Functions that the run answers itself, besides those that it has.
+            approval_rules: Rules beside those that the run has, such as those of its tools: the strictest counts.
 
         Raises:
             LocalProtocolError: If the run has started already.
@@ -204,7 +206,12 @@ class AgentRun:
             raise LocalProtocolError(problem, state=self.state, received="offer")
         given = self._run.settings.tools if tools is None else tuple(tools)
         own = (*self.own_functions, *own_functions)
-        self._run.settings = replace(self._run.settings, tools=given, own_functions=own)
+        rules, beside = self.approval_rules, tuple(approval_rules)
+        if beside:
+            rules = (rules or ApprovalRules()).beside(beside)
+        self._run.settings = replace(
+            self._run.settings, tools=given, own_functions=own, approval_rules=rules
+        )
 
     def rewrite(self, messages: Iterable[object]) -> None:
         """Put other messages in the place of those that the run was given, for a driver that checks them before the run starts.

@@ -102,11 +102,11 @@ def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approv
 
 
 def _is_asked_above(run: RunContext, call: ToolCall) -> bool:
-    """Return whether a person would have to approve a call in a run above this one: an agent cannot wait for that."""
-    caller = run.caller
-    while caller is not None and not _needs_approval(caller, call, run.bind):
-        caller = caller.caller
-    return caller is not None
+    """Return whether a person would have to approve a call of an agent, by its own rules or those of a run above it: an agent cannot wait for that."""
+    asking = None if run.caller is None else run
+    while asking is not None and not _needs_approval(asking, call, run.bind):
+        asking = asking.caller
+    return asking is not None
 
 
 def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> None:
