@@ -138,6 +138,20 @@ def test_what_fails_is_an_error_and_what_was_not_over_ends_with_the_run(spans):
     assert by_name(spans)["invoke_agent clerk"].attributes["run_log.end_reason"] == "error"
 
 
+def test_each_try_of_a_call_has_a_span(spans):
+    run = RunFeed([Traces(spans.provider)]).begin({"agent": "clerk"})
+    run.call("c1", "look_up", "{}")
+    run.retry("c1", 1, "failed")  # That never began.
+    run.started("c1")
+    run.retry("c1", 1, "unfinished", cause=TimeoutError("late"))
+    run.started("c1")
+    run.result("c1", "done", "4")
+    run.end("answered")
+    tries = [span.attributes for span in spans.get_finished_spans() if "look_up" in span.name]
+    assert [found["run_log.outcome"] for found in tries] == ["unfinished", "done"]
+    assert [found.get("error.type") for found in tries] == ["TimeoutError", None]
+
+
 def test_a_run_that_breaks_says_what_broke_it(spans):
     run = RunFeed([Traces(spans.provider)]).begin({"program": "x"})
     run.request(1, ["2 + 2?"], {})

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from starlette.testclient import TestClient
+from written import find
 
 from run_log import RunLog, RunLogError
 from run_log.view import create_app, write_fixture
@@ -98,6 +99,36 @@ def test_a_call_by_another_tool_names_both_and_is_played_again_as_the_model_wrot
     data = source.split('r"""\n')[2].split('\n"""')[0]
     [result] = json.loads(data)["results"]
     assert (result["name"], result["arguments"]) == ("call_tool", json.loads(written))
+
+
+def test_a_call_that_was_tried_again_says_how_often_and_began_with_its_first_try(tmp_path):
+    with RunLog(tmp_path).begin() as run:
+        run.request(1, [], {})
+        run.call("c1", "look_up", "{}")
+        run.started("c1")
+        for attempt in (1, 2):
+            run.retry("c1", attempt, "failed", cause=OSError("gone"))
+            run.started("c1")
+        run.result("c1", "done", "She is known.")
+        run.retry("c9", 1, "failed")
+    [row] = ask(tmp_path, f"{run.path.stem}/rounds")["rounds"]
+    [call] = row["calls"]
+    began, *_ = find(run, "started")
+    assert (call["retries"], call["outcome"], call["started"]) == (2, "done", began["t"])
+    assert [retry["attempt"] for retry in find(run, "retry")] == [1, 2, 1]
+    assert row["others"] == {}
+
+
+def test_a_call_that_was_given_up_is_played_again_as_what_the_model_read(tmp_path):
+    with RunLog(tmp_path).begin() as run:
+        run.request(1, [], {"tools": []})
+        run.call("c1", "look_up", "{}")
+        run.bound("c1", {}, [])
+        run.result("c1", "unfinished", "no answer", error="no answer")
+        run.end("answered")
+    data = write_fixture(run.path).split('r"""\n')[2].split('\n"""')[0]
+    [result] = json.loads(data)["results"]
+    assert (result["name"], result["error"]) == ("look_up", "no answer")
 
 
 def test_a_budget_that_was_used_up_is_what_ends_the_run_when_it_is_played_again(tmp_path):

@@ -64,6 +64,8 @@ def write_everything(run, text="text"):
     run.call(text, text, json.dumps({"b": [text]}))
     run.bound(text, {"b": text, "key": text}, ["key", "other"], tool=text)
     run.started(text)
+    run.retry(text, 1, "unfinished", error=text, cause=TimeoutError(text))
+    run.started(text)
     run.result(
         text, "failed", [text, {"text": text}], error=text, cause=OSError(text), artifact=[text]
     )

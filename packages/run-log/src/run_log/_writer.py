@@ -244,6 +244,34 @@ class RunWriter:
         self._put("started", **self._shape_all({"call_id": call_id}))
 
     @_guarded
+    def retry(
+        self,
+        call_id: str,
+        attempt: int,
+        outcome: Outcome,
+        *,
+        error: str | None = None,
+        cause: BaseException | None = None,
+    ) -> None:
+        """Write that a try of a tool call came to nothing, and that the tool is called again.
+
+        Args:
+            call_id: The call.
+            attempt: Which try that was, from 1.
+            outcome: What became of it: `failed` or `unfinished`.
+            error: Why.
+            cause: The exception behind that.
+        """
+        told = None if cause is None else _describe(cause)
+        values = self._shape_all({"call_id": call_id, "outcome": outcome})
+        self._put(
+            "retry",
+            attempt=attempt,
+            **values,
+            **self._shape_fields({"error": error, "cause": told}),
+        )
+
+    @_guarded
     def result(  # noqa: PLR0913 - the fields of a result
         self,
         call_id: str,

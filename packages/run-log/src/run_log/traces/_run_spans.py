@@ -78,7 +78,7 @@ class RunSpans:
                 self._answer.append(self._text(record["text"]))
             case "answer":
                 self._take_answer(record)
-            case "call" | "bound" | "started" | "result":
+            case "call" | "bound" | "started" | "retry" | "result":
                 self._take_call(record)
             case "compaction":
                 self._take_compaction(record)
@@ -135,6 +135,8 @@ class RunSpans:
                 self._calls[call_id] |= {"name": record["tool"]}
             case "started":
                 self._begin_tool(call_id, record["t"])
+            case "retry" if call_id in self._open:
+                self._take_outcome(self._open.pop(call_id), record)
             case "result":
                 self._take_result(record)
             case _:
@@ -155,16 +157,21 @@ class RunSpans:
         return span
 
     def _take_result(self, record: Record) -> None:
-        call_id, outcome = _key(record), record["outcome"]
+        call_id = _key(record)
         begun = self._calls.get(call_id, record)["t"]
         span = self._open.get(call_id) or self._begin_tool(call_id, begun)
         del self._open[call_id]
         self._calls.pop(call_id, None)
-        span.set_attribute(names.OUTCOME, outcome)
         if self._content:
             content = self._expand(record.get("content"))
             told = content if isinstance(content, str) else to_json(content)
             span.set_attribute(names.RESULT, told)
+        self._take_outcome(span, record)
+
+    def _take_outcome(self, span: Span, record: Record) -> None:
+        """End the span of a tool, which may be called again by another."""
+        outcome = record["outcome"]
+        span.set_attribute(names.OUTCOME, outcome)
         if outcome in _FAILED:
             cause: Mapping[str, Any] = record.get("cause", {})
             self._fail(span, self._text(cause.get("kind")) or outcome, record.get("error"))

@@ -218,7 +218,7 @@ def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:
             call["arguments"] = record["arguments"]
         case "result":
             told = {"content": record.get("content"), "error": record.get("error")}
-            if record["outcome"] in {"done", "failed"}:
+            if record["outcome"] in {"done", "failed", "unfinished"}:
                 # What the run answers by itself, such as `read_result`, is bound by nobody; what calls another tool, as itself.
                 bound = call.get("arguments")
                 arguments = read_object(call.get("text", "")) if bound is None else bound

@@ -13,7 +13,7 @@ _EFFORTS: Final = ("effort", "reasoning_effort")
 
 @dataclass(slots=True)
 class CallRow:
-    """A tool call: when it was written, when it ran, what became of it, and the tool that it has called in another's place."""
+    """A tool call: when it was written, when it first ran, what became of it, the tool that it has called in another's place, and how often it was tried again."""
 
     call_id: str
     name: str
@@ -22,6 +22,7 @@ class CallRow:
     ended: float | None = None
     outcome: str | None = None
     tool: str = ""
+    retries: int = 0
 
 
 @dataclass(slots=True)
@@ -177,8 +178,14 @@ def _take_call(row: RoundRow, record: Record) -> None:
 
 
 def _take_started(row: RoundRow, record: Record) -> None:
-    if call := row.find_call(record["call_id"]):
+    call = row.find_call(record["call_id"])
+    if call is not None and call.started is None:
         call.started = _seconds(record)
+
+
+def _take_retry(row: RoundRow, record: Record) -> None:
+    if call := row.find_call(record["call_id"]):
+        call.retries += 1
 
 
 def _take_result(row: RoundRow, record: Record) -> None:
@@ -206,6 +213,7 @@ _TAKES: Final = {
     "call": _take_call,
     "bound": _take_bound,
     "started": _take_started,
+    "retry": _take_retry,
     "result": _take_result,
     "budgets": _take_budgets,
     "error": _take_error,

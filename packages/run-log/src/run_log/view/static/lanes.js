@@ -52,7 +52,8 @@ export function lanes(row, { now = 0, onCall = () => {} } = {}) {
     ];
     const note = SHORT[call.outcome] ?? WORDS[call.outcome] ?? "runs";
     const held = call === late?.call ? `, last by ${seconds(late.by)}` : "";
-    list.push(lane(nameOf(call), bars, hasBegun ? seconds(until - begun) : "", note + held, call.outcome ?? "running", () => onCall(call)));
+    const tried = call.retries ? `, try ${call.retries + 1}` : "";
+    list.push(lane(nameOf(call), bars, hasBegun ? seconds(until - begun) : "", note + tried + held, call.outcome ?? "running", () => onCall(call)));
   }
   const marks = ticks(span);
   const label = (t) => (marks[1] < 0.001 && t ? `${(t * 1000).toFixed(2).replace(/0$/, "")}\u2009ms` : seconds(t));

@@ -4,7 +4,7 @@ import { copy, count, h, money, seconds, toast, words } from "./dom.js";
 import { WORDS, lanes, nameOf } from "./lanes.js";
 import { content, fold, longText, picture, prose, tree } from "./value.js";
 
-const KNOWN = new Set(["request", "delta", "answer", "call", "bound", "started", "result", "budgets", "error", "end", "start", "long_text"]);
+const KNOWN = new Set(["request", "delta", "answer", "call", "bound", "started", "retry", "result", "budgets", "error", "end", "start", "long_text"]);
 const MESSAGE = 900; // characters of a message that are shown at once
 const RESULT = 320; // and of a result, which stands whole with its call
 const WHY = {
@@ -49,7 +49,10 @@ export function joinCalls(records, rows = []) {
     else if (["bound", "started", "result"].includes(record.type)) {
       let call = find(record);
       if (!call) calls.push((call = { call_id: record.call_id }));
-      call[record.type] = record;
+      if (record.type !== "started" || !call.started) call[record.type] = record; // of more tries the first
+    } else if (record.type === "retry") {
+      const call = find(record);
+      if (call) call.retries = [...(call.retries ?? []), record];
     }
   }
   const written = records.filter((record) => record.type === "answer").flatMap((record) => record.calls ?? []);
@@ -174,9 +177,13 @@ export function callPart(run, row, call, index, agent) {
       h("div", {}, h("h3", {}, "as the model wrote it"), writtenPart(run, written?.arguments, marks.written)),
       h("div", {}, h("h3", {}, bound ? "as the tool got it" : "as the tool got it: not called"), bound ? tree(run, bound.arguments, marks.bound) : h("p.refusal", {}, result?.error ? [h("strong", {}, "refused: "), prose(run, result.error)] : outcome === "recalled" ? "answered from memory" : "nothing")),
       h("div", {}, h("h3", {}, "result, as the model read it"), result ? content(run, result.content, 2400) : h("p.dim", {}, WHY[outcome] ? "none" : "not there yet"))),
-    result?.cause ? h("div.cause", {}, h("h3", {}, "cause, which the model did not read"), h("p", {}, h("code", {}, words(String(result.cause.kind?.$long_text ? "…" : result.cause.kind))), " "), prose(run, result.cause.message)) : null,
+    (call.retries ?? []).map((retry) => causePart(run, `try ${retry.attempt} ${WORDS[retry.outcome] ?? "failed"} at ${seconds(retry.t - from)}, which the model did not read`, retry.cause)),
+    result?.cause ? causePart(run, "cause, which the model did not read", result.cause) : null,
     files.length ? fold("What the tool made for others", () => files.map((file) => picture(run, file) ?? (Array.isArray(file) ? content(run, file) : tree(run, file))), { open: true, note: "artifact" }) : null);
 }
+
+/** Why a call or one try of it has failed. */
+const causePart = (run, title, cause) => h("div.cause", {}, h("h3", {}, title), cause ? [h("p", {}, h("code", {}, words(String(cause.kind?.$long_text ? "…" : cause.kind))), " "), prose(run, cause.message)] : null);
 
 function writtenPart(run, text, marks) {
   if (typeof text !== "string") return longText(text) ? prose(run, text, { mono: true, clip: 1200 }) : h("p.dim", {}, "nothing");
