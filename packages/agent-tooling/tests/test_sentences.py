@@ -12,6 +12,7 @@ from agent_tooling import (
     parameters_error_text,
     parse_error_text,
     repeated_key_text,
+    timed_out_text,
     too_long_question_text,
     too_many_calls_text,
     too_many_questions_text,
@@ -35,6 +36,14 @@ from agent_tooling import (
             "tool invoke error: the budget of the run is used up; this call was not run",
         ),
         (TOOL_UNFINISHED, "tool invoke error: the tool did not answer in time"),
+        (
+            timed_out_text("X", 1),
+            "tool invoke error: X did not answer within 1 second; it may still be going on",
+        ),
+        (
+            timed_out_text("X", 2.5, may_go_on=False),
+            "tool invoke error: X did not answer within 2.5 seconds; it was cancelled",
+        ),
         (
             too_many_calls_text(128),
             "tool invoke error: only the first 128 calls of a round are made; this one was not run",

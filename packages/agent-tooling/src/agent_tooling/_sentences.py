@@ -29,6 +29,13 @@ REPEATED_SUCCESS_NOTICE: Final = "this call was already made with the same argum
 """Before the earlier result of a call that was made already."""
 
 
+def timed_out_text(name: str, seconds: float, *, may_go_on: bool = True) -> str:
+    """Return the sentence for a call that was given up after as many `seconds` as its tool may take; `may_go_on` says whether the tool could not be stopped."""
+    unit = "second" if seconds == 1 else "seconds"
+    rest = "it may still be going on" if may_go_on else "it was cancelled"
+    return f"tool invoke error: {name} did not answer within {seconds:g} {unit}; {rest}"
+
+
 def too_many_calls_text(limit: int) -> str:
     """Return the sentence for a call of a round that is made for the first `limit` calls only."""
     return (
