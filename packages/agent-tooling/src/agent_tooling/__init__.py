@@ -1,6 +1,6 @@
 """The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
 
-from ._approval.rules import Approval, ApprovalRule, ApprovalRules, Ask
+from ._approval.rules import Approval, ApprovalOption, ApprovalRule, ApprovalRules, Ask
 from ._arguments import AcceptedArguments, RefusedArguments, ToolArguments, parse_tool_arguments
 from ._context import Context
 from ._dify import (
@@ -73,7 +73,7 @@ from ._sentences import (
     unknown_tool_text,
     validation_error_text,
 )
-from ._tool import ApprovalOption, Tool, ToolOptions, tool
+from ._tool import Tool, ToolOptions, tool
 
 
 __all__ = [

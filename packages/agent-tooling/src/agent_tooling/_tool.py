@@ -19,7 +19,7 @@ from typing import (
     overload,
 )
 
-from ._approval.rules import ApprovalRules, Ask
+from ._approval.rules import ApprovalOption, ApprovalRules
 from ._arguments import RefusedArguments, ToolArguments, parse_tool_arguments
 from ._context import Context
 from ._dify import (
@@ -71,10 +71,7 @@ class ToolOptions(TypedDict, total=False):
 
     timeout: float | None
     retries: int | None
-    approval: "ApprovalOption | None"
-
-
-type ApprovalOption = Ask | Mapping[str, Mapping[str, Any]]
+    approval: ApprovalOption | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -273,9 +270,8 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         """
         if self.approval is None:
             return None
-        is_conditional = isinstance(self.approval, Mapping)
-        how = {"when": self.approval, "ask": "always"} if is_conditional else {"ask": self.approval}
-        return ApprovalRules.parse([{"tool": self.name, **how}], field=f"approval of {self.name}")
+        field = f"approval of {self.name}"
+        return ApprovalRules.from_option(self.approval, tool=self.name, field=field)
 
     @property
     def takes_files(self) -> bool:

@@ -18,6 +18,9 @@ from .paths import MAX_PLACES, NOWHERE, UNSURE, can_lead, find_places, read_json
 type Ask = Literal["never", "once", "always"]
 """When a person is asked: never, once in a run for each tool, or for each call."""
 
+type ApprovalOption = Ask | Mapping[str, Mapping[str, Any]]
+"""When a person is asked: as `Ask` says, or always where conditions hold, as `when` of `ApprovalRules.parse` has them."""
+
 _FIELD: Final = "approval_rules"
 _ASKS: Final[tuple[Ask, ...]] = ("never", "once", "always")  # The stricter, the later.
 _ANY_TOOL: Final = "*"
@@ -172,6 +175,23 @@ class ApprovalRules:
             raise DeclarationError(field, f"at most {_MAX_RULES} rules", found=str(len(rules)))
         # A snapshot is bound by this text, so equal rules have to give equal texts.
         return cls(tuple(rules), json.dumps(raw, sort_keys=True, default=str))
+
+    @classmethod
+    def from_option(cls, option: object, *, tool: str, field: str) -> Self:
+        """Return the one rule that an `ApprovalOption` is.
+
+        Args:
+            option: The option.
+            tool: The name of the tool that it is for; `*` for every tool.
+            field: What errors call it.
+
+        Raises:
+            DeclarationError: If it is none; it names the place.
+        """
+        how = {"ask": option}
+        if isinstance(option, Mapping):
+            how = {"when": cast("object", option), "ask": "always"}
+        return cls.parse([{"tool": tool, **how}], field=field)
 
     def for_tools(
         self,
