@@ -271,6 +271,8 @@ def test_what_a_function_hands_on_is_awaited_by_whoever_can_wait():
 
     made = Tool.from_function(hand_on)
     assert made.invoke({}, wait=asyncio.run).content == "here"
+    # Closed, for Python would warn of a coroutine that is never awaited.
+    assert made.invoke({}, wait=asyncio.run, is_over=lambda: True).error is not None
     assert made.invoke({}).error == TOOL_FAILED
 
 

@@ -60,7 +60,7 @@ class _Checks(Protocol):
 
 
 class ToolOptions(TypedDict, total=False):
-    """How calls of a tool are made. What is left out, the run decides (`agent_driver.Agent`); without a decision there is no limit, no retry and no approval.
+    """Options for the calls of a tool. What is left out, the settings of a run decide (`agent_driver`); without a decision there is no limit, no retry and no approval.
 
     Attributes:
         timeout: Seconds that one try of a call may take, over 0; `math.inf` for any number.
@@ -328,14 +328,14 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         Args:
             args: What `bind` has accepted.
             context: What a function that takes a `Context` is called with.
-            is_over: Whether nobody waits any more, which is asked after each piece of a result that comes in pieces. Then the function is closed, and what it
-                has said is let go of.
+            is_over: Whether nobody waits any more, which is asked after each piece of a result that comes in pieces, and before one is awaited. Then the function is closed, and
+                what it has said is let go of.
             wait: Waits for what has to be awaited, such as `asyncio.run`; without it a result that has to be is a failure.
         """
         pieces: list[object] = []
         try:
             returned = self.function(**self._to_values(args, context))
-            if wait is not None and _is_awaited(returned):
+            if wait is not None and _is_awaited(returned) and not (is_over and is_over()):
                 wait(_acollect(returned, pieces))
             else:
                 _refuse_async(returned, self.name)
