@@ -165,7 +165,13 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         return AsyncRunStream(Play(self._declared, prompt, options))
 
 
-def agent_tool[Deps](name: str, description: str, agent: Agent[Any, Deps]) -> Tool[Deps]:
+def agent_tool[Deps](
+    name: str,
+    description: str,
+    agent: Agent[Any, Deps],
+    *,
+    timeout: float | None = None,
+) -> Tool[Deps]:
     """Make a tool of an agent, which is given a task and answers with text.
 
     What runs the calling agent plays it as part of that run. It reads its task and nothing else of the run. What it uses counts in the caller's budgets at once, and its own
@@ -176,9 +182,11 @@ def agent_tool[Deps](name: str, description: str, agent: Agent[Any, Deps]) -> To
         name: The name that the caller's model calls it by.
         description: What that model is told of it.
         agent: The agent. How many of its tools run at once, where it is logged and such its caller decides.
+        timeout: Seconds that it may take; then it ends as it does when its caller has no more time for tools. It is never tried again.
 
     Raises:
-        DeclarationError: If the name is none that every API takes.
+        DeclarationError: If the name is none that every API takes, or `timeout` is out of its range.
         ValueError: If the agent has `approval_rules`: one that is called cannot wait for a person.
     """
-    return build_agent_tool(name, description, agent._declared)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - of this module
+    declared = agent._declared  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - of this module
+    return build_agent_tool(name, description, declared, timeout=timeout)

@@ -10,6 +10,7 @@ from agent_tooling import Tool, ToolError, ToolOutput
 from ._declaration import Declaration
 from ._setup import Setup, offer_tools
 from ._tool_calls import Job, one_text
+from ._tool_options import find_timeout, for_agent
 
 
 _TASK: Final = "task"  # The one argument of an agent.
@@ -98,7 +99,8 @@ class AgentCall:
         # First, because it may refuse: then neither tools nor a log are made.
         caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
         guards = caller.guards.for_agent(declared.guardrails)
-        calls = offer_tools(run, declared.tools, caller.settings, guards)
+        settings = for_agent(caller.settings, declared.drive)
+        calls = offer_tools(run, declared.tools, settings, guards)
         run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
         recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
         guards.recorder = recorder
@@ -106,10 +108,12 @@ class AgentCall:
         self.setup = Setup(
             run=run,
             # How it is played, such as with how many tools at once, its caller decides.
-            settings=caller.settings,
+            settings=settings,
             calls=calls,
             guards=guards,
-            clock=caller.clock.for_agent(caller.run, is_over=is_over),
+            clock=caller.clock.for_agent(
+                caller.run, is_over=is_over, seconds=find_timeout(job.tool, caller.settings)
+            ),
             recorder=recorder,
         )
         self.answer = AgentAnswer(name=name, call_id=call_id)
@@ -130,18 +134,25 @@ class AgentCall:
         return ToolOutput(content=result.content, error=result.error, artifact=outcome)
 
 
-def build_agent_tool(name: str, description: str, declared: Declaration) -> Tool:
+def build_agent_tool(
+    name: str,
+    description: str,
+    declared: Declaration,
+    *,
+    timeout: float | None,
+) -> Tool:
     """Return an agent as a tool, as `agent_tool` says.
 
     Raises:
-        DeclarationError: If the name is none that every API takes.
+        DeclarationError: If the name is none that every API takes, or `timeout` is out of its range.
         ValueError: If it has `approval_rules`.
     """
     if declared.run["approval_rules"] is not None:
         raise ValueError(
             "approval_rules: expected none of an agent; a rule of its caller's may name it"
         )
-    return Tool.from_schema(name, description, _PARAMETERS, AgentFunction(declared=declared))
+    function = AgentFunction(declared=declared)
+    return Tool.from_schema(name, description, _PARAMETERS, function, timeout=timeout)
 
 
 def _to_question(task: str) -> dict[str, Any]:

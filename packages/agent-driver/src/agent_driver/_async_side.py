@@ -6,7 +6,7 @@ from asyncio import CancelledError
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from inspect import isawaitable
-from typing import Any
+from typing import Any, cast
 
 from agent_loop import AgentEvent, CallModel
 from agent_tooling import ToolOutput
@@ -19,6 +19,7 @@ from ._setup import Setup
 from ._threads import END, Raised, Threads, read_in_thread
 from ._time import Clock, Watch
 from ._tool_calls import Job, broken
+from ._tries import Try
 
 
 type _Told = AgentEvent | tuple[Job, asyncio.Task[ToolOutput]]
@@ -186,21 +187,55 @@ class AsyncRunningTools:
         return task
 
     async def _invoke(self, job: Job) -> ToolOutput:
-        agent: object = job.tool.function
-        async with self._room:
-            self._setup.begin(job)
-            if isinstance(agent, AgentFunction):
-                return await _acall(self._play_agent(job, agent))
-            if _is_async(job.tool.function):
-                return await _acall(job.tool.ainvoke(job.args))
-            loop = asyncio.get_running_loop()
-            done: asyncio.Future[ToolOutput] = loop.create_future()
-            self._threads.start(partial(_invoke_in_thread, job, loop, done, self._threads))
-            return await done
+        one = Try(self._setup, job, self._threads)
+        while True:
+            output = await self._try(one)
+            following = one.follow(output)
+            if following is None:
+                return output
+            await asyncio.sleep(following.pause)  # Outside of the room, where others may run.
+            one = following
 
-    async def _play_agent(self, job: Job, agent: AgentFunction) -> ToolOutput:
-        call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
+    async def _try(self, one: Try) -> ToolOutput:
+        tool, agent = one.job.tool, cast("object", one.job.tool.function)
+        async with self._room:
+            one.begin()
+            if isinstance(agent, AgentFunction):
+                return await _acall(self._play_agent(one, agent))
+            if _is_async(tool.function):
+                call = _acall(tool.ainvoke(one.job.args, context=one.context))
+                return await (call if one.seconds is None else _call_in_time(one, call))
+            return await self._call_in_thread(one)
+
+    async def _call_in_thread(self, one: Try) -> ToolOutput:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[ToolOutput] = loop.create_future()
+        self._threads.start(partial(_invoke_in_thread, one, loop, done))
+        if one.seconds is not None:
+            await asyncio.wait((done,), timeout=one.seconds)
+            if not done.done() and one.give_up():
+                self._threads.replace()
+                return one.time_out()
+        return await done
+
+    async def _play_agent(self, one: Try, agent: AgentFunction) -> ToolOutput:
+        call = AgentCall(self._setup, one.job, agent, is_over=one.is_over)
         return await self._call_agent(call, self._told.put_nowait)
+
+
+async def _call_in_time(one: Try, call: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:
+    """Return the output of an async tool, which is cancelled when its time is up."""
+    task = asyncio.create_task(call)
+    try:
+        await asyncio.wait((task,), timeout=one.seconds)
+        if task.done():
+            return task.result()
+        one.give_up()
+        task.cancel()
+        await asyncio.wait((task,), timeout=_LAST_SECONDS)
+        return one.time_out(may_go_on=not task.done())
+    finally:
+        task.cancel()  # Where the run does not wait any more.
 
 
 async def _acall(output: Awaitable[ToolOutput]) -> ToolOutput:
@@ -221,17 +256,21 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 
 def _invoke_in_thread(
-    job: Job, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput], threads: Threads
-) -> None:
+    one: Try, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput]
+) -> bool:
+    """Call a tool, and return False if it was given up and its place in the pool given to another."""
+
     def wait(result: Coroutine[Any, Any, None]) -> None:
         """Let the loop of the run await a result."""
         # What the tool awaits may belong to the loop of the run, such as a client that it shares.
         awaited = asyncio.run_coroutine_threadsafe(result, loop)
-        threads.on_abandon(awaited.cancel)
+        one.on_over(awaited.cancel)
         awaited.result()
 
     try:
-        output = job.tool.invoke(job.args, is_over=threads.is_abandoned, wait=wait)
+        output = one.job.tool.invoke(
+            one.job.args, context=one.context, is_over=one.is_over, wait=wait
+        )
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
         output = broken(error)
 
@@ -240,6 +279,9 @@ def _invoke_in_thread(
         if not done.done():
             done.set_result(output)
 
+    if not one.end():
+        return False
     # A tool that was abandoned may end after the loop did.
     if not loop.is_closed():
         loop.call_soon_threadsafe(settle)
+    return True

@@ -20,11 +20,11 @@ from agent_loop import (
     ToolCallStarted,
     ToolResult,
 )
-from agent_tooling import Tool, parse_tool_arguments
+from agent_tooling import Tool, ToolOutput, parse_tool_arguments
 from run_log import Checked, Outcome, RunFeed, RunWriter
 
 from ._guardrails import Verdict
-from ._tool_calls import Job, Sorted
+from ._tool_calls import Job, Sorted, ToolTimeoutError
 
 
 class Recorder:
@@ -146,6 +146,12 @@ class Recorder:
         """Write that a tool has started; may be called from any thread."""
         self._begun.add(job.call.call_id)
         self.writer.started(job.call.call_id)
+
+    def retry(self, job: Job, number: int, output: ToolOutput) -> None:
+        """Write that a try of a call came to nothing, and that another follows; may be called from any thread."""
+        outcome: Outcome = "unfinished" if isinstance(output.cause, ToolTimeoutError) else "failed"
+        call_id, error = job.call.call_id, output.error
+        self.writer.retry(call_id, number, outcome, error=error, cause=output.cause)
 
     def follow(self, events: Generator[Event]) -> Generator[Event]:
         """Pass the events of a drive on, and end the log with it, however it ends."""

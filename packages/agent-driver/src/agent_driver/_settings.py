@@ -36,6 +36,10 @@ class DriveSettings:
         result_characters: How much of one result the model reads.
         tool_search: From how many tools on the model finds and calls them by the functions of a `ToolSearch`, at least 1; None for never. It then is given those, and besides them
             only what the run offers by itself, or the one tool that its tool choice names.
+        deps: What the functions of tools find in their `Context`, also those of agents that are called as tools: a connection, a client, who is asking.
+        tool_timeout: Seconds that one try of a tool call may take, over 0, where the tool says nothing itself; `math.inf` or None for any number. A tool that takes longer is given up: where
+            it cannot be stopped, it goes on in a thread that nobody waits for, and is told.
+        tool_retries: How often a call that failed or timed out is tried again, from 0 on, where the tool says nothing itself. One that ended in a `ToolError` is not.
         guardrails: Functions that check what the run begins with, its tool calls and its last answer; a run whose answer they check has to be made with `checks_answer`.
         log: Where the run is written; None for nowhere.
         snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules. Where it stops for approval, the last event is an
@@ -46,7 +50,7 @@ class DriveSettings:
 
     Raises:
         TypeError: If an argument is of a kind that cannot be it.
-        ValueError: If `max_parallel_tools` or `tool_search` is under 1.
+        ValueError: If `max_parallel_tools` or `tool_search` is under 1, `tool_retries` under 0, or `tool_timeout` not over 0.
     """
 
     run: AgentRun
@@ -58,6 +62,9 @@ class DriveSettings:
     max_parallel_tools: int = 8
     result_characters: int = 200_000
     tool_search: int | None = None
+    deps: object = None
+    tool_timeout: float | None = None
+    tool_retries: int = 0
     log: "RunFeed | None" = None
     guardrails: Guardrails = Guardrails()  # noqa: RUF009 - it never changes
     snapshot_key: bytes | None = None
@@ -70,14 +77,16 @@ class DriveSettings:
         for name, expected, fits in _KINDS:
             if not fits(value := getattr(self, name)):
                 raise TypeError(f"{name}: expected {expected}, got {type(value).__name__}")
-        for name in ("max_parallel_tools", "tool_search"):
+        for name, least in (("max_parallel_tools", 1), ("tool_search", 1), ("tool_retries", 0)):
             number = getattr(self, name)
-            if number is not None and number < 1:
-                raise ValueError(f"{name} must be at least 1, not {number!r}")
+            if number is not None and number < least:
+                raise ValueError(f"{name} must be at least {least}, not {number!r}")
+        if self.tool_timeout is not None and not self.tool_timeout > 0:
+            raise ValueError(f"tool_timeout must be over 0, not {self.tool_timeout!r}")
 
 
 def _is_a(kind: Any) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kind)
+    return lambda value: isinstance(value, kind) and not isinstance(value, bool)
 
 
 _KINDS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
@@ -85,6 +94,8 @@ _KINDS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("model", "a function that is called with a CallModel", callable),
     ("max_parallel_tools", "a whole number", _is_a(int)),
     ("tool_search", "a whole number or None", _is_a(int | None)),
+    ("tool_timeout", "a number of seconds or None", _is_a(int | float | None)),
+    ("tool_retries", "a whole number", _is_a(int)),
     ("guardrails", "Guardrails", _is_a(Guardrails)),
     ("time_budget", "a TimeBudget", _is_a(TimeBudget | None)),
     (

@@ -7,12 +7,14 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from agent_loop import AgentRun, Decision, Event, RunCompacted, ToolCall, read_input
+from agent_tooling import ToolOutput
 
 from ._approval import prepare_approval, seal
 from ._guardrails import Guards
 from ._settings import DriveSettings
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
+from ._tool_options import validate_tools
 from ._tool_search import ToolSearch
 
 
@@ -92,6 +94,11 @@ class Setup:
         if self.recorder is not None:
             self.recorder.begin(job)
 
+    def retry(self, job: Job, number: int, output: ToolOutput) -> None:
+        """Record that a try of a call came to nothing, and that another follows; may be called from any thread."""
+        if self.recorder is not None:
+            self.recorder.retry(job, number, output)
+
 
 def prepare(settings: DriveSettings) -> Setup:
     """Offer the tools of a drive where its run has none, take up what is to be resumed, and start its clock.
@@ -100,7 +107,7 @@ def prepare(settings: DriveSettings) -> Setup:
         LocalProtocolError: If tools are to be offered and the run has started already.
         DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
         SnapshotError: If what is to be resumed cannot be.
-        TypeError: If an argument is of a kind that cannot be it.
+        TypeError: If an argument is of a kind that cannot be it, or `deps` not of the type that a tool takes.
         ValueError: If two tools have one name, there is no key for a run that may ask, or not one decision for each call that waits.
     """
     run = settings.run
@@ -110,6 +117,7 @@ def prepare(settings: DriveSettings) -> Setup:
     run.agents.guard(RLock())
     guards = Guards(guardrails=settings.guardrails)
     calls = offer_tools(run, settings.tools, settings, guards)
+    validate_tools(calls.tools.values(), settings)
     decisions, resumes = prepare_approval(settings, calls)
     clock = Clock(settings.time_budget, settings.cancelled, earlier_seconds=run.seconds)
     log = settings.log

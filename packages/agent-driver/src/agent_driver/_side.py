@@ -21,6 +21,7 @@ from ._setup import Setup
 from ._threads import END, Raised, Threads, read_in_thread
 from ._time import Clock, Watch
 from ._tool_calls import Job, broken
+from ._tries import Try
 
 
 type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], ToolOutput]
@@ -106,7 +107,7 @@ class RunningTools:
         self._threads = Threads(setup.settings.max_parallel_tools, "agent-driver-tool")
         self._heard: SimpleQueue[Heard] = SimpleQueue()
         for job in jobs:
-            self._threads.start(partial(self._invoke, job))
+            self._start(Try(setup, job, self._threads))
 
     def hear(self, seconds: float | None) -> Heard | None:
         """Return the next result or agent event; None if that takes longer than `seconds`."""
@@ -118,35 +119,65 @@ class RunningTools:
         """Abandon whatever is still running."""
         self._threads.abandon()
 
-    def _invoke(self, job: Job) -> None:
-        self._setup.begin(job)
+    def _start(self, one: Try) -> None:
+        self._threads.start(partial(self._invoke, one))
+
+    def _invoke(self, one: Try) -> bool:
+        """Call a tool, and return False if it was given up and its place in the pool given to another."""
+        one.begin()
+        timer = None
+        if one.seconds is not None:
+            timer = self._threads.after(one.seconds, partial(self._give_up, one))
         # The output has no name here: an error in it leads, by its traceback, to this frame, and from there back to the output, which would stay until the
         # garbage is collected.
-        self._heard.put((job, self._call(job)))
+        has_ended = self._end(one, self._call(one))
+        if timer is not None:
+            timer.cancel()
+        return has_ended
 
-    def _call(self, job: Job) -> ToolOutput:
-        agent: object = job.tool.function
+    def _end(self, one: Try, output: ToolOutput) -> bool:
+        if not one.end():
+            return False  # It was given up, and its output comes too late.
+        self._take(one, output)
+        return True
+
+    def _give_up(self, one: Try) -> None:
+        if one.give_up():
+            self._threads.replace()
+            self._take(one, one.time_out())
+
+    def _take(self, one: Try, output: ToolOutput) -> None:
+        """Hand on the output of a call, or try it again after a pause, which takes no place in the pool."""
+        following = one.follow(output)
+        if following is None:
+            self._heard.put((one.job, output))
+        else:
+            self._threads.after(following.pause, partial(self._start, following))
+
+    def _call(self, one: Try) -> ToolOutput:
+        agent: object = one.job.tool.function
         try:
             if isinstance(agent, AgentFunction):
-                return self._play_agent(job, agent)
+                return self._play_agent(one, agent)
             # Called where no event loop runs, a function may as well run one by itself, and return what is awaited or what is not.
-            return job.tool.invoke(
-                job.args,
-                is_over=self._threads.is_abandoned,
-                wait=lambda result: asyncio.run(_await(result, self._threads)),
+            return one.job.tool.invoke(
+                one.job.args,
+                context=one.context,
+                is_over=one.is_over,
+                wait=lambda result: asyncio.run(_await(result, one)),
             )
         except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
             return broken(error)
 
-    def _play_agent(self, job: Job, agent: AgentFunction) -> ToolOutput:
-        call = AgentCall(self._setup, job, agent, is_over=self._threads.is_abandoned)
+    def _play_agent(self, one: Try, agent: AgentFunction) -> ToolOutput:
+        call = AgentCall(self._setup, one.job, agent, is_over=one.is_over)
         if is_async_function(agent.declared.models.call):
             # A thread that plays an agent has no event loop, so an async model gets one here.
             return asyncio.run(async_call_agent(call, self._heard.put))
         return self._call_agent(call, self._heard.put)
 
 
-async def _await(result: Coroutine[Any, Any, None], threads: Threads) -> None:
+async def _await(result: Coroutine[Any, Any, None], one: Try) -> None:
     """Await the result of a tool, for as long as somebody waits for it."""
     task = asyncio.ensure_future(result)
     loop = asyncio.get_running_loop()
@@ -155,5 +186,5 @@ async def _await(result: Coroutine[Any, Any, None], threads: Threads) -> None:
         with suppress(RuntimeError):  # The tool has ended, and its loop with it.
             loop.call_soon_threadsafe(task.cancel)
 
-    threads.on_abandon(stop)
+    one.on_over(stop)
     await task

@@ -83,14 +83,30 @@ class Threads:
         self._abandoned: Future[None] = Future()
 
     def start(self, work: Callable[[], Any]) -> None:
-        """Run a function, which raises nothing, as soon as there is a thread for it, with the context variables of whoever starts it."""
+        """Run a function, which raises nothing, as soon as there is a thread for it, with the context variables of whoever starts it. If it returns False, its place was given to another."""
         with self._lock:
             # A thread begins with no context variables; traces and the like would be lost.
             self._waiting.append(partial(copy_context().run, work))
             if not self._free:
                 return
             self._free -= 1
-        threading.Thread(target=self._run, name=self._name, daemon=True).start()
+        self._begin()
+
+    def replace(self) -> None:
+        """Give the place of a running function to another, for the thread may never come back; the function has to return False then."""
+        with self._lock:
+            if not self._waiting:
+                self._free += 1
+                return
+        self._begin()
+
+    def after(self, seconds: float, act: Callable[[], Any]) -> threading.Timer:
+        """Call a function after some seconds, in a thread of its own with the context variables of whoever asks; not if it is cancelled or all are abandoned by then."""
+        timer = threading.Timer(seconds, partial(copy_context().run, act))
+        timer.name, timer.daemon = f"{self._name}-timer", True
+        self.on_abandon(timer.cancel)
+        timer.start()
+        return timer
 
     def is_abandoned(self) -> bool:
         """Return whether the running functions were abandoned."""
@@ -106,12 +122,17 @@ class Threads:
             self._waiting.clear()
         self._abandoned.set_result(None)
 
+    def _begin(self) -> None:
+        threading.Thread(target=self._run, name=self._name, daemon=True).start()
+
     def _run(self) -> None:
         while True:
             with self._lock:
-                if not self._waiting:
+                # Abandoned: a timer may have started something since.
+                if not self._waiting or self.is_abandoned():
                     self._free += 1
                     return
                 work = self._waiting.popleft()
             # Outside the lock: it may take as long as it likes.
-            work()
+            if work() is False:
+                return

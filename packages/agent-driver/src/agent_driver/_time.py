@@ -23,6 +23,7 @@ from agent_loop import (
 _POLL_SECONDS = 0.25
 
 CANCELLED = Failure(message="The run was cancelled.", reason="cancelled")
+TIMED_OUT = Failure(message="The time of the agent was up before it was done.", reason="time_limit")
 LATE = Failure(message="The time of the run was up before the agent was done.", reason="time_limit")
 
 
@@ -108,19 +109,23 @@ class Clock:
             lefts.append(left(now))
         return min((left for left in lefts if left is not None), default=None)
 
-    def for_agent(self, run: AgentRun, *, is_over: Callable[[], bool]) -> "AgentClock":
+    def for_agent(
+        self, run: AgentRun, *, is_over: Callable[[], bool], seconds: float | None = None
+    ) -> "AgentClock":
         """Return the clock of an agent that is called by a run as a tool.
 
         Args:
             run: The run.
             is_over: Whether nobody waits for the agent any more.
+            seconds: How long the agent may take itself; None for as long as the run has time for tools.
         """
-        budget, left = self._budget, self.seconds_for_tools(run)
+        budget, lefts = self._budget, (self.seconds_for_tools(run), seconds)
+        left = min((left for left in lefts if left is not None), default=None)
         if budget is not None and left is not None:
             # As of a run's own time: a third of what there is, at most what its caller keeps.
             closing = min(budget.closing_seconds, left / 3)
             budget = replace(budget, run_seconds=left, closing_seconds=closing)
-        return AgentClock(self, run, budget, is_over=is_over)
+        return AgentClock(self, run, budget, is_over=is_over, seconds=seconds)
 
     def watch(self, call: CallModel, run: AgentRun) -> "Watch":
         """Return a watch for a model call that begins now."""
@@ -143,6 +148,7 @@ class AgentClock(Clock):
         run: That run.
         budget: How long the agent and its calls may take.
         is_over: Whether nobody waits for it any more.
+        seconds: How long the agent may take itself.
     """
 
     def __init__(
@@ -152,10 +158,20 @@ class AgentClock(Clock):
         budget: TimeBudget | None,
         *,
         is_over: Callable[[], bool],
+        seconds: float | None,
     ) -> None:
-        super().__init__(budget, lambda: is_over() or caller.is_cancelled or self.is_late)
+        super().__init__(
+            budget,
+            lambda: is_over() or caller.is_cancelled or self.is_late or self.is_timed_out,
+        )
         self._caller = caller
         self._caller_run = run
+        self._seconds = seconds
+
+    @property
+    def is_timed_out(self) -> bool:
+        """Whether the agent has taken as long as it may itself."""
+        return self._seconds is not None and self.now >= self._seconds
 
     @property
     def is_late(self) -> bool:
@@ -165,7 +181,9 @@ class AgentClock(Clock):
     @property
     @override
     def failure(self) -> Failure:
-        return LATE if self.is_late and not self._caller.is_cancelled else self._caller.failure
+        if self._caller.is_cancelled or not (self.is_late or self.is_timed_out):
+            return self._caller.failure
+        return LATE if self.is_late else TIMED_OUT
 
 
 class Watch:

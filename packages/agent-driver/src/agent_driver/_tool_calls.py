@@ -27,6 +27,7 @@ from agent_tooling import (
     parse_error_text,
     parse_tool_arguments,
     read_result_schema,
+    timed_out_text,
     unknown_tool_text,
 )
 
@@ -41,6 +42,10 @@ _READER = (
 
 type Tools = Iterable[Tool | Callable[..., Any]] | Mapping[str, Tool | Callable[..., Any]]
 """Tools, or functions that become tools by `Tool.from_function`; a mapping names them."""
+
+
+class ToolTimeoutError(TimeoutError):
+    """A tool that was given up because it took longer than it may; one that raises a `TimeoutError` itself has failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +167,7 @@ class ToolCalls:
             error=output.error,
             cause=output.cause,
             artifact=output.artifact,
+            is_unfinished=isinstance(output.cause, ToolTimeoutError),
             is_pinned=job.tool.is_pinned and output.error is None,
         )
 
@@ -243,6 +249,19 @@ def give_up(job: Job) -> ToolResult:
         is_unfinished=True,
         cause=TimeoutError("no answer within the time that the run has for tools"),
     )
+
+
+def timed_out(job: Job, seconds: float, *, may_go_on: bool) -> ToolOutput:
+    """Return the output of a call whose tool took longer than it may.
+
+    Args:
+        job: The call.
+        seconds: How long it may take.
+        may_go_on: Whether the tool could not be stopped.
+    """
+    told = timed_out_text(job.tool.name, seconds, may_go_on=may_go_on)
+    cause = ToolTimeoutError(f"no answer within {seconds:g} s")
+    return ToolOutput(content=told, error=told, cause=cause)
 
 
 def broken(error: BaseException) -> ToolOutput:

@@ -1,0 +1,69 @@
+"""What tools say of their calls, with the settings of a drive for those that say nothing: dependencies, time and tries."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from threading import TIMEOUT_MAX
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args
+
+from agent_tooling import Tool
+
+
+if TYPE_CHECKING:  # Which imports this.
+    from ._settings import DriveSettings
+
+
+def find_timeout(tool: Tool, settings: "DriveSettings") -> float | None:
+    """Return how many seconds a try of a tool's call may take; None for any number."""
+    seconds = settings.tool_timeout if tool.timeout is None else tool.timeout
+    # No timer takes more, `math.inf` among that.
+    return None if seconds is None or seconds > TIMEOUT_MAX else seconds
+
+
+def find_retries(tool: Tool, settings: "DriveSettings") -> int:
+    """Return how often a call of a tool is tried again."""
+    return settings.tool_retries if tool.retries is None else tool.retries
+
+
+def for_agent(settings: "DriveSettings", own: Mapping[str, Any]) -> "DriveSettings":
+    """Return the settings for the tools of an agent that is called as a tool.
+
+    Args:
+        settings: Those of its caller, which count where it has none.
+        own: Those of the agent itself.
+    """
+    names = ("tool_timeout", "tool_retries")
+    given = {name: own[name] for name in names if name in own}
+    return replace(settings, **given)
+
+
+def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
+    """Refuse tools that this drive could not call, also those of agents among them.
+
+    Raises:
+        TypeError: If a tool takes dependencies of a type that `deps` is not of.
+    """
+    for tool in _iter_all(tools):
+        if tool.deps_type is not None and not _is_of(settings.deps, tool.deps_type):
+            wanted = getattr(tool.deps_type, "__qualname__", tool.deps_type)
+            found = "none" if settings.deps is None else type(settings.deps).__name__
+            raise TypeError(f"deps: the tool {tool.name} takes a Context[{wanted}], got {found}")
+
+
+def _iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
+    """Yield tools, and after an agent the tools that it may call."""
+    from ._agents import AgentFunction  # noqa: PLC0415 - which is played with settings that import this
+
+    for tool in tools:
+        yield tool
+        function: object = tool.function
+        if isinstance(function, AgentFunction):
+            yield from _iter_all(function.declared.tools.values())
+
+
+def _is_of(deps: object, kind: Any) -> bool:
+    """Return whether dependencies are of a type. One that is no class, such as a protocol, is taken on trust, but nothing is not one."""
+    try:
+        return kind is Any or isinstance(deps, kind)
+    except TypeError:
+        return deps is not None or NoneType in get_args(kind)
