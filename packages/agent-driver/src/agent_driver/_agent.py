@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overload
 
-from agent_tooling import AnswerSchema, Tool
+from agent_tooling import AnswerSchema, ApprovalOption, Tool
 
 from ._agents import build_agent_tool
 from ._async_stream import AsyncRunStream
@@ -171,6 +171,7 @@ def agent_tool[Deps](
     agent: Agent[Any, Deps],
     *,
     timeout: float | None = None,
+    approval: ApprovalOption | None = None,
 ) -> Tool[Deps]:
     """Make a tool of an agent, which is given a task and answers with text.
 
@@ -183,10 +184,11 @@ def agent_tool[Deps](
         description: What that model is told of it.
         agent: The agent. How many of its tools run at once, where it is logged and such its caller decides.
         timeout: Seconds that it may take; then it ends as it does when its caller has no more time for tools. It is never tried again.
+        approval: When a person has to approve that it is called, as `agent_tooling.ToolOptions` says.
 
     Raises:
-        DeclarationError: If the name is none that every API takes, or `timeout` is out of its range.
+        DeclarationError: If the name is none that every API takes, or an option is out of its range.
         ValueError: If the agent has `approval_rules`: one that is called cannot wait for a person.
     """
     declared = agent._declared  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - of this module
-    return build_agent_tool(name, description, declared, timeout=timeout)
+    return build_agent_tool(name, description, declared, timeout=timeout, approval=approval)

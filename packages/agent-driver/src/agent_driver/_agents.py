@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from agent_loop import AgentAnswer, Finished
-from agent_tooling import Tool, ToolError, ToolOutput
+from agent_tooling import ApprovalOption, Tool, ToolError, ToolOutput
 
 from ._declaration import Declaration
 from ._setup import Setup, offer_tools
@@ -140,11 +140,12 @@ def build_agent_tool(
     declared: Declaration,
     *,
     timeout: float | None,
+    approval: ApprovalOption | None,
 ) -> Tool:
     """Return an agent as a tool, as `agent_tool` says.
 
     Raises:
-        DeclarationError: If the name is none that every API takes, or `timeout` is out of its range.
+        DeclarationError: If the name is none that every API takes, or an option is out of its range.
         ValueError: If it has `approval_rules`.
     """
     if declared.run["approval_rules"] is not None:
@@ -152,7 +153,9 @@ def build_agent_tool(
             "approval_rules: expected none of an agent; a rule of its caller's may name it"
         )
     function = AgentFunction(declared=declared)
-    return Tool.from_schema(name, description, _PARAMETERS, function, timeout=timeout)
+    return Tool.from_schema(
+        name, description, _PARAMETERS, function, timeout=timeout, approval=approval
+    )
 
 
 def _to_question(task: str) -> dict[str, Any]:

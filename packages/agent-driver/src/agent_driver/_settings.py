@@ -7,10 +7,12 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
 from agent_loop import AgentRun, CallModel, Decision, TimeBudget
+from agent_tooling import ApprovalOption
 
 from ._guardrails import Guardrails
 from ._time import Cancelled, can_say_so
 from ._tool_calls import Tools
+from ._tool_options import find_common_rules
 
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
@@ -40,15 +42,17 @@ class DriveSettings:
         tool_timeout: Seconds that one try of a tool call may take, over 0, where the tool says nothing itself; `math.inf` or None for any number. A tool that takes longer is given up: where
             it cannot be stopped, it goes on in a thread that nobody waits for, and is told.
         tool_retries: How often a call that failed or timed out is tried again, from 0 on, where the tool says nothing itself. One that ended in a `ToolError` is not.
+        tool_approval: When a person has to approve a call of any tool, as `agent_tooling.ToolOptions` says. Of this, the tool's own and the run's rules the strictest counts.
         guardrails: Functions that check what the run begins with, its tool calls and its last answer; a run whose answer they check has to be made with `checks_answer`.
         log: Where the run is written; None for nowhere.
-        snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules. Where it stops for approval, the last event is an
+        snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules or a tool asks for approval. Where it stops for approval, the last event is an
             `AskApproval` with a snapshot, and nothing follows.
         snapshot_seconds: How long a snapshot is good.
         resume: The snapshot of a run that goes on, in a new run in which a call means the same; see `AgentRun.resume`. Its messages do not matter.
         decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
 
     Raises:
+        DeclarationError: If `tool_approval` is no approval.
         TypeError: If an argument is of a kind that cannot be it.
         ValueError: If `max_parallel_tools` or `tool_search` is under 1, `tool_retries` under 0, or `tool_timeout` not over 0.
     """
@@ -65,6 +69,7 @@ class DriveSettings:
     deps: object = None
     tool_timeout: float | None = None
     tool_retries: int = 0
+    tool_approval: ApprovalOption | None = None
     log: "RunFeed | None" = None
     guardrails: Guardrails = Guardrails()  # noqa: RUF009 - it never changes
     snapshot_key: bytes | None = None
@@ -83,6 +88,7 @@ class DriveSettings:
                 raise ValueError(f"{name} must be at least {least}, not {number!r}")
         if self.tool_timeout is not None and not self.tool_timeout > 0:
             raise ValueError(f"tool_timeout must be over 0, not {self.tool_timeout!r}")
+        find_common_rules(self)
 
 
 def _is_a(kind: Any) -> Callable[[Any], bool]:

@@ -14,7 +14,7 @@ from ._guardrails import Guards
 from ._settings import DriveSettings
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
-from ._tool_options import validate_tools
+from ._tool_options import find_common_rules, find_rules, validate_tools
 from ._tool_search import ToolSearch
 
 
@@ -148,6 +148,8 @@ def offer_tools(run: AgentRun, tools: Tools, settings: DriveSettings, guards: Gu
         _offer_search(run, calls, has_none=has_none)
     elif calls.tools and has_none:
         run.offer(calls.tools.values())
+    if rules := [*find_rules(calls.tools.values()), *find_common_rules(settings)]:
+        run.offer(approval_rules=rules)
     _offer_reader(run, calls)
     return calls
 

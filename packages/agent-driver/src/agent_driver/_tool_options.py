@@ -1,4 +1,4 @@
-"""What tools say of their calls, with the settings of a drive for those that say nothing: dependencies, time and tries."""
+"""What tools say of their calls, with the settings of a drive for those that say nothing: dependencies, time, tries and approval."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -6,7 +6,7 @@ from threading import TIMEOUT_MAX
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
 
-from agent_tooling import Tool
+from agent_tooling import ApprovalRules, Tool
 
 
 if TYPE_CHECKING:  # Which imports this.
@@ -29,25 +29,54 @@ def for_agent(settings: "DriveSettings", own: Mapping[str, Any]) -> "DriveSettin
     """Return the settings for the tools of an agent that is called as a tool.
 
     Args:
-        settings: Those of its caller, which count where it has none.
+        settings: Those of its caller, which count where it has none. What its caller has a person approve, the rules of the caller's run say.
         own: Those of the agent itself.
     """
     names = ("tool_timeout", "tool_retries")
     given = {name: own[name] for name in names if name in own}
-    return replace(settings, **given)
+    return replace(settings, **given, tool_approval=own.get("tool_approval"))
+
+
+def find_rules(tools: Iterable[Tool]) -> list[ApprovalRules]:
+    """Return the rules of the tools that may ask for approval."""
+    # `never` asks for nothing, and hides nothing that another rule asks for.
+    found = (tool.approval_rules for tool in tools if tool.approval != "never")
+    return [rules for rules in found if rules is not None]
+
+
+def find_common_rules(settings: "DriveSettings") -> list[ApprovalRules]:
+    """Return the rule that `tool_approval` is for every tool; none if it asks for nothing.
+
+    Raises:
+        DeclarationError: If it is none; it names the place.
+    """
+    option = settings.tool_approval
+    if option is None or option == "never":
+        return []
+    return [ApprovalRules.from_option(option, tool="*", field="tool_approval")]
 
 
 def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
     """Refuse tools that this drive could not call, also those of agents among them.
 
     Raises:
+        DeclarationError: If a tool's approval has a path that its arguments cannot have.
         TypeError: If a tool takes dependencies of a type that `deps` is not of.
+        ValueError: If a person may have to approve calls, and there is no key for a snapshot.
     """
-    for tool in _iter_all(tools):
+    own = list(tools)
+    if settings.snapshot_key is None:
+        if find_common_rules(settings):
+            raise ValueError("snapshot_key: expected a key, for tool_approval is set")
+        if asking := [tool.name for tool in own if find_rules([tool])]:
+            raise ValueError(f"snapshot_key: expected a key, for {asking[0]} asks for approval")
+    for tool in _iter_all(own):
         if tool.deps_type is not None and not _is_of(settings.deps, tool.deps_type):
             wanted = getattr(tool.deps_type, "__qualname__", tool.deps_type)
             found = "none" if settings.deps is None else type(settings.deps).__name__
             raise TypeError(f"deps: the tool {tool.name} takes a Context[{wanted}], got {found}")
+        for rules in find_rules([tool]):
+            rules.for_tools({tool.name: ()}, {tool.name: tool.parameters})
 
 
 def _iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
