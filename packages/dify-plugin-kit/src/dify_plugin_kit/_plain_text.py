@@ -1,7 +1,7 @@
 """Error texts of Dify's platform as a person can read them: no nested JSON, no HTML, no addresses.
 
-On its way to an agent an error is wrapped again and again, as JSON in JSON, as the printed form of a Python mapping, after prefixes that only
-a developer knows. What was said first, and innermost, is what a person can use.
+On its way to an agent an error is wrapped again and again, as JSON in JSON, as the printed form of a Python mapping, behind prefixes that only
+a developer knows. The innermost message, which was there first, is the one that a person can use.
 
 Source: recorded traffic; langgenius/dify-plugin-daemon at bdb5642a, internal/core/io_tunnel; langgenius/dify, api/core/plugin/impl/exc.py;
 dify-plugin 0.10.2, `interfaces/model/ai_model.py`.
@@ -51,15 +51,15 @@ _ADDRESS = re.compile(
 
 
 def find_error_types(text: str) -> frozenset[str]:
-    """Return the names of error classes that stand anywhere in a text, in whatever it is wrapped."""
+    """Return the names of error classes anywhere in a text, however it is wrapped."""
     return frozenset(_TYPE.findall(text[:MAX_CHARACTERS]))
 
 
 def to_plain_text(text: str, redact: Callable[[str], str]) -> str:
-    """Return the innermost message of an error text, in at most 500 characters; a fixed phrase if nothing is left of it.
+    """Return the innermost message of an error text, in at most 500 characters, or a fixed phrase if nothing is left of it.
 
     Args:
-        text: The text, in whatever it is wrapped: JSON in JSON, HTML, a traceback. Addresses are left out.
+        text: The text, however it is wrapped: JSON in JSON, HTML, a traceback. Addresses are left out.
         redact: Takes secrets out of the message before it is cut.
     """
     plain = _MARKUP.sub("", _unwrap(text[:MAX_CHARACTERS], _MAX_DEPTH))
@@ -76,7 +76,7 @@ def _without_prefixes(text: str) -> str:
 
 
 def _unwrap(text: str, depth: int) -> str:
-    """Return the innermost message of a text; what stands before a wrapping that says nothing, or cannot be read."""
+    """Return the innermost message of a text; the text before a wrapping that holds no message or cannot be read."""
     # What pydantic was given would be taken for a wrapping, and the field before a colon for the name of a secret.
     text = _VALIDATION.sub(r"\2 (\1)", text)
     start = text.find("{")
@@ -88,7 +88,7 @@ def _unwrap(text: str, depth: int) -> str:
 
 
 def _parse(text: str) -> object:
-    """Return the mapping that a text begins with, as JSON or as Python prints it; None where there is none."""
+    """Return the mapping that a text begins with, in JSON or as Python prints it; None if there is none."""
     for form in (text, text.replace('\\"', '"').replace("\\\\", "\\")):
         try:
             return json.JSONDecoder(strict=False).raw_decode(form)[0]
@@ -106,7 +106,7 @@ def _salvage(text: str) -> str:
 
 
 def _find_message(value: object, depth: int) -> str:
-    """Return the text that stands under the first key that says why; an empty one where none does."""
+    """Return the text under the first key that gives a reason; an empty one if none does."""
     if isinstance(value, str) or not depth:
         return value.strip() if isinstance(value, str) else ""
     if isinstance(value, list):

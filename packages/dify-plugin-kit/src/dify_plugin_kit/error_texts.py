@@ -1,7 +1,7 @@
-"""What the error text of a failed model call means: a sentence for a person, and whether the call may pass when it is made again.
+"""The meaning of a failed model call's error text: a sentence for a person, and whether a retry is worth it.
 
-A call passes through many hands: the plugin daemon, Dify's API, the daemon again, the model's plugin, its provider. What the platform breaks off
-may pass the next time. What a provider refuses will not; and what it fails at, the model's plugin has tried again already.
+A call passes through many hands: the plugin daemon, Dify's API, the daemon again, the model's plugin, its provider. A call that the platform broke off
+may succeed the next time. One that the provider refused will not, and where the provider itself failed, the model's plugin has already retried.
 
 Source: langgenius/dify-plugin-daemon at bdb5642a, internal/core and pkg/utils; langgenius/dify, api/core/plugin/impl/exc.py; dify-plugin 0.10.2,
 `core/runtime.py` and `errors/model.py`; recorded traffic.
@@ -57,9 +57,9 @@ class CallFailure:
 
     Attributes:
         message: Why, as a clause that a person can read.
-        is_transient: Whether the platform broke it off, so that it may pass when it is made again.
+        is_transient: Whether the platform broke it off, so that it may succeed when it is made again.
         wait_seconds: How long to wait before that.
-        may_pass_elsewhere: Whether another model may answer at once: a rate limit, an overload, a content filter, a model that is gone.
+        may_pass_elsewhere: Whether another model might answer at once: after a rate limit, an overload, a content filter, or if the model is gone.
     """
 
     message: str
@@ -71,7 +71,7 @@ class CallFailure:
 def _rule(
     pattern: str, message: str, *, is_transient: bool = True, wait_seconds: float = 0.0
 ) -> tuple[re.Pattern[str], CallFailure]:
-    """Return what stands in a text, in small letters, and what it says of the call."""
+    """Return a pattern for an error text in lower case, and the failure that it stands for."""
     failure = CallFailure(message=message, is_transient=is_transient, wait_seconds=wait_seconds)
     return re.compile(pattern), failure
 
@@ -165,12 +165,12 @@ _WAIT = re.compile(
 
 
 def read_call_failure(text: str, *, redact: Callable[[str], str] = str) -> CallFailure:
-    """Read why a model call failed from what Dify's platform, a model's plugin or its provider says.
+    """Read why a model call failed from the error text of Dify's platform, a model's plugin or its provider.
 
-    An unknown text counts as a refusal: the call would fail again, with another model too.
+    An unknown text counts as a refusal: the call is taken to fail again, with another model too.
 
     Args:
-        text: The text of the error, in whatever it is wrapped.
+        text: The text of the error, however it is wrapped.
         redact: Takes secrets out of the message.
 
     Example:
@@ -200,7 +200,7 @@ def _read(lowered: str, types: frozenset[str], said: str) -> CallFailure:
 
 
 def _read_plugin_error(said: str, lowered: str, types: frozenset[str]) -> CallFailure:
-    """Read what the model's plugin said, or what it broke by."""
+    """Read the error of the model's plugin itself: a bug of its own, or a sentence about its provider."""
     if bugs := types & _BUGS:
         return _read_break(f"the model's plugin broke ({', '.join(sorted(bugs))})", said)
     is_transient = bool(types & _CONNECTIONS or _CONNECTION_NAME.search(lowered))
@@ -208,7 +208,7 @@ def _read_plugin_error(said: str, lowered: str, types: frozenset[str]) -> CallFa
 
 
 def _read_break(what: str, cause: str) -> CallFailure:
-    """Read what another try would break by as well: an answer of another shape, or a bug."""
+    """Read a failure that another try would meet as well: an answer of another shape, or a bug."""
     return CallFailure(message=f"{what}: {cause[:_CAUSE_CHARACTERS]}", is_transient=False)
 
 
@@ -225,7 +225,7 @@ def _read_status(status: int) -> CallFailure:
 
 
 def _read_rate_limit(message: str, lowered: str) -> CallFailure:
-    """Read a rate limit: worth another try only where it says for how long it lasts, and that is not long."""
+    """Read a rate limit, which is worth another try only if it names a short wait."""
     wait = _WAIT.search(lowered)
     if wait is None or _QUOTA.search(lowered):
         return CallFailure(message=message, is_transient=False)

@@ -1,15 +1,15 @@
-"""Handing on the events of streams in few batches, with an empty one as a keep-alive during silences.
+"""Pacing of streams: their events are handed on in few batches, with an empty one as a keep-alive during silences.
 
 In a model plugin each batch becomes a chunk, which the plugin has to build and write and Dify has to read, and Dify gives up on a plugin that is silent for too long.
 
 A person can't tell text that arrives token by token from text that arrives every 50 ms. So the first piece of each block leaves at once, and when a
 batch with text has left, the stream is not looked at again before the window has ended; then all that has come leaves together. Being woken for a token costs
-more than the token itself. Windows end at ticks that all streams share, for what one needs of the processor's caches is then still there from the one before, and
-where many streams come in at once, windows grow with them.
+more than the token itself. Windows end at ticks that all streams share, because the data that one stream needs is then still in the processor's caches from the one
+before. Where many streams come in at once, windows grow with them.
 
-The reader is a thread. In the plugin's process gevent has replaced threads by greenlets, of which one runs until it waits: a reader to whom
-all of an answer has come already would keep the first piece from leaving, and other streams from beginning. So it gives its turn away after whatever is waited
-for, and once its first piece has left it sleeps for as long as it takes to begin the others. Nothing of gevent is imported for that, and with ordinary
+The reader is a thread. In the plugin's process gevent has replaced threads by greenlets, and a greenlet runs until it waits: a reader whose
+whole answer has already come would keep the first piece from leaving, and other streams from beginning. So it yields after each event that somebody waits
+for, and once its first piece has left, it sleeps for as long as it takes to begin the others. Nothing of gevent is imported for that, and with ordinary
 threads it does no harm.
 
 Source: docs/contracts/openai-gpt5-responses.md, A34 and A35.
@@ -33,7 +33,7 @@ _STREAMS = 25  # so many at once have the window as it was set
 _MOST_GROWTH = 4
 
 type Read[Event] = Callable[[Callable[[], bool]], Iterable[list[Event]]]
-"""What reads a stream, such as `ResponseStream.batches` of gpt5-responses: it calls what it is given before it waits, and looks again first if that says so."""
+"""A reader of a stream, such as `ResponseStream.batches` of gpt5-responses. It calls its argument before it waits, and if that returns True, looks for events again first."""
 
 
 class Piece(Protocol):
@@ -46,7 +46,7 @@ class Piece(Protocol):
 
 
 class Pacer[Event]:
-    """The pace of all streams of a process.
+    """Pace of all streams of a process.
 
     Args:
         piece: The class of events with text.
@@ -99,7 +99,7 @@ class Pacer[Event]:
                 close()
 
     def next_tick(self) -> float:
-        """Return when a window that begins now ends."""
+        """Return when a window that begins now ends, by the monotonic clock."""
         window = self.window_seconds * self._growth
         now = time.monotonic()
         return now - now % window + window if window else 0
@@ -123,7 +123,7 @@ class Pacer[Event]:
 
 
 class _ReadAhead[Event]:
-    """What has been read of one stream and not been taken yet."""
+    """Read-ahead of one stream: the events that its reader has read and its consumer has not taken."""
 
     def __init__(self, pacer: Pacer[Event]) -> None:
         self._pacer = pacer
@@ -141,7 +141,7 @@ class _ReadAhead[Event]:
         self._is_abandoned = False
 
     def run(self, read: Read[Event]) -> None:
-        """Read a stream to its end, or until nobody takes anything out any more."""
+        """Read a stream to its end, or until its consumer is gone."""
         try:
             for events in read(self._pause):
                 self._collect(events)
@@ -170,7 +170,7 @@ class _ReadAhead[Event]:
         return None
 
     def abandon(self) -> None:
-        """Let the reader know that nobody takes anything out any more."""
+        """Tell the reader that its consumer is gone."""
         self._is_abandoned = True
         self._taken.set()
 
@@ -184,7 +184,7 @@ class _ReadAhead[Event]:
             self._hand_on()
 
     def _give_turn(self, event: Event) -> None:
-        """Let the consumer take what has left, and after the first piece of all let other streams begin."""
+        """Let the consumer run, and after the first piece of a stream let other streams begin."""
         is_first = isinstance(event, self._piece) and len(self._started_blocks) == 1
         time.sleep(self._pacer.nap_after_first if is_first else 0)
 
@@ -210,7 +210,7 @@ class _ReadAhead[Event]:
         return True
 
     def _hand_on(self) -> None:
-        """Give what has been collected to the consumer, and open a window if there is text in it."""
+        """Give the collected events to the consumer, and open a window if there is text among them."""
         if not self._collected:
             return
         if self._has_text:

@@ -1,7 +1,7 @@
-"""What Dify is told when a request to a plugin fails.
+"""The errors that Dify gets when a request to a plugin fails.
 
-The plugin SDK sends a traceback along with whatever is raised, and Dify shows all of it to the user of an app: 4.6 kB with paths of the server. Its own
-errors about a request quote the request, secrets included.
+The plugin SDK sends a traceback along with every error, and Dify shows all of it to the user of an app: 4.6 kB with paths of the server. The SDK's own
+errors about a request quote the request, including its secrets.
 
 Source: dify-plugin 0.10.2, `core/server/io_server.py`; docs/evidence/dify-platform.md, P28.
 """
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 __all__ = ["MAX_CHARACTERS", "MAX_DESCRIPTION_CHARACTERS", "hide_request", "send_errors"]
 
 MAX_CHARACTERS = 260
-"""How long a sentence may be: with what Dify writes around it, under 400 characters stay on a person's screen; our choice."""
+"""How long a sentence may be: with the words that Dify puts around it, a person sees fewer than 400 characters; our choice."""
 
 MAX_DESCRIPTION_CHARACTERS = 2_000
 """How long the description of a model call's error may be, which Dify shows alone; our choice."""
@@ -24,7 +24,7 @@ MAX_DESCRIPTION_CHARACTERS = 2_000
 
 @contextmanager
 def send_errors(writer: Any, session_id: str) -> Generator[None]:
-    """Send the name and the sentence of whatever is raised in the block to the daemon, without a traceback; the SDK does not see it.
+    """Send the name and the sentence of any error in the block to the daemon, without a traceback; the SDK does not see the error.
 
     Args:
         writer: The SDK's writer of the request's answer.
@@ -53,7 +53,7 @@ def hide_request(
     redact: Callable[[str], str],
     explain: Callable[[Exception], str],
 ) -> Generator[None]:
-    """Raise the SDK's errors about a request under their names, with a sentence that quotes nothing of the request.
+    """Raise the SDK's errors about a request under their names, with a sentence that quotes nothing of it.
 
     Args:
         own: The plugin's own errors, which are raised as they are.

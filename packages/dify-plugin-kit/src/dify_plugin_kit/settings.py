@@ -1,4 +1,4 @@
-"""Settings that an operator gives by environment variable. What is missing or unreadable keeps its default, what is out of range moves to the nearest limit."""
+"""Settings from environment variables. One that is missing or unreadable gets its default, one that is out of range the nearest limit."""
 
 import math
 from collections.abc import Callable, Mapping, MutableMapping
@@ -40,9 +40,9 @@ def _read[Number: (int, float), Default](
 
 
 def bound_timeouts(environ: MutableMapping[str, str]) -> None:
-    """Bring `MAX_REQUEST_TIMEOUT` and `MAX_INVOCATION_TIMEOUT` within 60 to 3600 whole seconds; 900 where one is missing or no number.
+    """Bring `MAX_REQUEST_TIMEOUT` and `MAX_INVOCATION_TIMEOUT` within 60 to 3600 whole seconds; 900 if one is missing or not a number.
 
-    They are how long the plugin SDK gives a request, and a call back into Dify. It reads both while it is imported, and ends the process where one is no whole number.
+    They limit a request to the plugin and a call back into Dify. The SDK reads both while it is imported, and ends the process if one is not a whole number.
 
     Args:
         environ: The process's environment, before the SDK is imported.

@@ -1,7 +1,7 @@
 """The lines that a plugin's process reads from Dify's plugin daemon.
 
-The plugin SDK's parser takes 200 levels of nesting. It cannot say which session a deeper line belongs to, so whoever asked, or the run that waits for a tool's
-answer, waits until the platform's time is over. One deep value in a tool's JSON is enough.
+The plugin SDK's parser takes 200 levels of nesting. It cannot say which session a deeper line belongs to, so the caller, or the run that waits for a tool's
+answer, waits until the platform's time is up. One deep value in a tool's JSON is enough.
 
 Source: dify-plugin 0.10.2, `core/server/stdio/request_reader.py`; pydantic-core 2.46, whose JSON parser bounds recursion.
 """
@@ -15,14 +15,14 @@ from typing import Any
 __all__ = ["DEEPEST", "bound_depth", "cut_depth", "parse_line"]
 
 DEEPEST = 150
-"""How many levels of a line are kept: with what the SDK wraps around them they can be parsed and written."""
+"""How many levels of a line are kept: with the levels that the SDK wraps around them, they can still be parsed and written."""
 
 _LEFT_OUT = b'"[left out: nested deeper than %d levels]"' % DEEPEST
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 
 
 def bound_depth(reader: Any) -> None:
-    """Let a reader of the SDK's parse lines of any depth, as `parse_line` does.
+    """Make a reader of the SDK parse lines of any depth, as `parse_line` does.
 
     Args:
         reader: The SDK's module, which parses with its `TypeAdapter`.
@@ -31,7 +31,7 @@ def bound_depth(reader: Any) -> None:
 
 
 class _AnyDepth:
-    """What the SDK calls to parse a line."""
+    """Stand-in for pydantic's `TypeAdapter`, by which the SDK parses a line."""
 
     def __init__(self, make_adapter: Callable[[object], Any], kind: object) -> None:
         self._parse = make_adapter(kind).validate_json
@@ -41,10 +41,10 @@ class _AnyDepth:
 
 
 def parse_line[Value](line: bytes, parse: Callable[[bytes], Value]) -> Value:
-    """Return what `parse` makes of a line, or of what is left of a line that it refuses when nothing in it is too deep.
+    """Parse a line, and if `parse` refuses it, parse what is left of it without the levels that are too deep.
 
     Raises:
-        ValueError: If `parse` raises it, and not because of the depth.
+        ValueError: If `parse` raises it for another reason than the depth.
     """
     try:
         return parse(line)
@@ -56,9 +56,9 @@ def parse_line[Value](line: bytes, parse: Callable[[bytes], Value]) -> Value:
 
 
 def cut_depth(line: bytes) -> bytes:
-    """Return a JSON text with a sentence for each object and list below the 150th level; one that is not so deep as it is.
+    """Return a JSON text with a sentence in place of each object and list below the 150th level; a flatter text as it is.
 
-    Takes time in proportion to the text, and no recursion. What is not JSON stays what it is not.
+    Takes time in proportion to the text, and no recursion. A text that is not JSON does not become JSON.
 
     Example:
         >>> cut_depth(b"[" * 151 + b"]" * 151).count(b"left out")

@@ -1,7 +1,7 @@
 r"""The lines that a plugin's process writes to Dify's plugin daemon: answers, calls, log records, all of them.
 
-The daemon ends a plugin, with the calls of everybody in it, over one line that is too long. So each line is measured where it is written: nothing
-that a model, a tool or a log holds can be forgotten. Only `\n` ends a line.
+The daemon ends a plugin, with the calls of everybody in it, over one line that is too long. So each line is measured where it is written, and nothing
+from a model, a tool or a log can slip through. Only `\n` ends a line.
 
 Source: langgenius/dify-plugin-daemon at bdb5642a, PLUGIN_STDIO_MAX_BUFFER_SIZE in `internal/types/app/config.go`.
 """
@@ -27,17 +27,17 @@ __all__ = [
 ]
 
 MAX_LINE_BYTES = 5 * 1024 * 1024 - 1
-"""How long a line may be, without its line feed."""
+"""The most bytes of a line, without its line feed."""
 
 _KEPT_CHARACTERS = 2_000  # of a text in a line that is far too long for anybody to read
 _PIECE_CHARACTERS = 256 * 1024  # in JSON a character takes at most six bytes
 _SHOWN = frozenset({"text", "image", "image_link", "link", "file", "blob"})
 
 type Shorten = Callable[[bytes, int], bytes]
-"""A rule that shortens a line: given the line and the limit in bytes, it returns a line within the limit, or raises what its writer has to know."""
+"""A rule that shortens a line: given the line and the limit in bytes, it returns a line within the limit, or raises an error for the line's writer."""
 
 type Refuse = Callable[[int, int], Exception]
-"""What makes the error for a line that must not be shortened: given the size and the limit in bytes, both with the line feed."""
+"""A function that makes the error for a line that must not be shortened, given the size and the limit in bytes, both with the line feed."""
 
 
 class LineTooLongError(ValueError):
@@ -54,12 +54,12 @@ class _Unfinished(local):
 class LineStream(io.TextIOBase):
     r"""A text stream that writes whole lines only, none of them longer than the daemon reads.
 
-    Several threads may write at once, and a line in several parts: each has its unfinished line for itself, and writes the whole one in one piece.
-    Empty lines are left out.
+    Several threads may write at once, and a line may come in several parts: each thread has an unfinished line of its own, which is written in one piece once
+    it is whole. Empty lines are left out.
 
     Args:
         write: Takes each line with its `\n`, in one call.
-        shorten: What makes a line shorter that is too long.
+        shorten: Shortens a line that is too long.
     """
 
     def __init__(self, write: Callable[[bytes], object], shorten: Shorten) -> None:
@@ -103,7 +103,7 @@ class LineStream(io.TextIOBase):
 
 
 def _without_quotes(line: str) -> str:
-    """Return a line as it is, except for the SDK's message about a line that it could not read: from its second line on it quotes that one."""
+    """Return a line as it is, or without its quotation if it is the SDK's message about a line that it could not read."""
     if not line.startswith('{"event":"error"'):
         return line
     message = json.loads(line)
@@ -115,7 +115,7 @@ def bound_stdout(shorten: Shorten) -> None:
     """Replace `sys.stdout` by a `LineStream`.
 
     Args:
-        shorten: What makes a line shorter that is too long.
+        shorten: Shortens a line that is too long.
     """
     # Buffered, whatever the interpreter was told: without a buffer a long line may leave in part only.
     stdout = os.fdopen(sys.stdout.fileno(), "wb", closefd=False)
@@ -128,33 +128,33 @@ def bound_stdout(shorten: Shorten) -> None:
 
 
 def bound_writer(writer: Any, shorten: Shorten) -> None:
-    """Replace the `write` of an object that reaches the daemon another way by that of a `LineStream`.
+    """Bound the `write` of an object that reaches the daemon in another way, by a `LineStream`.
 
     Args:
         writer: An object whose `write` takes text, such as the plugin SDK's connection of its remote debugging.
-        shorten: What makes a line shorter that is too long.
+        shorten: Shortens a line that is too long.
     """
     send = writer.write
     writer.write = LineStream(lambda line: send(line.decode()), shorten).write
 
 
 def split_text(text: str) -> list[str]:
-    """Return a text in pieces, each of which fits into a line however it is written."""
+    """Return a text in pieces that each fit into a line, whatever JSON makes of them."""
     return [
         text[start : start + _PIECE_CHARACTERS] for start in range(0, len(text), _PIECE_CHARACTERS)
     ]
 
 
 def shorten_line(line: bytes, limit: int, refuse: Refuse) -> bytes:
-    """Return a line of a plugin without what is only told: an error's trace, the end of a log's texts, what an agent shows, a model's `opaque_body`.
+    """Return a line of a plugin without what is only shown: an error's trace, the end of a log's texts, an agent's output, a model's `opaque_body`.
 
     Args:
         line: The line.
         limit: How many bytes it may have.
-        refuse: Makes the error for a line that says something that its reader cannot do without.
+        refuse: Makes the error for a line that its reader needs whole.
 
     Raises:
-        Exception: If the line is a call of a model or a tool, since whoever makes it has to know, or an answer that is still too long: what `refuse` returns.
+        Exception: If the line is a call of a model or a tool, whose caller has to know, or an answer that is still too long: the error that `refuse` returns.
     """
     size, most = len(line) + 1, limit + 1  # with the line's end, as the daemon counts
     notice = f"A message of {size:,} bytes is left out here: Dify's plugin daemon takes {most:,} at most."
@@ -184,7 +184,7 @@ def shorten_line(line: bytes, limit: int, refuse: Refuse) -> bytes:
 
 
 def _shorten_agent_message(kind: str, shown: Mapping[str, Any], notice: str) -> dict[str, Any]:
-    """Return what takes the place of something that Dify was to show: a log keeps its frame, the rest becomes the notice."""
+    """Return the message to show in place of one that is too long: a log keeps its frame, anything else becomes the notice."""
     if kind in _SHOWN:
         return {"type": "text", "message": {"text": notice}, "meta": None}
     log: Mapping[str, Any] = shown["message"] if kind == "log" else {}
