@@ -18,11 +18,13 @@ MAX_CHARACTERS = 20_000
 """How much of an error text is looked at; our choice."""
 
 _MAX_SENTENCE = 500
-# Of the innermost message: what follows is cut off anyhow, whatever is left out of it.
+# Of the innermost message: the rest would be cut off anyhow, whatever is taken out before.
 _MAX_PLAIN = 4_000
-_MAX_DEPTH = 8
+_MAX_DEPTH = 8  # of wrapping in wrapping; our choice
 _NO_TEXT = "no reason was given"
+# In the order in which they are looked at: the first that holds a text says why.
 _KEYS = ("message", "error", "detail", "description", "error_msg", "msg", "errors", "args")
+# What the daemon, Dify's API, its SDK and Go's HTTP client write in front of a message.
 _PREFIX = re.compile(
     r"(\(address\) )*("
     r"(invoke|read) \w+( model)? failed: |request failed: |req_id: \w* |run failed: |error: |"
@@ -31,6 +33,7 @@ _PREFIX = re.compile(
     r"plugin daemon: |[a-z]\w*(error|exception): )",
     re.IGNORECASE,
 )
+# In front of a provider's JSON: `Error code: 400 - {...}`.
 _CODE = re.compile(r"\b(error|status) code: \d{3} - $", re.IGNORECASE)
 _VALIDATION = re.compile(
     r"\d+ validation errors? for [\w.]+\s+([\w.]+)\s+([^\[\n]{1,200}?)\s*(\[type=.*|\n.*|$)",
@@ -38,8 +41,10 @@ _VALIDATION = re.compile(
 )
 _TYPE = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Timeout))\b")
 _MARKUP = re.compile(r"<[!/?a-zA-Z].*|Traceback \(most recent call last\).*", re.DOTALL)
+# The quotation marks are escaped as often as the JSON is wrapped.
 _MESSAGE = re.compile(r'"message\\*"\s*:\s*\\*"([^"\\]+)')
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+# Repetitions are bounded here and below: anybody may have written the text, and none may take long.
 _FILE = re.compile(r"(?<![\w/:.])/(?:[\w.@+-]{1,100}/){1,30}[\w.@+-]{1,100}\.\w{1,5}\b")
 _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]{0,20}://[^\s\"'<>]+|"  # a URL
@@ -63,6 +68,7 @@ def to_plain_text(text: str, redact: Callable[[str], str]) -> str:
         redact: Takes secrets out of the message before it is cut.
     """
     plain = _MARKUP.sub("", _unwrap(text[:MAX_CHARACTERS], _MAX_DEPTH))
+    # Ends in a space, so that a prefix goes even where nothing follows it.
     plain = _FILE.sub("(file)", f"{' '.join(plain[:_MAX_PLAIN].split())} ")
     plain = _without_prefixes(_ADDRESS.sub("(address)", plain))
     plain = redact(plain)[:_MAX_SENTENCE].strip(" ,:;-")
@@ -77,7 +83,8 @@ def _without_prefixes(text: str) -> str:
 
 def _unwrap(text: str, depth: int) -> str:
     """Return the innermost message of a text; the text before a wrapping that holds no message or cannot be read."""
-    # What pydantic was given would be taken for a wrapping, and the field before a colon for the name of a secret.
+    # The input that pydantic quotes would be taken for a wrapping, and a field before a colon for
+    # the name of a secret.
     text = _VALIDATION.sub(r"\2 (\1)", text)
     start = text.find("{")
     if start == -1:
@@ -89,8 +96,10 @@ def _unwrap(text: str, depth: int) -> str:
 
 def _parse(text: str) -> object:
     """Return the mapping that a text begins with, in JSON or as Python prints it; None if there is none."""
+    # The second form is JSON from inside a JSON string, where each quotation mark is escaped.
     for form in (text, text.replace('\\"', '"').replace("\\\\", "\\")):
         try:
+            # Not strict: a message may hold line breaks that nobody has escaped.
             return json.JSONDecoder(strict=False).raw_decode(form)[0]
         except (ValueError, RecursionError):
             continue

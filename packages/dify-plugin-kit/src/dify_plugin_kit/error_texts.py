@@ -21,6 +21,7 @@ _MAX_WAIT_SECONDS = 60.0  # Our choice: a person waits for the answer.
 _CAUSE_CHARACTERS = 200
 _PAUSE_SECONDS = 2.0  # Our choice: what is not running now may be in a moment.
 
+# Classes of the plugin SDK and of Dify's API; their names survive every wrapping.
 _REFUSALS: Final = frozenset(
     {
         "InvokeBadRequestError",
@@ -33,6 +34,7 @@ _REFUSALS: Final = frozenset(
     }
 )
 _RATE_LIMITS: Final = frozenset({"InvokeRateLimitError", "RateLimitError"})
+# Python's own and pydantic's: the same request would break the plugin in the same way again.
 _BUGS: Final = frozenset(
     {
         "AssertionError",
@@ -76,7 +78,8 @@ def _rule(
     return re.compile(pattern), failure
 
 
-# The first that fits decides.
+# The first that fits decides, so the order matters: a call that took too long also says
+# `failed to read system header`, and an answer that broke off `unexpected EOF`.
 _RULES: Final = (
     _rule(
         r"you need to enable [\w-]+ access in plugin manifest",
@@ -143,13 +146,14 @@ _RULES: Final = (
 _INNER_STATUS = re.compile(r"(?:^|model failed: )request failed with status code: (\d{3})")
 _UNREADABLE = re.compile(r"failed to parse response: ", re.IGNORECASE)
 _TOO_SLOW = re.compile(r"request timed out|did not answer (in|within)|no answer within")
-# Dify drops the name of a model plugin's error on the way to an agent: these are sentences of `openai_gpt5_responses`, too.
+# Dify drops the name of a model plugin's error on the way to an agent, so sentences have to do,
+# those of `openai_gpt5_responses` among them.
 _CONNECTION_NAME = re.compile(
     r"\] (connection|server unavailable) error,|the server (failed to answer|could not be reached)"
 )
 _REFUSAL_NAME = re.compile(r"\] bad request error,|incorrect model credentials|error code: 4(?!29)")
 _RATE_LIMIT_NAME = re.compile(r"\] rate limit error,|error code: 429|rate limit|too many requests")
-# What another model may not have: a rate limit, an overload, a content filter, a model that is gone.
+# Another model may be free of it: a rate limit, an overload, a content filter, a model that is gone.
 _ANOTHERS: Final = _RATE_LIMITS | {"InvokeServerUnavailableError"}
 _FOR_ANOTHER = re.compile(
     r"\] rate limit error,|error code: (429|503|529)|rate.?limit|too many requests|quota|"
@@ -186,12 +190,14 @@ def read_call_failure(text: str, *, redact: Callable[[str], str] = str) -> CallF
 
 
 def _read(lowered: str, types: frozenset[str], said: str) -> CallFailure:
+    # Alone, because the body that follows the status may say anything.
     if status := _INNER_STATUS.search(lowered):
         return _read_status(int(status[1]))
     if types & _RATE_LIMITS or _RATE_LIMIT_NAME.search(lowered):
         return _read_rate_limit(said, lowered)
+    # Before the rules, because a refusal may quote words of theirs, such as `connection refused`.
     is_refusal = types & _REFUSALS or _REFUSAL_NAME.search(lowered)
-    if is_refusal or _TOO_SLOW.search(lowered):  # What took too long would be paid twice.
+    if is_refusal or _TOO_SLOW.search(lowered):  # A slow call would be paid twice.
         return CallFailure(message=said, is_transient=False)
     if _UNREADABLE.search(lowered):
         return _read_break("the answer could not be read", _UNREADABLE.sub("", said))
@@ -227,6 +233,7 @@ def _read_status(status: int) -> CallFailure:
 def _read_rate_limit(message: str, lowered: str) -> CallFailure:
     """Read a rate limit, which is worth another try only if it names a short wait."""
     wait = _WAIT.search(lowered)
+    # A quota that is used up is not back in seconds, whatever the text proposes.
     if wait is None or _QUOTA.search(lowered):
         return CallFailure(message=message, is_transient=False)
     seconds = 60 * int(wait[1] or 0) + float(wait[2]) * (0.001 if wait[3] == "ms" else 1)

@@ -25,11 +25,12 @@ from typing import Protocol
 __all__ = ["Pacer"]
 
 _MOST_COLLECTED = 256  # events that wait for the end of a window
-_MOST_BATCHES = 4  # that the consumer has not taken; a reader that is further ahead waits, for the memory and for others' turns
+# Not yet taken by the consumer; then the reader waits, to save memory and let others run.
+_MOST_BATCHES = 4
 _LONGEST_NAP = 0.05  # seconds; an event that must not wait, such as the end, may come meanwhile
-_BEGINNING_SECONDS = 0.004  # of a processor, from a call to the first piece of its stream
+_BEGINNING_SECONDS = 0.004  # of processor time, from a call to the first piece of its stream
 _MOST_BEGINNING_SECONDS = 0.2
-_STREAMS = 25  # so many at once have the window as it was set
+_STREAMS = 25  # up to so many at once keep the window as it was set
 _MOST_GROWTH = 4
 
 type Read[Event] = Callable[[Callable[[], bool]], Iterable[list[Event]]]
@@ -133,7 +134,7 @@ class _ReadAhead[Event]:
         self._due_at = 0.0
         self._started_blocks: set[int] = set()
         self._batches: deque[list[Event]] = deque()
-        # Both are only woken by: what is the case stands in the fields.
+        # These only wake the other side, which then looks at the fields above and below.
         self._ready = threading.Event()
         self._taken = threading.Event()
         self._failure: BaseException | None = None
@@ -147,8 +148,9 @@ class _ReadAhead[Event]:
                 self._collect(events)
                 if self._is_abandoned:
                     break
-        except BaseException as error:  # noqa: BLE001  it is raised again where the events are consumed
+        except BaseException as error:  # noqa: BLE001  raised again where the events are consumed
             self._failure = error
+        # In this order: a consumer that sees the end does not look for another batch.
         self._hand_on()
         self._is_over = True
         self._ready.set()
@@ -186,6 +188,7 @@ class _ReadAhead[Event]:
     def _give_turn(self, event: Event) -> None:
         """Let the consumer run, and after the first piece of a stream let other streams begin."""
         is_first = isinstance(event, self._piece) and len(self._started_blocks) == 1
+        # Under gevent even a sleep of 0 s lets other greenlets run.
         time.sleep(self._pacer.nap_after_first if is_first else 0)
 
     def _leaves_at_once(self, event: Event) -> bool:
@@ -219,5 +222,6 @@ class _ReadAhead[Event]:
         self._collected, self._has_text = [], False
         self._ready.set()
         while len(self._batches) >= _MOST_BATCHES and not self._is_abandoned:
-            self._taken.wait(_LONGEST_NAP)  # should it be cleared just when it is set
+            # Not for ever: the line below may clear what was set just before it.
+            self._taken.wait(_LONGEST_NAP)
             self._taken.clear()

@@ -33,7 +33,7 @@ def send_errors(writer: Any, session_id: str) -> Generator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - whatever it is, the daemon is told
-        # What Dify shows of the SDK's five errors of model calls, alone; their message is the same text.
+        # Of the SDK's five errors of model calls Dify shows this alone; their message is the same text.
         description = getattr(error, "description", None)
         most = MAX_DESCRIPTION_CHARACTERS if description else MAX_CHARACTERS
         text = _shorten(str(description or error), most)
@@ -64,11 +64,13 @@ def hide_request(
         yield
     except own:
         raise
-    except Exception as error:  # noqa: BLE001  whatever it is, Dify is told without its text
+    except Exception as error:  # noqa: BLE001  whatever it is, its text does not reach Dify
         if isinstance(error, ValidationError):
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"]))
             text = f"Dify's request cannot be read: {field}: {first['msg']}"
         else:
             text = explain(error)
+        # A new class of the same name, since Dify is told the name; `from None`, since the original
+        # quotes the request.
         raise type(type(error).__name__, (Exception,), {})(redact(text)) from None

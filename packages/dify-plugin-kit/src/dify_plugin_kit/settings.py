@@ -36,6 +36,7 @@ def _read[Number: (int, float), Default](
         number = parse(text)
     except ValueError:
         return default
+    # `float` reads "nan", which no limit would bound.
     return default if math.isnan(number) else max(minimum, min(maximum, number))
 
 

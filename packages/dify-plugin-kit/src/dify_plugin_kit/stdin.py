@@ -18,6 +18,8 @@ DEEPEST = 150
 """How many levels of a line are kept: with the levels that the SDK wraps around them, they can still be parsed and written."""
 
 _LEFT_OUT = b'"[left out: nested deeper than %d levels]"' % DEEPEST
+# Matches strings whole, so that brackets inside them do not count, and possessively, so that one
+# without an end fails without backtracking.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 
 
@@ -50,6 +52,7 @@ def parse_line[Value](line: bytes, parse: Callable[[bytes], Value]) -> Value:
         return parse(line)
     except ValueError:
         flat = cut_depth(line)
+        # The very same object: nothing was too deep, so the line is refused for something else.
         if flat is line:
             raise
     return parse(flat)

@@ -66,7 +66,7 @@ class LineStream(io.TextIOBase):
         self._write = write
         self._shorten = shorten
         self._unfinished = _Unfinished()
-        # Reentrant: whoever takes a line may have to write others first, such as to connect again.
+        # Reentrant: to send a line it may be necessary to write others first, to connect again.
         self._lock = RLock()
 
     @override
@@ -85,8 +85,10 @@ class LineStream(io.TextIOBase):
         for end in ends:
             line = "".join((*pieces, end))
             pieces.clear()
+            # The SDK ends each message with an empty line.
             if line:
                 with self._lock:
+                    # Half of a surrogate pair has no UTF-8; it becomes a question mark.
                     self._write_line(_without_quotes(line).encode(errors="replace"))
         if rest:
             pieces.append(rest)
@@ -107,6 +109,7 @@ def _without_quotes(line: str) -> str:
     if not line.startswith('{"event":"error"'):
         return line
     message = json.loads(line)
+    # From its second line on the text quotes the line that could not be read.
     message["data"]["error"] = str(message["data"].get("error")).partition("\n")[0]
     return json.dumps(message)
 
@@ -117,7 +120,8 @@ def bound_stdout(shorten: Shorten) -> None:
     Args:
         shorten: Shortens a line that is too long.
     """
-    # Buffered, whatever the interpreter was told: without a buffer a long line may leave in part only.
+    # Buffered, even under `python -u`: without a buffer only a part of a long line may leave. Not
+    # closed with this file, since the descriptor belongs to the stream that is replaced.
     stdout = os.fdopen(sys.stdout.fileno(), "wb", closefd=False)
 
     def write(line: bytes) -> None:
