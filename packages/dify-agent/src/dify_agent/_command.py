@@ -1,4 +1,4 @@
-"""The command `dify-agent`, where it may be that its extra is not installed."""
+"""The command `dify-agent`, which also has to start without its extra."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""What the clients of the daemon's operations have in common: whom they call, on whose behalf, and how."""
+"""The base of the clients of the daemon's operations: whom they call, on whose behalf, and how."""
 
 import ssl
 from collections.abc import AsyncGenerator, Mapping
@@ -16,7 +16,7 @@ from .plugin_daemon_transport import (
 
 
 def make_http_client(timeout: httpx.Timeout) -> httpx.AsyncClient:
-    """Return a client for the daemon, which is a service of the same installation: no proxies or netrc entries of the environment."""
+    """Return a client for the daemon, a service of the same installation: it ignores the environment's proxies and netrc entries."""
     return httpx.AsyncClient(timeout=timeout, trust_env=False, verify=_trusted())
 
 
@@ -31,13 +31,13 @@ class PluginDaemonClient:
     """A client for one plugin, on behalf of one tenant.
 
     Attributes:
-        tenant_id: The workspace, which stands in the daemon's path.
+        tenant_id: The workspace, which is part of the daemon's paths.
         plugin_id: The plugin that is called, such as `langgenius/openai`.
         plugin_daemon_url: Where the daemon is.
         plugin_daemon_api_key: The daemon's key.
         user_id: The end user; None leaves it out.
-        http_client: An open client, which belongs to whoever made it.
-        silence: How long a reply may say nothing.
+        http_client: An open client, which belongs to the caller.
+        silence: How long a reply may be silent.
     """
 
     tenant_id: str
@@ -51,14 +51,14 @@ class PluginDaemonClient:
     def dispatch(
         self, operation: str, data: Mapping[str, object], *, silence: Silence
     ) -> AsyncGenerator[object]:
-        """Yield the data of each frame that an operation such as `llm/invoke` answers with.
+        """Yield the data of each frame in the reply of an operation such as `llm/invoke`.
 
-        It is closed as `stream_plugin_daemon` is.
+        Close the generator as `stream_plugin_daemon` says.
 
         Raises:
             ValueError: If the data holds a number or a nesting that JSON cannot carry.
             TypeError: If it holds a value that JSON does not know.
-            PluginDaemonError: If the daemon or the plugin reported an error, the reply is not what it may be, or says nothing for too long.
+            PluginDaemonError: If the daemon or the plugin reported an error, or the reply is malformed or silent for too long.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         user = {} if self.user_id is None else {"user_id": self.user_id}

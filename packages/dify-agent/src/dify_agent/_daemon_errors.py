@@ -1,4 +1,4 @@
-"""What a call of the plugin daemon can fail with, and errors as it writes them into a message: JSON inside JSON.
+"""Errors of calls of the plugin daemon, which it writes into a message as JSON inside JSON.
 
 Source: docs/contracts/dify-agent.md, C29; langgenius/dify-plugin-daemon at bdb5642a, `pkg/exception/factory.go`.
 """
@@ -26,8 +26,8 @@ class PluginDaemonError(DifyAgentError):
 
     Attributes:
         message: What went wrong, without credentials; at most 10,000 characters.
-        error_type: The name of the error in the daemon or the plugin; None when it gave none.
-        status_code: The HTTP status; None for an error inside a stream, which has none of its own.
+        error_type: The name of the error in the daemon or the plugin; None if it gave none.
+        status_code: The HTTP status; None for an error inside a stream, which has no status of its own.
     """
 
     def __init__(
@@ -87,8 +87,8 @@ def build_reported_error(
     """Build the error that the daemon or the plugin reported.
 
     Args:
-        raw_message: What was reported, an error payload or a plain text.
-        fallback: What is said where that is nothing.
+        raw_message: The reported message, an error payload or a plain text.
+        fallback: The message to use if it is empty.
         secrets: Texts that must not be shown.
         status_code: The HTTP status of the reply.
     """

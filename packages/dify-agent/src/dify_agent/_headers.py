@@ -1,4 +1,4 @@
-"""Headers of HTTP: which texts they can carry, and what must not be shown of those among credentials."""
+"""HTTP headers: the texts that they can carry, and the secrets in those among credentials."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,7 +6,7 @@ from stream_text import iter_header_secrets
 
 
 def iter_credential_headers(credentials: Mapping[str, object]) -> Iterator[str]:
-    """Yield the secrets in credentials such as `extra_headers`: a server repeats one value, and never all of them."""
+    """Yield the secrets in credentials such as `extra_headers`, each value by itself, since a server's message repeats one of them and never all."""
     for name, value in credentials.items():
         if "header" in name.lower():
             yield from iter_header_secrets(value)

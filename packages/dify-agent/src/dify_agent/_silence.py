@@ -1,4 +1,4 @@
-"""How long a reply of the daemon may say nothing.
+"""Limits on how long a reply of the daemon may be silent.
 
 When a plugin's process dies, the daemon sends nothing until its own limit for a whole call, ten minutes by default.
 
@@ -16,17 +16,17 @@ from ._daemon_errors import PluginDaemonError
 
 
 SILENCE_ERROR_TYPE: Final = "PluginDaemonSilenceError"
-"""The error type of a reply that was given up because it had said nothing for too long."""
+"""The error type of a reply that was given up because it had been silent for too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SilenceLimits:
-    """The seconds for which a reply may say nothing; `math.inf` for as long as it likes.
+    """The seconds for which a reply may be silent; `math.inf` for no limit.
 
     Attributes:
         model_seconds: For a model.
-        keep_alive_seconds: For a model that has shown that it sends keep-alives: chunks without content, of which the first in an answer
-            counts only where a sixth of this time had passed before it came.
+        keep_alive_seconds: For a model that has shown that it sends keep-alives, that is, chunks without content. The first chunk of an answer
+            counts only if a sixth of this time had passed before it came.
         tool_seconds: For a tool.
 
     Raises:
@@ -45,13 +45,13 @@ class SilenceLimits:
 
 
 class Silence:
-    """The silence of one reply, measured while somebody waits for it.
+    """Clock for the silence of one reply, which runs only while somebody waits for it.
 
     Args:
         seconds: How long it may last.
 
     Attributes:
-        lasted: How many seconds the silence before the last thing said took.
+        lasted: Seconds of silence before the latest data.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -61,12 +61,12 @@ class Silence:
         self._expects_keep_alives = False
 
     def expect_keep_alives(self, seconds: float) -> None:
-        """Take it that something is said all the time, so that silence may last this long at most."""
+        """Expect data all the time, so that silence may last this long at most."""
         self._seconds = min(self._seconds, seconds)
         self._expects_keep_alives = True
 
     def end(self) -> None:
-        """Note that something was said."""
+        """Note that data has come."""
         self.lasted, self._waited = self._waited, 0.0
 
     async def wait[Result](self, step: Awaitable[Result]) -> Result:

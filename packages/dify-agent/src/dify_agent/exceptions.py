@@ -1,4 +1,4 @@
-"""What can go wrong around an agent run, and whose fault it is.
+"""Errors around an agent run, by whose fault it is.
 
 DifyAgentError
 ├── AgentRunValidationError (ValueError)   the run's caller: the request asks for something that cannot be run
@@ -33,7 +33,7 @@ class AgentRunValidationError(DifyAgentError, ValueError):
     """A run request that cannot be run as it stands.
 
     Attributes:
-        layers: What is wrong with each layer that is at fault, by its place in the composition, from 0.
+        layers: The problem of each layer that is at fault, by the layer's index in the composition.
     """
 
     def __init__(self, message: str, *, layers: Mapping[int, str] | None = None) -> None:
@@ -45,7 +45,7 @@ class CompositionError(DifyAgentError, ValueError):
     """Layers that cannot be put together.
 
     Attributes:
-        layer: The name of the layer that is at fault, where it is one.
+        layer: The name of the layer that is at fault, if it is a single one.
     """
 
     def __init__(self, message: str, *, layer: str | None = None) -> None:
@@ -61,8 +61,8 @@ class UnknownLayerTypeError(DifyAgentError, KeyError):
     """A layer type that nobody provides.
 
     Attributes:
-        type_id: The type id as it was asked for.
-        layer: The name of the layer that asks for it, where it is known.
+        type_id: The unknown type id.
+        layer: The name of the layer that asks for it, if known.
     """
 
     def __init__(self, type_id: str, *, layer: str | None = None) -> None:

@@ -1,6 +1,6 @@
-"""The wire to Dify's plugin daemon, shared by the LLM and the tools clients: payloads, streamed frames, errors.
+"""The wire to Dify's plugin daemon, shared by the clients of models and tools: payloads, streamed frames, errors.
 
-The daemon answers with server-sent events, whose data is one JSON envelope a line:
+The daemon answers with server-sent events, whose data is a JSON envelope on one line:
 `data: {"code": 0, "message": "success", "data": ...}`.
 
 Source: docs/contracts/dify-agent.md, C26 to C29; langgenius/dify-plugin-daemon at bdb5642a, `internal/server/http_server.go`,
@@ -57,7 +57,7 @@ _NO_FRAMES: Final = (b":", b"event:", b"id:", b"retry:")
 def to_plugin_daemon_jsonable(value: object) -> object:
     """Return a payload with Pydantic models, and collections of them, as plain JSON values.
 
-    Anything else stays as it is; what JSON does not know then fails where the body is written.
+    Anything else stays as it is; a value that JSON does not know then fails where the body is written.
     """
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
@@ -90,22 +90,22 @@ async def stream_plugin_daemon(  # noqa: PLR0913 - what a call consists of
     """Post a payload, and yield the data of each frame of the reply as it arrives.
 
     The response is closed when the generator ends or is closed; a caller that may stop early wraps it in
-    `contextlib.aclosing`. Texts among the payload's credentials, and the API key, never show in an error.
+    `contextlib.aclosing`. The API key and the texts among the payload's credentials never appear in an error.
 
     Args:
-        http_client: An open client; it is neither configured nor closed here. Its timeout for reading does not count:
-            `silence` does.
+        http_client: An open client; it is neither configured nor closed here. `silence` takes the place of its timeout for
+            reading.
         url: Address of the operation.
         api_key: The daemon's key.
         plugin_id: The plugin that answers, such as `langgenius/openai`.
         payload: The body, see `to_plugin_daemon_jsonable`; `data.credentials` holds the credentials.
-        silence: How long the reply may say nothing; ten minutes if left out. Comments say nothing.
+        silence: How long the reply may be silent; ten minutes if left out. Comments count as silence.
 
     Raises:
         ValueError: If the payload holds a number or a nesting that JSON cannot carry.
         TypeError: If it holds a value that JSON does not know.
         PluginDaemonError: If the daemon or the plugin reported an error, a frame is empty or malformed, the reply is over
-            128 MiB or silent for too long, or the key or the plugin's id cannot stand in a header.
+            128 MiB or silent for too long, or the key or the plugin's id does not fit into a header.
         httpx.TransportError: If the daemon could not be reached, or the connection broke.
     """
     secrets = _secrets(api_key, payload)
@@ -136,7 +136,7 @@ def _without_read_timeout(timeout: httpx.Timeout) -> httpx.Timeout:
 
 @contextmanager
 def _errors_without_request() -> Generator[None]:
-    """Remove the request from the HTTP client's errors: whoever stores such an error would store its key and body."""
+    """Remove the request from the HTTP client's errors, so that an error that is stored does not hold the key and the body."""
     try:
         yield
     except httpx.TransportError as error:
@@ -179,7 +179,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _is_packed(response: httpx.Response) -> bool:
-    """Tell whether a reply is compressed, which nobody asked for: a little of it may unpack to more than fits into memory."""
+    """Return whether a reply is compressed, which nobody asked for: a few bytes may unpack to more than fits into memory."""
     return response.headers.get("content-encoding", "identity").strip().lower() != "identity"
 
 
@@ -235,7 +235,7 @@ def _parse_envelope(line: bytes) -> _Envelope | None:
 
 
 def _iter_data(line: bytes, secrets: KnownSecrets) -> Iterator[object]:
-    """Yield the data of the frame on a line, nothing when there is no frame."""
+    """Yield the data of the frame on a line; nothing if there is no frame."""
     try:
         frame = _parse_envelope(line)
     except ValueError:
@@ -256,7 +256,7 @@ def _iter_data(line: bytes, secrets: KnownSecrets) -> Iterator[object]:
 async def _http_error(
     response: httpx.Response, secrets: KnownSecrets, silence: Silence
 ) -> PluginDaemonError:
-    """Build the error of a reply with an error status from the beginning of its body."""
+    """Build the error of a reply with an error status, from the beginning of its body."""
     body = b""
     if not _is_packed(response):
         async for data in _iter_bytes(response, silence):
@@ -272,7 +272,7 @@ async def _http_error(
 
 
 def _error_message(body: bytes) -> str:
-    """Return the message of an envelope, which the daemon sends with error statuses too, or the body itself."""
+    """Return the message of an envelope, which the daemon also sends with error statuses, or the body itself."""
     text = body.decode(errors="replace")
     try:
         frame = _parse_envelope(body)

@@ -1,6 +1,6 @@
-"""Preparing a tool's configuration on the side that knows its declarations, before a run is asked for.
+"""Preparation of a tool's configuration, on the side that knows its declarations and before the request for a run.
 
-Safe to import in a client: nothing that a server runs comes with it.
+Safe to import in a client: it loads nothing that only a server needs.
 
 Source: docs/contracts/dify-agent.md, C1 to C4.
 """
@@ -27,13 +27,13 @@ def prepare_tool_config(
     The copy shares nothing with the declarations.
 
     Args:
-        config: The tool, its credentials and values; parameters and schema that it has are replaced.
-        declared: The tool's declared parameters, mappings or objects with Dify's field names, such as the daemon's `management/tools` has them.
-        runtime: What the plugin says of them at run time; each replaces the declared one of its name, or is appended.
-        portable: Whether the schema is written in plain JSON schema only; off, its types are exactly Dify's own.
+        config: The tool, its credentials and values; its parameters and schema are replaced.
+        declared: The tool's declared parameters, mappings or objects with Dify's field names, as in the daemon's `management/tools`.
+        runtime: The plugin's parameters at run time; each replaces the declared one of its name, or is appended.
+        portable: Whether to write the schema in plain JSON Schema only; otherwise its types are exactly Dify's own.
 
     Raises:
-        DeclarationError: If a parameter is declared in a way that cannot be read.
+        DeclarationError: If the declaration of a parameter cannot be read.
         pydantic.ValidationError: If it has a form or a default that `DifyPluginToolParameter` does not know.
     """
     merged = merge_parameters(declared, runtime)

@@ -1,1 +1,1 @@
-"""Adapters that let other libraries use what Dify's plugins offer."""
+"""Adapters that let other libraries use the models of Dify's plugins."""

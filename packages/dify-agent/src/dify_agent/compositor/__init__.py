@@ -1,7 +1,7 @@
-"""A small compositor: a run is put together from layers, each with one concern, that build on earlier ones.
+"""A small compositor, which puts a run together from layers, each with one concern, that build on earlier ones.
 
 A provider makes layers of one kind. A compositor holds a graph of named nodes, and `Compositor.enter` brings it to life
-for one run. What outlives a run is a snapshot of the layers' states.
+for one run. Only a snapshot of the layers' states outlives the run.
 """
 
 from ._compositor import Compositor

@@ -1,4 +1,4 @@
-"""Bringing a graph of layers to life for one run."""
+"""The compositor, which brings a graph of layers to life for one run."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ class Compositor:
         """Take the nodes, each after those that it depends on.
 
         Raises:
-            CompositionError: If two nodes have one name, or a node needs a layer that no earlier node makes.
+            CompositionError: If two nodes have the same name, or a node needs a layer that no earlier node makes.
         """
         self._nodes: dict[str, LayerNode] = {}
         for node in nodes:
@@ -44,12 +44,12 @@ class Compositor:
 
         Args:
             configs: The layers' configurations by name; a layer that is not named takes its defaults.
-            session_snapshot: What an earlier run of the same graph ended with; without it every layer starts afresh.
+            session_snapshot: The snapshot of an earlier run of the same graph; without it every layer starts afresh.
 
         Raises:
             CompositionError: If a configuration does not fit, or belongs to no layer.
-            SnapshotError: If the snapshot is not one of this graph.
-            LayerLifecycleError: If the snapshot holds a closed layer, or a provider returned one layer twice.
+            SnapshotError: If the snapshot does not belong to this graph.
+            LayerLifecycleError: If the snapshot holds a closed layer, or a provider returned the same layer twice.
         """
         # Beside the loop, for configurations and states may be large.
         slots = await asyncio.to_thread(self._make_slots, configs or {}, session_snapshot)

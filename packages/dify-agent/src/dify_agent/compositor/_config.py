@@ -1,4 +1,4 @@
-"""What every layer's public configuration has in common."""
+"""The base of every layer's public configuration."""
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -11,18 +11,18 @@ _MOST_MEMBERS: Final = 1000
 
 
 def _refuse_many(value: Any) -> Any:
-    """Refuse too many members at once: to tell what is wrong with each takes seconds in which no other thread runs."""
+    """Refuse too many members at once: listing the problems of each takes seconds in which no other thread runs."""
     if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > _MOST_MEMBERS:
         raise ValueError(f"expected at most {_MOST_MEMBERS} members")
     return value  # pyright: ignore[reportUnknownVariableType] - any JSON
 
 
 FEW_MEMBERS: Final = BeforeValidator(_refuse_many)
-"""Marks an object of a request that has no more members than anybody needs, 1,000."""
+"""A bound on the members of an object in a request: 1,000, more than anybody needs."""
 
 
 class StrictModel(BaseModel):
-    """A model that refuses unknown fields, and quotes no value in an error: it may be a credential."""
+    """A model that refuses unknown fields, and quotes no value in an error, since it may be a credential."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -42,4 +42,4 @@ class LayerConfig(StrictModel):
 
 
 type LayerConfigInput = LayerConfig | Mapping[str, JsonValue] | None
-"""A layer's configuration as a caller gives it: an instance, its JSON object, or nothing where all has defaults."""
+"""A layer's configuration as a caller gives it: an instance, its JSON object, or None if everything has a default."""

@@ -1,4 +1,4 @@
-"""The nodes of a graph, and the rules that they must meet."""
+"""The nodes of a graph, and the rules for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class LayerNode:
 
     Attributes:
         name: The layer's name in the graph.
-        provider: What makes the layer.
+        provider: The maker of the layer.
         deps: For each field of the layer's dependencies, the name of an earlier node.
     """
 

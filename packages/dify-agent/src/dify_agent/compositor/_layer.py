@@ -1,4 +1,4 @@
-"""Layers: one concern of a run each, with a configuration, dependencies and a state that outlives the run."""
+"""Layers: each is one concern of a run, with a configuration, dependencies and a state that outlives the run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,25 +25,25 @@ from ._config import LayerConfig
 
 
 type LifecycleState = Literal["new", "active", "suspended", "closed"]
-"""Where a layer stands. Only a new or a suspended layer can be entered; a closed one stays closed.
+"""The state of a layer in its lifecycle. Only a new or a suspended layer can be entered; a closed one stays closed.
 
 new --enter--> active --exit(suspend)--> suspended --enter--> active
                       --exit(delete)---> closed
 """
 
 type ExitIntent = Literal["suspend", "delete"]
-"""What leaving a layer means: keep its state for a later run, or end it for good."""
+"""The meaning of leaving a layer: keep its state for a later run, or end it for good."""
 
 type UserPrompt = (
     str
     | Annotated[ImageUrl | AudioUrl | VideoUrl | DocumentUrl | BinaryContent, Discriminator("kind")]
 )
-"""A text or a file, in the classes of Pydantic AI; in JSON a file is told by its `kind`."""
+"""A text or a file, in the classes of Pydantic AI; in JSON a file is recognised by its `kind`."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class LayerDeps:
-    """The base of what a layer depends on: one annotated field per layer that it needs.
+    """The base of a layer's dependencies: one annotated field per layer that it needs.
 
     ```python
     class SearchDeps(LayerDeps):
@@ -78,7 +78,7 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
     Attributes:
         type_id: The name under which requests ask for this kind of layer.
         deps: The layers that it depends on, once bound.
-        runtime_state: What a snapshot keeps of it: plain data, never a configuration, a secret or a live client.
+        runtime_state: The state that a snapshot keeps: plain data, never a configuration, a secret or a live client.
     """
 
     type_id: ClassVar[str]
@@ -107,14 +107,14 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
         return cast("Any", cls)(config=config)
 
     def bind(self, *, deps: DepsT, runtime_state: StateT | None = None) -> None:
-        """Give the layer what it depends on and the state that it goes on from.
+        """Give the layer its dependencies, and the state to go on from.
 
         Args:
             deps: The layers that it needs.
-            runtime_state: Its state of an earlier run; a fresh one if left out.
+            runtime_state: Its state from an earlier run; a fresh one if left out.
 
         Raises:
-            LayerLifecycleError: If the layer is bound already: it belongs to another run.
+            LayerLifecycleError: If the layer is already bound, which means that it belongs to another run.
         """
         if hasattr(self, "deps"):
             raise LayerLifecycleError(
@@ -134,7 +134,7 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
         """
 
     async def on_exit(self, intent: ExitIntent) -> None:
-        """Release what `on_enter` took; the default does nothing.
+        """Release the resources of `on_enter`; the default does nothing.
 
         Args:
             intent: Whether the state is kept for a later run.
@@ -152,20 +152,20 @@ class PlainLayer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel](
 
     @property
     def prefix_prompts(self) -> Sequence[str]:
-        """Return what the instruction opens with."""
+        """Return the texts that the instruction begins with."""
         return ()
 
     @property
     def suffix_prompts(self) -> Sequence[str]:
-        """Return what the instruction ends with."""
+        """Return the texts that the instruction ends with."""
         return ()
 
     @property
     def user_prompts(self) -> Sequence[UserPrompt]:
-        """Return what the user says."""
+        """Return the user's texts and files."""
         return ()
 
     @property
     def tools(self) -> Sequence[Tool[object]]:
-        """Return tools that need nothing resolved."""
+        """Return tools that are ready to use."""
         return ()

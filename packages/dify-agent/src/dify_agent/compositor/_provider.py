@@ -1,4 +1,4 @@
-"""Where layers come from: one provider per kind."""
+"""Providers, which make the layers, one per kind."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
 
     Attributes:
         layer_type: The class of the layers that it makes.
-        factory: Makes a fresh layer from a checked configuration; this is where a server adds its settings.
+        factory: Makes a fresh layer from a checked configuration; here a server adds its settings.
     """
 
     layer_type: type[LayerT]
@@ -48,7 +48,7 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
 
         Raises:
             CompositionError: If the configuration does not fit.
-            TypeError: If the factory made something else than a layer of this kind.
+            TypeError: If the factory made anything other than a layer of this kind.
         """
         layer = self.factory(self.read_config(config))
         if not isinstance(cast("object", layer), self.layer_type):
@@ -58,7 +58,7 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
         return layer
 
     def read_config(self, config: LayerConfigInput, *, layer: str | None = None) -> LayerConfig:
-        """Return the configuration as the layers' own kind.
+        """Return the configuration as an instance of the layers' own class.
 
         Args:
             config: The configuration.

@@ -1,4 +1,4 @@
-"""One entered graph: its layers, what they add to a run, and what is kept of them."""
+"""One entered graph: its layers, their contributions to a run, and their snapshot."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class LayerRunSlot:
     Attributes:
         name: The layer's name in the graph.
         layer: The layer.
-        lifecycle_state: Where it stands.
-        exit_intent: What leaving it will mean; `delete` unless somebody asks for its state to be kept.
+        lifecycle_state: Its state in the lifecycle.
+        exit_intent: The meaning of leaving it; `delete` unless somebody asks for its state to be kept.
     """
 
     name: str
@@ -35,12 +35,12 @@ class LayerRunSlot:
         self.lifecycle_state = "active"
 
     async def exit(self) -> None:
-        """Leave the layer, suspended or closed as its exit intent says."""
+        """Leave the layer suspended or closed, as its exit intent says."""
         self.lifecycle_state = "suspended" if self.exit_intent == "suspend" else "closed"
         await self.layer.on_exit(self.exit_intent)
 
     def snapshot(self) -> LayerSessionSnapshot:
-        """Return what is kept of the layer; a closed one keeps no state."""
+        """Return the snapshot of the layer; a closed one keeps no state."""
         kept = self.lifecycle_state == "suspended"
         return LayerSessionSnapshot(
             name=self.name,
@@ -62,7 +62,7 @@ class CompositorRun:
 
     @property
     def session_snapshot(self) -> CompositorSessionSnapshot:
-        """Return what a later run goes on from.
+        """Return the snapshot that a later run goes on from.
 
         Raises:
             LayerLifecycleError: If the run has not been left yet.
@@ -77,7 +77,7 @@ class CompositorRun:
 
     @property
     def prompts(self) -> list[str]:
-        """Return the instruction: all layers' prefixes, then their suffixes in the opposite order of the layers."""
+        """Return the texts of the instruction: all layers' prefixes, then their suffixes with the layers in reverse."""
         layers = list(self._plain_layers())
         prefixes = (text for layer in layers for text in layer.prefix_prompts)
         suffixes = (text for layer in reversed(layers) for text in layer.suffix_prompts)
@@ -85,7 +85,7 @@ class CompositorRun:
 
     @property
     def user_prompts(self) -> list[UserPrompt]:
-        """Return what the user says."""
+        """Return the user's texts and files."""
         return [text for layer in self._plain_layers() for text in layer.user_prompts]
 
     @property
@@ -96,7 +96,7 @@ class CompositorRun:
     def set_exit_intents(
         self, *, default: ExitIntent, layers: Mapping[str, ExitIntent] | None = None
     ) -> None:
-        """Set what leaving the layers will mean.
+        """Set the exit intents of the layers.
 
         Args:
             default: For every layer that `layers` does not name.

@@ -1,4 +1,4 @@
-"""What is kept of a run's layers until a later run: their states, and nothing else."""
+"""The snapshot of a run's layers for a later run: their states, and nothing else."""
 
 from typing import Final, Literal
 
@@ -8,7 +8,7 @@ from ._config import StrictModel
 
 
 MOST_LAYERS: Final = 256
-"""How many layers a request may name, and a snapshot may hold."""
+"""The most layers that a request may name and a snapshot may hold."""
 
 
 class LayerSessionSnapshot(StrictModel):
@@ -17,7 +17,7 @@ class LayerSessionSnapshot(StrictModel):
     Attributes:
         name: The layer's name in the graph.
         type_id: Its kind, so that a state is never given to a layer of another kind.
-        lifecycle_state: Where it stood; only a suspended layer can be entered again.
+        lifecycle_state: Its state in the lifecycle; only a suspended layer can be entered again.
         runtime_state: Its state as JSON.
     """
 

@@ -22,14 +22,14 @@ HISTORY_LAYER_TYPE_ID: Final = "pydantic_ai.history"
 
 
 class HistoryLayerConfig(LayerConfig):
-    """A wish for a conversation that goes on; there is nothing to choose."""
+    """The request for a conversation that goes on; it has no options."""
 
 
 class HistoryState(BaseModel):
     """The conversation so far.
 
     Attributes:
-        messages: Pydantic AI's messages, reasoning and tool results included.
+        messages: Pydantic AI's messages, including reasoning and tool results.
     """
 
     model_config = ConfigDict(extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
@@ -39,10 +39,10 @@ class HistoryState(BaseModel):
 
 @dataclass(slots=True, eq=False)
 class HistoryLayer(PlainLayer[NoLayerDeps, HistoryLayerConfig, HistoryState]):
-    """The conversation, kept in the session's snapshot.
+    """The conversation, which the session's snapshot keeps.
 
     Attributes:
-        config: Nothing to choose.
+        config: An empty configuration.
     """
 
     type_id: ClassVar[str] = HISTORY_LAYER_TYPE_ID

@@ -1,6 +1,6 @@
 """The layer that asks for an answer of a certain shape.
 
-The model is asked to call an output tool with this schema, and is told what is wrong when its answer does not fit.
+The model has to call an output tool with this schema, and gets the problems if its answer does not fit.
 """
 
 from collections.abc import Iterator
@@ -44,10 +44,10 @@ class OutputLayerConfig(LayerConfig):
     """The shape of the answer.
 
     Attributes:
-        json_schema: A JSON Schema of type `object` that refers to nothing outside itself; its draft is what `$schema`
-            names, 2020-12 otherwise.
-        name: What the model is told the answer is called.
-        description: What the model is told the answer is.
+        json_schema: A JSON Schema of type `object` that refers to nothing outside itself; its draft is the one that `$schema`
+            names, or else 2020-12.
+        name: The answer's name for the model.
+        description: The answer's description for the model.
     """
 
     json_schema: dict[str, JsonValue]
@@ -74,7 +74,7 @@ class OutputLayerConfig(LayerConfig):
 
 @dataclass(slots=True, eq=False)
 class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState]):
-    """A wish for an answer of a certain shape, to which the model is held.
+    """The request for an answer of a certain shape, which is enforced.
 
     Attributes:
         config: The shape.
@@ -86,7 +86,7 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
 
     @property
     def output_type(self) -> OutputSpec[dict[str, Any]]:
-        """Return the shape as Pydantic AI takes it."""
+        """Return the shape as an output type of Pydantic AI."""
         shape = StructuredDict(
             dict(self.config.json_schema),
             name=self.config.name,
@@ -98,7 +98,7 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
         """Return the answer if it fits. Nothing is fetched to resolve a `$ref`, and `format` is not checked.
 
         Raises:
-            ModelRetry: If it does not; the model is told where.
+            ModelRetry: If it does not; the message lists the problems for the model.
         """
         schema = self.config.json_schema
         kind, bounded = bound_patterns(_validator_class(schema), schema)

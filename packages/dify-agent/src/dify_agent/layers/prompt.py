@@ -1,4 +1,4 @@
-"""The layer with plain text: instructions, and what the user says, files with it."""
+"""The layer with plain text: instructions, and the user's texts and files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ type _Prompts = Annotated[list[UserPrompt], FailFast()]
 
 
 class PromptLayerConfig(LayerConfig):
-    """What the model is told; each field is one text or several.
+    """The texts for the model; each field is one text or several.
 
     Attributes:
-        prefix: What the instruction opens with.
-        user: What the user says; among several texts there may be files, as Pydantic AI's `ImageUrl`, `DocumentUrl`, `AudioUrl`, `VideoUrl` and
+        prefix: The beginning of the instruction.
+        user: The user's message; among several texts there may be files, as Pydantic AI's `ImageUrl`, `DocumentUrl`, `AudioUrl`, `VideoUrl` and
             `BinaryContent` (in JSON by their `kind`, bytes as base64), with `filename` and `detail` in `vendor_metadata`.
-        suffix: What the instruction ends with.
+        suffix: The end of the instruction.
     """
 
     prefix: str | _Texts = Field(default_factory=list[str])
@@ -60,28 +60,28 @@ class PromptLayer(PlainLayer[NoLayerDeps, PromptLayerConfig, EmptyRuntimeState])
     @property
     @override
     def prefix_prompts(self) -> Sequence[str]:
-        """Return what the instruction opens with."""
+        """Return the texts that the instruction begins with."""
         return _texts(self.config.prefix)
 
     @property
     @override
     def suffix_prompts(self) -> Sequence[str]:
-        """Return what the instruction ends with."""
+        """Return the texts that the instruction ends with."""
         return _texts(self.config.suffix)
 
     @property
     @override
     def user_prompts(self) -> Sequence[UserPrompt]:
-        """Return what the user says."""
+        """Return the user's texts and files."""
         return _said(self.config.user)
 
 
 def _texts(value: str | list[str]) -> list[str]:
-    """Return the texts that say something."""
+    """Return the texts that are not blank."""
     return [text for text in ([value] if isinstance(value, str) else value) if text.strip()]
 
 
 def _said(value: str | list[UserPrompt]) -> list[UserPrompt]:
-    """Return the files, and the texts that say something."""
+    """Return the files, and the texts that are not blank."""
     prompts: list[UserPrompt] = [value] if isinstance(value, str) else value
     return [prompt for prompt in prompts if not isinstance(prompt, str) or prompt.strip()]

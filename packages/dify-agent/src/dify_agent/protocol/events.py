@@ -1,4 +1,4 @@
-"""What a client hears of a run while it goes on.
+"""The events that a client gets during a run.
 
 Events are numbered from 1. The last one is `run_succeeded`, `run_failed` or `run_cancelled`; none comes after it.
 """
@@ -36,12 +36,12 @@ def _now() -> datetime:
 
 
 class BaseRunEvent(ProtocolModel):
-    """What all events have in common.
+    """The base of all events.
 
     Attributes:
         run_id: The run.
         sequence: The event's number in the run, from 1 without gaps; 0 until a sink has given it one.
-        created_at: When it happened.
+        created_at: The time of the event.
     """
 
     run_id: str
@@ -59,14 +59,14 @@ class RunStartedEvent(BaseRunEvent):
 
 
 class ModelRequestStartedEvent(BaseRunEvent):
-    """The beginning of a model request, in engines that may have to ask again after a restart.
+    """The beginning of a model request, in engines that may have to repeat it after a restart.
 
-    What follows, up to the next event of this kind or the last event, came of this request. If an event with the same
-    `request_index` came before, what came of that one was cut off and is to be dropped.
+    The events that follow, up to the next one of this kind or the last event, belong to this request. If there was an earlier event
+    with the same `request_index`, that request was cut off and its events are to be dropped.
 
     Attributes:
-        request_index: Which request of the run it is, from 1.
-        attempt: Which execution of the run makes it, from 1; it grows with every recovery.
+        request_index: The number of the request in the run, from 1.
+        attempt: The number of the execution of the run that makes it, from 1; it grows with every recovery.
     """
 
     type: Literal["model_request_started"] = "model_request_started"
@@ -102,7 +102,7 @@ class ToolCallEvent(BaseRunEvent):
     Attributes:
         tool_call_id: Ties the call to its result.
         tool_name: The tool's name as the model knows it.
-        arguments: The arguments as the model gave them: an object, or the text where that is no JSON object.
+        arguments: The arguments as the model gave them: an object, or the text if that is not a JSON object.
     """
 
     type: Literal["tool_call"] = "tool_call"
@@ -112,13 +112,13 @@ class ToolCallEvent(BaseRunEvent):
 
 
 class ToolResultEvent(BaseRunEvent):
-    """What a tool call came to.
+    """The result of a tool call.
 
     Attributes:
         tool_call_id: Ties the result to its call.
         tool_name: The tool's name as the model knows it.
-        outcome: Pydantic AI's word for how it went: `success`, `failed`, `retried`, ….
-        content: What the model is told.
+        outcome: Pydantic AI's word for the outcome: `success`, `failed`, `retried`, ….
+        content: The text for the model.
     """
 
     type: Literal["tool_result"] = "tool_result"
@@ -133,8 +133,8 @@ class FileEvent(BaseRunEvent):
 
     Attributes:
         tool_call_id: The call whose tool made it; None if the model did.
-        media_type: What it is, such as `image/png`.
-        filename: Its name, where it has one.
+        media_type: Its type, such as `image/png`.
+        filename: Its name, if it has one.
         data: Its bytes; in JSON as base64.
     """
 
@@ -158,7 +158,7 @@ class RunSucceededEvent(TerminalRunEvent):
 
     Attributes:
         output: The answer: text, or the object that the output layer asked for.
-        session_snapshot: What a later run goes on from.
+        session_snapshot: The snapshot that a later run goes on from.
     """
 
     type: Literal["run_succeeded"] = "run_succeeded"
@@ -170,7 +170,7 @@ class RunFailedEvent(TerminalRunEvent):
     """The end of a run without an answer.
 
     Attributes:
-        error: What went wrong, without credentials.
+        error: The reason, without credentials.
         error_type: The name of the error's class.
     """
 

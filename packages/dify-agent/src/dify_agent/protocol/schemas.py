@@ -1,4 +1,4 @@
-"""What a client sends to have a run, and what it is told about it."""
+"""The requests of a client for runs, and the answers to them."""
 
 from collections import Counter
 from typing import Annotated, Literal, Self
@@ -34,21 +34,21 @@ __all__ = [
 
 
 type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-"""Where a run stands; the last three are final."""
+"""The status of a run; the last three are final."""
 
 
 class ProtocolModel(StrictModel):
-    """What is sent and told; unknown fields are refused, and errors quote no value."""
+    """The base of requests, answers and events; unknown fields are refused, and errors quote no value."""
 
 
 class RunLayerSpec(ProtocolModel):
-    """A wish for one layer.
+    """The request for one layer.
 
     Attributes:
         name: Its name in the composition; the model is the layer named `llm`.
         type: Its type id, such as `dify.plugin.tools`.
         deps: For each layer that it needs, the name of an earlier layer of the composition.
-        config: Its configuration: the type's own object, kept as it is, or the same as a JSON object.
+        config: Its configuration: an object of the type's own class, kept as it is, or the same as a JSON object.
     """
 
     name: str = Field(min_length=1)
@@ -65,7 +65,7 @@ class RunComposition(ProtocolModel):
 
     Attributes:
         schema_version: The version of this format.
-        layers: The layers, with names of their own; at most 256.
+        layers: The layers, each with a name of its own; at most 256.
     """
 
     schema_version: Literal[1] = 1
@@ -83,11 +83,11 @@ class RunComposition(ProtocolModel):
 
 
 class LayerExitSignals(ProtocolModel):
-    """What becomes of the layers' states when the run is over.
+    """The exit intents of the layers, which decide about their states at the end of a run.
 
     Attributes:
-        default: What becomes of every layer that `layers` does not name.
-        layers: What becomes of single layers, by name.
+        default: The intent for every layer that `layers` does not name.
+        layers: The intents for single layers, by name.
     """
 
     default: ExitIntent = "suspend"
@@ -97,12 +97,12 @@ class LayerExitSignals(ProtocolModel):
 
 
 class CreateRunRequest(ProtocolModel):
-    """A wish for a run.
+    """The request for a run.
 
     Attributes:
         composition: The layers of the run.
         session_snapshot: The snapshot that an earlier run of the same composition ended with, to go on from.
-        on_exit: What becomes of the layers' states.
+        on_exit: The exit intents of the layers.
     """
 
     composition: RunComposition
@@ -115,7 +115,7 @@ class CreateRunResponse(ProtocolModel):
 
     Attributes:
         run_id: The new run.
-        status: Where it stands.
+        status: Its status.
     """
 
     run_id: str
@@ -127,11 +127,11 @@ class RunStatusResponse(ProtocolModel):
 
     Attributes:
         run_id: The run.
-        status: Where it stands.
-        created_at: When it was asked for.
-        started_at: When it began, if it did.
-        finished_at: When it ended, if it did.
-        error: Why it failed, if it did; without credentials.
+        status: Its status.
+        created_at: When it was requested.
+        started_at: When it began, if it has.
+        finished_at: When it ended, if it has.
+        error: Why it failed, if it has; without credentials.
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""What a run takes from its entered layers, and the agent that only needs to be run."""
+"""The parts that a run takes from its entered layers, and the agent that is made of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ class ModelLayer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedAgent:
-    """An agent and what it is asked.
+    """An agent that is ready to run, with its input.
 
     Attributes:
         agent: The agent.
-        user_prompts: What the user says; at least one text or file.
+        user_prompts: The user's texts and files; at least one.
         history: The layer with the conversation so far, if there is one.
     """
 
@@ -53,7 +53,7 @@ class PreparedAgent:
         """Run the agent to its answer, and keep the conversation if a layer asks for it.
 
         Raises:
-            UsageLimitExceeded: If it asks the model more often than it may.
+            UsageLimitExceeded: If it would make more model requests than allowed.
         """
         state = None if self.history is None else self.history.runtime_state
         result = await self.agent.run(
@@ -78,10 +78,10 @@ def _single_text(prompts: Sequence[UserPrompt]) -> str | None:
 
 
 def require_user_prompts(run: CompositorRun) -> list[UserPrompt]:
-    """Return what the user says.
+    """Return the user's texts and files.
 
     Raises:
-        AgentRunValidationError: If it is blank.
+        AgentRunValidationError: If there is none that is not blank.
     """
     prompts = [each for each in run.user_prompts if not isinstance(each, str) or each.strip()]
     if not prompts:
@@ -93,7 +93,7 @@ def find_model_layer(run: CompositorRun) -> ModelLayer:
     """Return the layer with the model.
 
     Raises:
-        AgentRunValidationError: If no layer has its name, or the one that has it has no model.
+        AgentRunValidationError: If no layer has the name `llm`, or the layer of this name has no model.
     """
     slot = run.slots.get(MODEL_LAYER_NAME)
     if slot is None:
@@ -109,7 +109,7 @@ def find_model_layer(run: CompositorRun) -> ModelLayer:
 def find_only_layer[LayerT: Layer[Any, Any, Any]](
     run: CompositorRun, layer_type: type[LayerT]
 ) -> LayerT | None:
-    """Return the layer of a type; None if there is none.
+    """Return the only layer of a type; None if there is none.
 
     Raises:
         AgentRunValidationError: If there are two.

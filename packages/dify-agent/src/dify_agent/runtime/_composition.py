@@ -1,4 +1,4 @@
-"""From what a request asks for to a graph that can be entered."""
+"""Conversion of a request's composition to a graph that can be entered."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from dify_agent.protocol import RunComposition, RunLayerSpec
 def build_compositor(
     composition: RunComposition, layer_providers: Sequence[LayerProvider[Any]]
 ) -> Compositor:
-    """Return the graph of a composition, with its shape checked.
+    """Return the graph of a composition after checking its shape.
 
     Raises:
         UnknownLayerTypeError: If a layer's type has no provider.
@@ -25,10 +25,10 @@ def build_compositor(
 def find_layer_problems(
     composition: RunComposition, layer_providers: Sequence[LayerProvider[Any]]
 ) -> Mapping[int, str]:
-    """Return what is wrong with each layer, by its place; what depends on a layer of an unknown type is not to blame for that.
+    """Return the problem of each layer that has one, by the layer's index; depending on a layer of an unknown type is not one.
 
     Raises:
-        CompositionError: If two providers have one type.
+        CompositionError: If two providers have the same type.
     """
     registry = _registry(layer_providers)
     earlier: dict[str, LayerNode] = {}

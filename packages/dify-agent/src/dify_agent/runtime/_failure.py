@@ -1,4 +1,4 @@
-"""What a client is told when a run fails."""
+"""The event for a client when a run fails."""
 
 from collections.abc import Mapping
 from typing import Final, cast
@@ -10,15 +10,15 @@ from dify_agent.protocol import RunComposition, RunFailedEvent
 
 
 MODEL_REQUEST_LIMIT: Final = "model_request_limit"
-"""The error type of a run that would ask its model more often than it may."""
+"""The error type of a run that would make more model requests than allowed."""
 
 
 def build_run_failed(run_id: str, error: Exception, *, secrets: ConfigSecrets) -> RunFailedEvent:
-    """Return the event that says why a run failed.
+    """Build the event that says why a run failed.
 
     Args:
         run_id: The run.
-        error: What ended it.
+        error: The error that ended it.
         secrets: Texts that must not be shown.
     """
     if isinstance(error, UsageLimitExceeded):

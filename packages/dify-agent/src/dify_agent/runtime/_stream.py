@@ -1,4 +1,4 @@
-"""From what an agent does to the events that a run's client hears."""
+"""Conversion of an agent's events to the events for a run's client."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -34,11 +34,12 @@ from stream_text import KnownSecrets, SecretFilter
 
 
 class RunEventReader:
-    """What a client hears of one stream of an agent's events, of which the secrets of the request are taken out.
+    """Converter of one stream of an agent's events, which takes the secrets of the request out of them.
 
     Args:
         run_id: The run.
-        secrets: The secrets; of a text only those that are declared as such and are no words, of calls of tools and results all.
+        secrets: The secrets. All are taken out of tool calls and results; out of the model's text, those that are declared as secrets and
+            too long to be words.
     """
 
     def __init__(self, run_id: str, secrets: ConfigSecrets) -> None:
@@ -48,7 +49,7 @@ class RunEventReader:
         self._filter = SecretFilter(secrets.spoken)
 
     def read(self, event: AgentStreamEvent) -> Iterator[RunEvent]:
-        """Yield what a client hears of the next event by now; a text that may be the beginning of a secret waits."""
+        """Yield the client's events for the next one; a text that may be the beginning of a secret is held back."""
         match event:
             case (
                 PartStartEvent(part=TextPart(content=text))
@@ -76,7 +77,7 @@ class RunEventReader:
                 return
 
     def end(self) -> Iterator[RunEvent]:
-        """Yield what has waited, because something else follows."""
+        """Yield the text that was held back, because something else follows."""
         yield from self._tell(self._filter.close())
 
     def _read_text(

@@ -1,4 +1,4 @@
-"""Where a run's events go."""
+"""Sinks, which take the events of runs."""
 
 import asyncio
 from collections import defaultdict
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class RunEventSink(Protocol):
-    """What takes the events of runs, such as `InMemoryRunEventSink`; an engine has one of its own."""
+    """A sink for the events of runs, such as `InMemoryRunEventSink`; an engine has one of its own."""
 
     async def emit(self, event: RunEvent, /) -> None:
         """Take the next event of its run, and number it.
@@ -26,7 +26,7 @@ class RunEventSink(Protocol):
 
 
 class _RunLog:
-    """The events of one run; whoever waits for more is woken."""
+    """The events of one run, which wakes those who wait for more."""
 
     def __init__(self) -> None:
         self.events: list[RunEvent] = []
@@ -38,7 +38,7 @@ class _RunLog:
         self._grown = asyncio.Event()
 
     async def wait_for_event(self, index: int) -> RunEvent | None:
-        """Return the event at an index once it is there; None if the run is over before."""
+        """Return the event at an index once it is there; None if the run ends before."""
         while len(self.events) <= index and not self._is_over():
             await self._grown.wait()
         return self.events[index] if len(self.events) > index else None
@@ -50,7 +50,7 @@ class _RunLog:
 class InMemoryRunEventSink:
     """The events of runs in memory, for one process and as long as it lives.
 
-    Readers may come and go at any time: each hears every event of its run from the number that it asks for.
+    Readers may come and go at any time: each gets every event of its run from the number that it asks for.
     """
 
     def __init__(self) -> None:
@@ -59,16 +59,16 @@ class InMemoryRunEventSink:
     async def emit(self, event: RunEvent, /) -> None:
         """Number the event from 1 within its run, keep it, and wake the readers.
 
-        This never waits, so a run that is cancelled cannot lose an event half-way.
+        This never waits, so cancelling a run cannot lose an event half-way.
         """
         self._logs[event.run_id].append(event)
 
     def events(self, run_id: str, *, after: int = 0) -> list[RunEvent]:
-        """Return the events so far of which the number is over `after`; none for an unknown run."""
+        """Return the events so far whose number is over `after`; none for an unknown run."""
         return self._logs[run_id].events[after:] if run_id in self._logs else []
 
     async def iter_events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[RunEvent]:
-        """Yield the events with numbers over `after` as they come, up to and with the run's last one.
+        """Yield the events with numbers over `after` as they come, up to and including the run's last one.
 
         Args:
             run_id: The run; it need not have begun.

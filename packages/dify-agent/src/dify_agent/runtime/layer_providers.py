@@ -30,9 +30,9 @@ def create_default_layer_providers(
     """Return providers of prompts, history, output, and the plugin, model and tools layers.
 
     Args:
-        plugin_daemon_url: Where the daemon is; only layers that this server makes come to know it.
+        plugin_daemon_url: The daemon's address, which only layers made by this server get to know.
         plugin_daemon_api_key: The daemon's key; likewise.
-        silence: How long a reply of the daemon may say nothing; see `SilenceLimits` for what counts if it is left out.
+        silence: How long a reply of the daemon may be silent; the defaults of `SilenceLimits` if left out.
     """
     create_plugin_layer = partial(
         DifyPluginLayer.from_config_with_settings,

@@ -1,8 +1,8 @@
-"""One agent run: a request in, events out.
+"""The runner of agents: a request in, events out.
 
-The order is fixed: check the composition, put the layers together and enter them, say what leaving them means, then take
-the prompt, the model and the tools from them, and let the agent run. Whatever of this goes wrong before the agent runs is
-the request's fault and reported as such.
+The order is fixed: check the composition, put the layers together and enter them, set their exit intents, then take the
+prompt, the model and the tools from them, and let the agent run. Anything that goes wrong before the agent runs is the
+request's fault and reported as such.
 """
 
 import asyncio
@@ -49,16 +49,16 @@ __all__ = [
 
 
 type ModelWrapper = Callable[[Model, EventStreamHandler[Any]], Model]
-"""Puts something between an agent and its model; it also gets the handler that hears the agent's events."""
+"""A function that puts something between an agent and its model; it also gets the handler of the agent's events."""
 
 MAX_MODEL_REQUESTS: Final = 50
-"""How many model requests a run may make if nobody says."""
+"""The most model requests of a run by default."""
 
 _REQUEST_FAULTS: Final = (KeyError, TypeError, RuntimeError, ValueError)
 
 
 class AgentRunRunner:
-    """A runner of agents, one call of `run` each; calls may go on at the same time.
+    """A runner of agents, one for each call of `run`; calls may go on at the same time.
 
     The HTTP client is the caller's: it must be open as long as runs go on, and no run closes it.
     """
@@ -74,16 +74,16 @@ class AgentRunRunner:
         capabilities: Sequence[AbstractCapability[object]] = (),
         max_model_requests: int = MAX_MODEL_REQUESTS,
     ) -> None:
-        """Take what all runs share.
+        """Take the parts that all runs share.
 
         Args:
-            http_client: Through which models and tools are called.
-            event_sink: Where the events go.
+            http_client: The client for calls of models and tools.
+            event_sink: The sink for the events.
             layer_providers: The kinds of layers that requests may ask for; the default ones if left out.
             tools: Tools that every run has besides those of its layers.
             wrap_model: Puts something between each agent and its model.
             capabilities: Pydantic AI capabilities of every agent.
-            max_model_requests: How many model requests a run may make; one that needs more fails with `model_request_limit`.
+            max_model_requests: The most model requests of a run; one that needs more fails with `model_request_limit`.
         """
         self._http_client = http_client
         self._event_sink = event_sink
@@ -98,9 +98,9 @@ class AgentRunRunner:
     async def run(self, run_id: str, request: CreateRunRequest) -> None:
         """Run the agent that the request describes.
 
-        The sink gets `run_started`, what the agent does, and one of `run_succeeded`, `run_failed` and `run_cancelled`.
-        Cancelling the task cancels the run: what it opened is closed, then the cancellation goes on. An error of the run
-        is an event and not raised.
+        The sink gets `run_started`, the agent's events, and one of `run_succeeded`, `run_failed` and `run_cancelled`.
+        Cancelling the task cancels the run: its connections are closed, then the cancellation goes on. An error of the run
+        becomes an event and is not raised.
         """
         secrets = composition_secrets(request.composition)
         try:
@@ -147,7 +147,7 @@ class AgentRunRunner:
         *,
         stack: AsyncExitStack,
     ) -> tuple[CompositorRun, PreparedAgent]:
-        """Enter the layers on `stack` and build the agent; what goes wrong is the request's fault."""
+        """Enter the layers on `stack` and build the agent; any error is the request's fault."""
         try:
             run = await stack.enter_async_context(await asyncio.to_thread(self._enter, request))
             run.set_exit_intents(default=request.on_exit.default, layers=request.on_exit.layers)
@@ -187,7 +187,7 @@ class AgentRunRunner:
         """Return the server's tools, the layers' ready-made ones and their plugin tools, in the order of the layers.
 
         Raises:
-            AgentRunValidationError: If two tools have one name, wherever they come from, or there are too many.
+            AgentRunValidationError: If two tools have the same name, wherever they come from, or there are too many.
         """
         resolved = [*self._tools, *run.tools]
         slots = run.slots.values()
@@ -212,7 +212,7 @@ def validate_composition(
     """Check types, names, dependencies and configurations of a composition, without making a layer.
 
     Raises:
-        AgentRunValidationError: If the composition cannot be run; it names each layer that is wrong.
+        AgentRunValidationError: If the composition cannot be run; it names each layer that is at fault.
     """
     try:
         problems = find_layer_problems(composition, layer_providers)

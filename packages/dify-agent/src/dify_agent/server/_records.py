@@ -1,4 +1,4 @@
-"""What is recorded of a step, as JSON: an answer of a model, the result of a tool or its wish for another try."""
+"""Records of steps, as JSON: an answer of a model, the result of a tool or its request for another try."""
 
 from typing import Any, Literal, Self, cast
 
@@ -9,33 +9,33 @@ from pydantic_ai.messages import ToolReturn, ToolReturnPart, UserPromptPart
 
 
 TOOL_ERRORS = (ModelRetry, ToolFailed, ToolRetryError, ToolFailedError)
-"""The errors by which a tool answers its model; any other ends the run."""
+"""The errors by which a tool answers its model; any other error ends the run."""
 
 
 def dump_response(response: ModelResponse) -> bytes:
-    """Return a model's answer as it is recorded."""
+    """Return the record of a model's answer."""
     return ModelMessagesTypeAdapter.dump_json([response])
 
 
 def parse_response(recorded: bytes) -> ModelResponse:
-    """Return the answer that was recorded."""
+    """Return a model's answer from its record."""
     (message,) = ModelMessagesTypeAdapter.validate_json(recorded)
     return cast("ModelResponse", message)  # Nothing else is recorded.
 
 
 def to_tool_return(result: object) -> ToolReturn[Any]:
-    """Return what a tool returned as a `ToolReturn`, which a plain value is wrapped in."""
+    """Return a tool's result as a `ToolReturn`, wrapping a plain value."""
     return cast("ToolReturn[Any]", result) if isinstance(result, ToolReturn) else ToolReturn(result)
 
 
 class ToolRecord(BaseModel):
-    """What a tool call came to.
+    """The record of a tool call.
 
     Attributes:
         outcome: Whether it returned, wants the model to try again, or has failed for good.
-        error: What the model is told, where it did not return.
+        error: The text for the model, if it did not return.
         is_structured: Whether it returned a `ToolReturn`.
-        messages: What it returned, in one message: the value as a tool's part, files and words as the user's.
+        messages: The result, in one message: the value as a tool's part, files and texts for the model as the user's.
         tools: The names of the tools that it makes available.
     """
 
@@ -49,7 +49,7 @@ class ToolRecord(BaseModel):
 
     @classmethod
     def from_result(cls, result: object) -> Self:
-        """Return the record of what a tool returned."""
+        """Return the record of a tool's result."""
         returned = to_tool_return(result)
         value = ToolReturnPart(
             tool_name="",
@@ -74,7 +74,7 @@ class ToolRecord(BaseModel):
         return cls(outcome="failed" if is_final else "retry", error=str(told))
 
     def replay(self) -> object:
-        """Return what the tool returned.
+        """Return the recorded result.
 
         Raises:
             ModelRetry: If it wants the model to try again.

@@ -1,4 +1,4 @@
-"""Which failures of a daemon, a plugin or a model another try may not have.
+"""The failures of a daemon, a plugin or a model that are worth another try.
 
 Source: docs/contracts/dify-agent.md, C56.
 """
@@ -22,10 +22,10 @@ _STARTING_SECONDS: Final = 10.0
 
 
 def to_transient(error: BaseException) -> TransientError | None:
-    """Return the error that asks for another try; None if another would fail alike.
+    """Return the error that asks for another try; None if that would fail in the same way.
 
-    These are a daemon that cannot be reached or breaks off, one that has not started its plugins yet, and a service that is
-    overloaded or away (429, 502, 503, 504, 529). A silence is none: it has lasted for minutes.
+    Worth another try are a daemon that cannot be reached or breaks off, one that has not started its plugins yet, and a service that
+    is overloaded or away (429, 502, 503, 504, 529). A silence is not: it has already lasted for minutes.
     """
     if isinstance(error, ModelAPIError):
         cause = error.__cause__
@@ -40,7 +40,7 @@ def to_transient(error: BaseException) -> TransientError | None:
 
 
 def to_transient_result(result: object) -> TransientError | None:
-    """Return the error that asks for another try of a tool whose result says that it failed; None if it did not, or would again."""
+    """Return the error that asks for another try of a tool, if its result is a failure that is worth one; else None."""
     failure = find_failure(result.metadata) if isinstance(result, ToolReturn) else None
     return None if failure is None else _from_daemon(failure["message"], failure["status_code"])
 

@@ -1,6 +1,6 @@
-"""Runs and their events as Dify's API reads them: closed models, in which one key too many is an error.
+"""Runs and their events in the shape that Dify's API reads: closed models, in which one extra key is an error.
 
-What an agent does is told in events of Pydantic AI, and of those only what its versions 1.102 and 2.x both know.
+An agent's work is reported in events of Pydantic AI, and only in those that its versions 1.102 and 2.x both know.
 
 Source: docs/contracts/dify-agent.md, C59; the client and the models of dify-agent 1.16.0.
 """
@@ -31,15 +31,15 @@ _KNOWN_OUTCOMES: Final = frozenset({"success", "failed", "denied"})
 
 
 def format_cursor(number: int) -> str:
-    """Return the id of the event of a number."""
+    """Return the id of an event by its number."""
     return str(number)
 
 
 def parse_cursor(text: str) -> int:
-    """Return the number of the event that a cursor names, 0 for none.
+    """Return the number of the event that a cursor names, or 0 for the first cursor.
 
     Raises:
-        ValueError: If it is no cursor.
+        ValueError: If it is not a cursor.
     """
     if text == FIRST_CURSOR:
         return 0
@@ -49,7 +49,7 @@ def parse_cursor(text: str) -> int:
 
 
 def project_run(run: Run) -> JsonObject:
-    """Return where a run stands. Dify knows no queue: what waits is running."""
+    """Return the status of a run. Dify knows no queue, so a run that waits is running."""
     return {
         "run_id": run.run_id,
         "status": "running" if run.status == "queued" else run.status,
@@ -60,7 +60,7 @@ def project_run(run: Run) -> JsonObject:
 
 
 def project_event(run_id: str, event: StoredEvent) -> JsonObject | None:
-    """Return an event for Dify; None for one that it has no word for, such as a file or a request that is made again."""
+    """Return an event for Dify; None for one that Dify does not know, such as a file or a request that is repeated."""
     projected = _project(event)
     if projected is None:
         return None

@@ -1,4 +1,4 @@
-"""Requests for runs as Dify's API sends them, and as they are run here.
+"""Requests for runs in the shape that Dify's API sends, and their conversion to ours.
 
 Source: docs/contracts/dify-agent.md, C58; the client and the models of dify-agent 1.16.0.
 """
@@ -32,13 +32,13 @@ _PLUGIN_FIELDS: Final = ("tenant_id", "user_id")
 
 
 class DifyLayer(ProtocolModel):
-    """A wish for one layer; what the type ids and `deps` mean stands in `RunLayerSpec`.
+    """The request for one layer; `RunLayerSpec` explains the type ids and `deps`.
 
     Attributes:
         name: Its name.
         type: Its type id.
         deps: The layers that it needs.
-        metadata: Where Dify has it from; nobody reads it.
+        metadata: Dify's note on its origin, which is not read.
         config: Its configuration.
     """
 
@@ -66,8 +66,8 @@ class DifyLayerSnapshot(ProtocolModel):
 
     Attributes:
         name: The layer's name.
-        type_id: Its kind, where the snapshot is one of ours; Dify's has none.
-        lifecycle_state: Where it stood.
+        type_id: Its kind, if the snapshot is one of ours; Dify's has none.
+        lifecycle_state: Its state in the lifecycle.
         runtime_state: Its state.
     """
 
@@ -92,15 +92,15 @@ class DifySnapshot(ProtocolModel):
 
 
 class DifyRunRequest(ProtocolModel):
-    """What Dify's API posts to have a run.
+    """The request of Dify's API for a run.
 
     Attributes:
         composition: The layers of the run.
-        idempotency_key: Not read, here as in Dify's own server: Dify gives one key to different requests.
+        idempotency_key: Not read, here as in Dify's own server: Dify gives the same key to different requests.
         metadata: Not read, likewise.
-        session_snapshot: What an earlier run ended with.
+        session_snapshot: The snapshot of an earlier run.
         deferred_tool_results: Must be null: no tool waits for people here.
-        on_exit: What becomes of the layers' states.
+        on_exit: The exit intents of the layers.
     """
 
     composition: DifyComposition
@@ -111,9 +111,9 @@ class DifyRunRequest(ProtocolModel):
     on_exit: LayerExitSignals = Field(default_factory=LayerExitSignals)
 
     def to_request(self) -> JsonObject:
-        """Return the request as a `CreateRunRequest` is written, each layer in its place.
+        """Return the request in the shape of `CreateRunRequest`, with the layers in the same order.
 
-        Dify's layer of the execution context becomes the one of the plugin's context, which it has grown from.
+        Dify's layer of the execution context becomes the layer of the plugin context, from which it has grown.
         """
         layers = [_to_layer(layer) for layer in self.composition.layers]
         return {
@@ -128,11 +128,11 @@ class DifyRunRequest(ProtocolModel):
 
 
 class CancelRequest(ProtocolModel):
-    """What Dify's API posts to stop a run.
+    """The request of Dify's API to stop a run.
 
     Attributes:
-        reason: Why, in a word.
-        message: Why, in a sentence.
+        reason: The reason, in a word.
+        message: The reason, in a sentence.
     """
 
     reason: str | None = None
@@ -140,12 +140,12 @@ class CancelRequest(ProtocolModel):
 
     @property
     def text(self) -> str | None:
-        """Both in one text; None for neither."""
+        """Both in one text; None if there is neither."""
         return ": ".join(filter(None, (self.reason, self.message))) or None
 
 
 def without_type_ids(snapshot: Mapping[str, Any]) -> JsonObject:
-    """Return a snapshot in the form that Dify's models read, which has no kinds of layers."""
+    """Return a snapshot in the form that Dify's models read, without the type ids of layers."""
     layers = [
         {name: value for name, value in layer.items() if name != "type_id"}
         for layer in snapshot["layers"]

@@ -1,4 +1,4 @@
-"""Dify's own paths, `/runs…`, on the runs of this server.
+"""Dify's own paths, `/runs…`, for the runs of this server.
 
 Source: docs/contracts/dify-agent.md, C58 and C59; the routes of dify-agent 1.16.0, whose errors are FastAPI's.
 """
@@ -46,7 +46,7 @@ def build_dify_routes(executor: Executor) -> Sequence[Route]:
     """Return the routes that Dify's API calls.
 
     Args:
-        executor: What checks and runs what it asks for.
+        executor: The executor that checks and runs the requests.
     """
     routes = _DifyRoutes(executor)
     return [
@@ -59,7 +59,7 @@ def build_dify_routes(executor: Executor) -> Sequence[Route]:
 
 
 class _QueryError(DifyAgentError, RequestRefusedError):
-    """What is wrong beside the body: where, and with which field."""
+    """A fault of the request outside its body: where, and with which field."""
 
     def __init__(self, where: str, field: str, message: str) -> None:
         super().__init__(Problem(field=field, message=message))
@@ -129,7 +129,7 @@ def _run_id(request: Request) -> str:
 
 
 def _read_cursor(request: Request) -> int:
-    """Return the number of the event after which a client wants to hear; the query counts before the header."""
+    """Return the number of the event after which a client wants events; the query overrides the header."""
     name = "after" if "after" in request.query_params else "Last-Event-ID"
     text = request.query_params.get("after") or request.headers.get(name) or FIRST_CURSOR
     try:
@@ -149,7 +149,7 @@ def _read_limit(request: Request) -> int:
 
 
 def _like_fastapi(handler: _Handler) -> _Handler:
-    """Make of the errors of a handler what a client of FastAPI reads."""
+    """Answer the errors of a handler in the shape of FastAPI's."""
 
     @wraps(handler)
     async def answer(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Compositions as runs of an agent server: what is checked before, and how one is executed."""
+"""The executor, which checks and executes compositions as runs of an agent server."""
 
 import asyncio
 from collections import defaultdict
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 AGENT: Final = "composition"
-"""The name of the one agent: what it is, each request says itself."""
+"""The name of the only agent, which each request describes itself."""
 
 _DAEMON_TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _MOST_PROBLEMS: Final = 100  # A small body can be wrong in a million places.
@@ -52,17 +52,17 @@ _MOST_CHARACTERS: Final = 1000
 
 
 class DifyAgentExecutor:
-    """What executes compositions, on the models and tools of one plugin daemon.
+    """An executor of compositions, on the models and tools of one plugin daemon.
 
     Args:
-        settings: Where the daemon is, and the bounds of a run.
+        settings: The daemon's address and key, and the bounds of a run.
     """
 
     name = "dify-agent"
     """The name of the system."""
 
     version = "1"
-    """The version of the recorded steps: of their keys, and of what is recorded under them."""
+    """The version of the recorded steps: of their keys and of the records under them."""
 
     def __init__(self, settings: DifyAgentSettings) -> None:
         self._settings = settings
@@ -74,11 +74,11 @@ class DifyAgentExecutor:
         return [AgentDescription(name=AGENT, input_schema=CreateRunRequest.model_json_schema())]
 
     def check(self, agent: str, request: JsonObject) -> JsonObject:
-        """Return the request in its full form.
+        """Return the request with all defaults filled in.
 
         Raises:
             UnknownAgentError: If the agent is another one.
-            RequestRefusedError: If the request does not describe a composition that can be run; it names no value.
+            RequestRefusedError: If the request does not describe a composition that can be run; it quotes no value.
         """
         if agent != AGENT:
             raise UnknownAgentError(agent)
@@ -93,7 +93,7 @@ class DifyAgentExecutor:
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
-        """Hold the client of the daemon open."""
+        """Keep the HTTP client for the daemon open."""
         async with make_http_client(_DAEMON_TIMEOUT) as http_client:
             self._http_client = http_client
             yield
@@ -134,7 +134,7 @@ class DifyAgentExecutor:
 
 
 def build_layer_providers(settings: DifyAgentSettings) -> Sequence[LayerProvider[Any]]:
-    """Return the kinds of layers that runs may ask for; the daemon's settings go into them here and nowhere else."""
+    """Return the kinds of layers that runs may ask for; only here do the daemon's settings go into them."""
     return create_default_layer_providers(
         plugin_daemon_url=settings.plugin_daemon_url,
         plugin_daemon_api_key=settings.plugin_daemon_api_key.get_secret_value(),
@@ -159,7 +159,7 @@ def _build_result(end: RunSucceededEvent | RunFailedEvent, usage: Usage) -> RunR
 
 
 def _sum_usage(answers: Sequence[ModelResponse]) -> Usage:
-    """Return what a run's answers say that they used; there is a cost where plugins told prices, all in one currency."""
+    """Return the sum of the usage that a run's answers report; it has a cost if plugins reported prices in a single currency."""
     costs: defaultdict[str, Decimal] = defaultdict(Decimal)
     for answer in answers:
         if price := (answer.provider_details or {}).get(PRICE_KEY):
@@ -190,5 +190,5 @@ def _layer_problems(error: AgentRunValidationError) -> Sequence[Problem]:
 
 
 def _cut(text: str) -> str:
-    """Return a text that quotes names of the request, of which one alone may be as long as the request."""
+    """Shorten a text that quotes names of the request: a name may be as long as the request."""
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

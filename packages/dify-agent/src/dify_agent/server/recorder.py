@@ -1,4 +1,4 @@
-"""A run's log, as `gpt5-run-log` writes them: what was asked, answered and called, without secrets."""
+"""The log of a run, written by `gpt5-run-log`: requests, answers and calls, without secrets."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -29,9 +29,9 @@ class RunRecorder:
     """The log of one attempt to execute a run; without a folder nothing is written.
 
     Args:
-        folder: Where logs go; None for none.
+        folder: The folder for logs; None for no log.
         run: The run.
-        secrets: What no line may show.
+        secrets: The texts that no line may show.
     """
 
     def __init__(self, folder: Path | None, run: Execution, secrets: KnownSecrets) -> None:
@@ -44,7 +44,7 @@ class RunRecorder:
             self._writer = RunLog(folder, known=secrets, about=about).begin()
 
     def ask(self, number: int, asked: ModelRequestContext) -> None:
-        """Write what a model is asked."""
+        """Write a model request."""
         self._round = number
         if not self._writer.is_open:
             return
@@ -69,7 +69,7 @@ class RunRecorder:
             self._writer.delta(self._round, event.text)
 
     def answer(self, number: int, response: ModelResponse) -> None:
-        """Write how a model request ended, and the calls that it wants."""
+        """Write the end of a model request, and the calls that the answer asks for."""
         calls = [
             {
                 "call_id": call.tool_call_id,
@@ -97,12 +97,12 @@ class RunRecorder:
         self._writer.answer(number, error=str(error))
 
     def bind(self, call: ToolCallPart, arguments: Mapping[str, Any]) -> None:
-        """Write what a tool is called with."""
+        """Write the arguments of a tool call, and its start."""
         self._writer.bound(call.tool_call_id, arguments, ())
         self._writer.started(call.tool_call_id)
 
     def finish(self, call: ToolCallPart, result: object) -> None:
-        """Write what a tool returned."""
+        """Write the result of a tool call."""
         returned = to_tool_return(result)
         outcome = "failed" if find_failure(returned.metadata) else "done"
         self._writer.result(
@@ -114,11 +114,11 @@ class RunRecorder:
         self._writer.result(call.tool_call_id, "failed", str(error), error=str(error))
 
     def end(self, result: RunResult) -> None:
-        """Write how the run ended, and close the log."""
+        """Write the end of the run, and close the log."""
         usage = None if result.usage is None else asdict(result.usage)
         reason = "answered" if result.status == "succeeded" else result.error_type or "failed"
         self._writer.end(reason, rounds=self._round, usage=usage, error=result.error)
 
     def close(self) -> None:
-        """Close the log, of a run that was let go of too."""
+        """Close the log, also that of a run that was abandoned."""
         self._writer.close()

@@ -1,4 +1,4 @@
-"""The settings of `dify-agent serve`, beside those that every server has."""
+"""The settings of `dify-agent serve`, on top of those of every server."""
 
 import re
 from typing import Final
@@ -23,7 +23,7 @@ RENAMED_SETTINGS: Final = {
     "RETENTION_HOURS": "KEEP_DAYS",
     "DRAIN_SECONDS": "STOP_SECONDS",
 }
-"""Names that settings had before, without their prefix, and what they are called now."""
+"""Earlier names of settings, without their prefix, and the present ones."""
 
 
 class DifyAgentSettings(ServerSettings):
@@ -32,11 +32,11 @@ class DifyAgentSettings(ServerSettings):
     Attributes:
         plugin_daemon_url: Where the plugin daemon listens.
         plugin_daemon_api_key: The daemon's key, sent as `X-Api-Key`.
-        model_silence_seconds: How long a model's reply may say nothing before the run ends.
+        model_silence_seconds: How long a model's reply may be silent before the run fails.
         keep_alive_silence_seconds: The same for a model that has shown that it sends keep-alives.
-        tool_silence_seconds: How long a tool's reply may say nothing before the tool counts as failed.
-        max_model_requests: How many model requests a run may make.
-        repeat_shown: Whether a model request that breaks off is made again also where part of the answer was shown.
+        tool_silence_seconds: How long a tool's reply may be silent before the tool counts as failed.
+        max_model_requests: The most model requests of a run.
+        repeat_shown: Whether to repeat a model request that broke off even if part of the answer was shown.
     """
 
     model_config = SettingsConfigDict(

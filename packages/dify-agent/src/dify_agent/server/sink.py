@@ -1,4 +1,4 @@
-"""A run's events on their way to the server that executes it."""
+"""The sink that hands a run's events to the server that executes it."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -26,10 +26,10 @@ _ENVELOPE = {"run_id", "sequence", "created_at", "type"}
 
 
 class ExecutionSink:
-    """What takes the events of one attempt to execute a run, and tells each once in the life of the run.
+    """The sink for one attempt to execute a run, which emits each event once in the life of the run.
 
-    What a model says is told inside its step, which is recorded together with it. Any other event is a step of its own: after a
-    crash the run comes by it again.
+    A model's text is emitted inside the step of its request, which is recorded together with it. Any other event is a step of its own,
+    because after a crash the run reaches it again.
     """
 
     def __init__(self, run: Execution, recorder: RunRecorder) -> None:
@@ -41,7 +41,7 @@ class ExecutionSink:
         self._terminal: TerminalRunEvent | None = None
 
     async def emit(self, event: RunEvent) -> None:
-        """Tell the event; the beginning and the end are the server's to tell."""
+        """Emit the event; the server itself emits the beginning and the end."""
         if isinstance(event, TerminalRunEvent):
             self._terminal = event
         elif self._is_in_request:
@@ -53,9 +53,9 @@ class ExecutionSink:
 
     @asynccontextmanager
     async def in_request(self, started: ModelRequestStartedEvent) -> AsyncGenerator[None]:
-        """Tell what comes meanwhile as what a model says; `started` goes before the first of it.
+        """Emit the events in the context as a model's; `started` goes before the first of them.
 
-        Not earlier, since a request that has shown nothing may be made again, as if it were the first.
+        It does not go earlier, because a request that has shown nothing may be repeated as if it were the first.
         """
         self._is_in_request, self._started = True, started
         try:
@@ -64,16 +64,16 @@ class ExecutionSink:
             self._is_in_request, self._started = False, None
 
     async def tell_started(self) -> None:
-        """Tell that the model request has started, unless that was told."""
+        """Emit that the model request has started, unless that was emitted already."""
         if self._started is not None:
             started, self._started = self._started, None
             await self._run.tell(started.type, _data(started))
 
     def take_end(self) -> RunSucceededEvent | RunFailedEvent:
-        """Return how the run ended.
+        """Return the event that ended the run.
 
         Raises:
-            RuntimeError: If it did not.
+            RuntimeError: If it has not ended.
         """
         if not isinstance(self._terminal, RunSucceededEvent | RunFailedEvent):
             raise RuntimeError("The runner returned without a result.")  # noqa: TRY004 - not a wrong type, but a missing call

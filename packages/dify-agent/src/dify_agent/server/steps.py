@@ -1,7 +1,7 @@
-"""Model requests and tool calls as steps of a run: what was done once is not done again after a crash.
+"""Model requests and tool calls as steps of a run, which are not repeated after a crash.
 
-Requests follow each other, so a step of theirs is named by its number. Tool calls of one answer go on at the same time, in whatever
-order; theirs are named by what is the same in every attempt: the request that they came of, the call's id, name and arguments.
+Requests follow each other, so their steps are named by numbers. The tool calls of an answer go on at the same time, in any order; their
+steps are named by facts that are the same in every attempt: the number of the request, and the call's id, name and arguments.
 """
 
 import asyncio
@@ -52,12 +52,12 @@ class RunSteps:
 
     Args:
         run: The attempt.
-        sink: What takes its events.
+        sink: The sink for its events.
         recorder: Its log.
-        repeat_shown: Whether a model request that breaks off is made again also where part of the answer was shown.
+        repeat_shown: Whether to repeat a model request that broke off even if part of the answer was shown.
 
     Attributes:
-        answers: What the models answered up to now, in earlier attempts too.
+        answers: The models' answers so far, including those of earlier attempts.
     """
 
     def __init__(
@@ -72,17 +72,17 @@ class RunSteps:
         self._calls: Counter[str] = Counter()
 
     def wrap_model(self, model: Model, event_stream_handler: EventStreamHandler[Any]) -> Model:
-        """Make every request to a model a step, inside which its events are handled."""
+        """Return a model whose requests are steps, which include the handling of their events."""
         return _StepModel(model, steps=self, event_stream_handler=event_stream_handler)
 
     def build_capability(self) -> AbstractCapability[Any]:
-        """Make every tool call a step."""
+        """Return the capability that makes every tool call a step."""
         return _ToolSteps(self)
 
     async def request_model(
         self, request: Callable[[], Awaitable[ModelResponse]], asked: ModelRequestContext
     ) -> ModelResponse:
-        """Make a model request once, and remember its answer."""
+        """Make a model request once in the life of the run, and record its answer."""
         self._request_count += 1
         number = self._request_count
         started = ModelRequestStartedEvent(
@@ -119,9 +119,9 @@ class RunSteps:
         arguments: ValidatedToolArgs,
         execute: Callable[[], Awaitable[object]],
     ) -> object:
-        """Call a tool once, and remember its result, or the error that answers the model.
+        """Call a tool once in the life of the run, and record its result, or the error that answers the model.
 
-        A call that fails in a way that another try may not is made again; if it fails to the end, its failure is its result.
+        A call that fails in a transient way is made again; if it keeps failing, its failure is its result.
         """
         key = self._tool_key(call)
         live: list[object] = []
@@ -152,7 +152,7 @@ class RunSteps:
         return self._result(call, live[0] if live else None, recorded)
 
     def _result(self, call: ToolCallPart, live: object, recorded: bytes) -> object:
-        """Return or raise what a call came to: as it came just now, or as it was recorded by an earlier attempt."""
+        """Return or raise the outcome of a call, from this attempt or from the record of an earlier one."""
         try:
             if isinstance(live, Exception):
                 raise live
@@ -174,7 +174,7 @@ class RunSteps:
 
 @contextmanager
 def _asking_again() -> Generator[None]:
-    """Raise for an error that another try may not have the one that asks for a try."""
+    """Raise a `TransientError` in place of an error that is worth another try."""
     try:
         yield
     except Exception as error:
@@ -184,7 +184,7 @@ def _asking_again() -> Generator[None]:
 
 
 def _fault(error: TransientError) -> BaseException:
-    """Return the error behind one that asked for another try, which there is not."""
+    """Return the error behind a `TransientError` for which there was no further try."""
     return error.__cause__ or RuntimeError("A step failed without being taken.")
 
 

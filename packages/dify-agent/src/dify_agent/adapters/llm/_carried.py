@@ -1,8 +1,8 @@
-"""What goes back to a plugin of its own answer, kept in the message history beside the parts that were made of it.
+"""The data of an answer that goes back to its plugin, kept in the message history beside the answer's parts.
 
-That is the text as the plugin gave it, for some rebuild their model's reasoning from its `<think>` blocks, and the
-`opaque_body` that it attached. Both stand in the `provider_details` of the `ModelResponse`, which Pydantic AI stores with the
-history, and go back to the provider of the plugin that made them and to no other.
+It consists of the text as the plugin gave it, because some plugins rebuild their model's reasoning from its `<think>` blocks, and of the
+`opaque_body` that the plugin attached. Both are kept in the `provider_details` of the `ModelResponse`, which Pydantic AI stores with the
+history, and go back only to the provider and plugin that made them.
 
 Source: docs/contracts/dify-agent.md, C47 and C48.
 """
@@ -25,11 +25,11 @@ _DIGEST_KEY: Final = "text_digest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """The part of an answer that goes back.
+    """The data of an answer that goes back to its plugin.
 
     Attributes:
-        text: Its text, thoughts included.
-        opaque_body: What the plugin wants back with it; None if there is nothing.
+        text: Its text, including thoughts.
+        opaque_body: The plugin's own data to be sent back with it; None if there is none.
     """
 
     text: str
@@ -37,16 +37,16 @@ class Carried:
 
 
 def build_text_details(text: str, parts: Iterable[ModelResponsePart]) -> dict[str, object]:
-    """Build the details that keep an answer's text as it came; none where its parts say the same.
+    """Build the details that keep an answer's text as it came; empty if its parts amount to the same text.
 
-    The digest is that of the parts: once somebody has changed them, they count and not the text.
+    The digest is that of the parts: once somebody has changed them, they count instead of the text.
     """
     rendered = _render_text(parts)
     return {} if rendered == text else {_TEXT_KEY: text, _DIGEST_KEY: _digest(rendered)}
 
 
 def read_carried(response: ModelResponse, *, provider_name: str, model_provider: str) -> Carried:
-    """Return what goes back of a response; of another provider's that is what its parts say.
+    """Return the data of a response that goes back; for another provider's response, the text of its parts.
 
     Args:
         response: A response of the history.

@@ -1,4 +1,4 @@
-"""The chunks in which a plugin's answer arrives, checked before anything relies on them.
+"""The chunks of a plugin's answer, checked before anything relies on them.
 
 Source: dify-plugin 0.10.2, `entities/model/llm.py` and `entities/model/message.py`; langgenius/dify-plugin-daemon at
 bdb5642a, `pkg/entities/model_entities/llm.go`.
@@ -53,14 +53,14 @@ class _Wire(BaseModel):
 
 
 class FunctionPiece(_Wire):
-    """The name and the arguments of a call, each possibly a piece only."""
+    """The name and the arguments of a call, or a piece of either."""
 
     name: _Text = ""
     arguments: _Text = ""
 
 
 class ToolCallPiece(_Wire):
-    """A tool call, or a piece of one; `id` is None where the plugin gave none."""
+    """A tool call, or a piece of one; `id` is None if the plugin gave none."""
 
     id: _CallId = None
     function: FunctionPiece
@@ -88,7 +88,7 @@ type Content = Annotated[TextContent | FileContent, Field(discriminator="type")]
 
 
 class AnswerMessage(_Wire):
-    """What a chunk adds to the answer."""
+    """The addition of a chunk to the answer."""
 
     content: str | Annotated[list[Content], BeforeValidator(_list_of)] = ""
     tool_calls: Annotated[list[ToolCallPiece], BeforeValidator(_list_of)] = Field(
@@ -98,20 +98,20 @@ class AnswerMessage(_Wire):
 
     @property
     def opaque(self) -> JsonValue:
-        """What the plugin wants back with this message, wherever it wrote it; the last one counts, and a phase alone does not."""
+        """The plugin's data to be sent back with this message, from wherever it stands; the last one counts, and a phase alone does not."""
         parts = [] if isinstance(self.content, str) else self.content
         bodies = [part.opaque_body for part in parts] + [self.opaque_body]
         return next((body for body in reversed(bodies) if _is_wanted_back(body)), None)
 
 
 class TokenDetails(_Wire):
-    """The part of the prompt's tokens that was read from a cache."""
+    """The number of the prompt's tokens that were read from a cache."""
 
     cached_tokens: int | None = Field(default=None, ge=0)
 
 
 class TokenUsage(_Wire):
-    """What a call cost so far."""
+    """The tokens and the price of a call so far."""
 
     prompt_tokens: int = Field(ge=0)
     completion_tokens: int = Field(ge=0)
@@ -122,7 +122,7 @@ class TokenUsage(_Wire):
 
     @property
     def cache_read_tokens(self) -> int:
-        """Cached tokens among the prompt's, where a plugin tells them; Dify's own usage has no field for them."""
+        """Cached tokens of the prompt, if the plugin reports them; Dify's own usage has no field for them."""
         details = self.prompt_tokens_details or TokenDetails()
         return self.cached_tokens or details.cached_tokens or 0
 
@@ -143,7 +143,7 @@ class Chunk(_Wire):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing, as a keep-alive does."""
+        """Whether it holds nothing, like a keep-alive."""
         message = self.delta.message
         content = message.content
         is_blank = not content or all(
@@ -157,7 +157,7 @@ def read_chunk(data: object) -> Chunk:
     """Read the data of a frame.
 
     Raises:
-        PluginDaemonError: If it is not a chunk. The message names the fields, and shows none of their values.
+        PluginDaemonError: If it is not a chunk. The message names the fields and none of their values.
     """
     try:
         return Chunk.model_validate(data)

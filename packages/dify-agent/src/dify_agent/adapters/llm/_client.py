@@ -16,7 +16,7 @@ from ._chunks import Chunk, read_chunk
 
 
 EMPTY_REPLY: Final = "Plugin daemon ended its reply without an LLM chunk."
-"""What is said of a reply without any chunk, such as that of a daemon that is stopped."""
+"""The error of a reply without any chunk, such as that of a daemon that is being stopped."""
 
 _PAUSE: Final = 1 / 6  # of the time that a model with keep-alives may be silent
 
@@ -41,14 +41,14 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
     _features: dict[tuple[str, str], frozenset[str]] = field(
         default_factory=dict[tuple[str, str], frozenset[str]], init=False, repr=False, compare=False
     )
-    """The features of the providers' models, as far as they were asked for."""
+    """The features of the providers' models that were asked about so far."""
 
     async def features(
         self, *, provider: str, model: str, credentials: Mapping[str, object]
     ) -> frozenset[str] | None:
-        """Return what Dify's plugin says that a model can do, such as `vision`; None if it says nothing of it.
+        """Return the features that Dify's plugin declares for a model, such as `vision`; None if it declares none.
 
-        It is asked once. A failure counts as nothing said: the call that follows tells what is wrong.
+        The plugin is asked once. A failure counts as no declaration: the model call that follows will show the error.
         """
         if (known := self._features.get((provider, model))) is not None:
             return known
@@ -83,11 +83,11 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
     ) -> AsyncGenerator[Chunk]:
         """Call a model, and yield the chunks of its answer.
 
-        The daemon answers in chunks in either case; `stream` says in how many the plugin should cut the answer.
+        The daemon answers in chunks in either case; `stream` is the plugin's choice between many and few.
 
         Raises:
-            PluginDaemonError: If the daemon or the plugin reported an error, something came that is not a chunk, no chunk came at
-                all, or nothing came for too long.
+            PluginDaemonError: If the daemon or the plugin reported an error, a frame is not a chunk, no chunk came at
+                all, or the reply was silent for too long.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         data: dict[str, object] = {

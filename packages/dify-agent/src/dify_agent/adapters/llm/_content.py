@@ -1,4 +1,4 @@
-"""The parts of a message's content, as the daemon knows them.
+"""The parts of a message's content, in the shape that the daemon reads.
 
 Source: dify-plugin 0.10.2, `entities/model/message.py`; langgenius/dify-plugin-daemon at bdb5642a,
 `pkg/entities/model_entities/llm.go`.
@@ -31,9 +31,9 @@ def text_part(text: str) -> ContentPart:
 
 
 def build_content(content: Iterable[UserContent]) -> list[ContentPart]:
-    """Build the parts of a message that has more than one text.
+    """Build the parts of a message that holds more than a text.
 
-    Cache points are left out: the daemon has no word for them.
+    Cache points are left out: the daemon has no field for them.
 
     Raises:
         UserError: If a part is of a kind that the daemon does not know.
@@ -42,7 +42,7 @@ def build_content(content: Iterable[UserContent]) -> list[ContentPart]:
 
 
 def build_file(content: BinaryContent) -> ContentPart:
-    """Build the part of a file that is at hand.
+    """Build the part of a file that comes with its bytes.
 
     Raises:
         UserError: If its media type is unknown.
@@ -102,7 +102,7 @@ def _binary_kind(content: BinaryContent) -> str:
 
 
 def _filename(item: FileLink | BinaryContent, file_format: str) -> str:
-    """Return the name that the file was given; a document's bytes have one always, for OpenAI takes none without."""
+    """Return the file's own name; a document's bytes always get one, because OpenAI takes no document without."""
     name = (item.vendor_metadata or {}).get("filename")
     if isinstance(name, str) and name:
         return name

@@ -1,7 +1,7 @@
-"""The daemon's and the plugin's errors as Pydantic AI's.
+"""Mapping of the daemon's and the plugin's errors to Pydantic AI's.
 
-Source: langgenius/dify-plugin-daemon at bdb5642a, `pkg/exception`; dify-plugin 0.10.2, `errors/model.py`; the classes and statuses that Dify's own
-agent maps them to.
+Source: langgenius/dify-plugin-daemon at bdb5642a, `pkg/exception`; dify-plugin 0.10.2, `errors/model.py`; the classes and statuses in the mapping of
+Dify's own agent.
 """
 
 from collections.abc import Mapping
@@ -65,12 +65,12 @@ _USAGE_MISTAKES: Final = frozenset(
 def to_model_error(
     error: PluginDaemonError, *, model_name: str, in_stream: bool
 ) -> ModelAPIError | UserError:
-    """Return the error that Pydantic AI knows for what the daemon reported.
+    """Return Pydantic AI's error for one that the daemon reported.
 
-    An error with a status, its own or its type's, becomes a `ModelHTTPError` of the fitting category.
+    An error with a status, its own or that of its type, becomes a `ModelHTTPError` of the fitting category.
 
     Args:
-        error: What the daemon, or the plugin behind it, reported; it shows no credentials.
+        error: The error of the daemon, or of the plugin behind it; it shows no credentials.
         model_name: The model that was called.
         in_stream: Whether part of the answer had arrived.
     """

@@ -1,4 +1,4 @@
-"""What of a conversation's files a model gets: those that it can read, and as many as one request carries.
+"""Selection of a conversation's files for a model: those that it can read, and as many as one request carries.
 
 Source: docs/contracts/dify-agent.md, C51 and C52.
 """
@@ -15,18 +15,18 @@ from ._content import ContentPart, text_part
 type _Prompt = dict[str, object]
 
 MOST_PROMPT_BYTES = 5 * 1024 * 1024 - 256 * 1024
-"""How large the messages of a request may be as JSON; the rest of 5 MiB is for tools, parameters and credentials."""
+"""The most bytes of a request's messages as JSON; the rest of 5 MiB is for tools, parameters and credentials."""
 
 
 def has_files(prompts: Sequence[_Prompt]) -> bool:
-    """Tell whether there is a file in any message."""
+    """Return whether any message holds a file."""
     return any(True for prompt in prompts for _ in _files(prompt))
 
 
 def replace_unreadable(
     prompts: Sequence[_Prompt], features: Collection[str], *, model_name: str
 ) -> list[_Prompt]:
-    """Return the messages with a sentence in the place of each file that the model has no feature for."""
+    """Return the messages with a sentence in place of each file that the model has no feature for."""
 
     def replaced(part: ContentPart) -> ContentPart:
         kind = str(part["type"])
@@ -38,9 +38,9 @@ def replace_unreadable(
 
 
 def fit_files(prompts: Sequence[_Prompt]) -> list[_Prompt]:
-    """Return the messages with sentences in the place of the oldest files, so that they fit; the newest file always stays.
+    """Return the messages with sentences in place of the oldest files, so that they fit; the newest file always stays.
 
-    The conversation is gone through from its beginning, so that what was replaced stays replaced as it grows.
+    The conversation is read from its beginning, so that a file that was replaced stays replaced as the conversation grows.
     """
     fitted, _ = RequestSize(MOST_PROMPT_BYTES, omit=_omission).fit(prompts)
     return fitted

@@ -1,4 +1,4 @@
-"""Pydantic AI's message history as the daemon's prompt messages.
+"""Conversion of Pydantic AI's message history to the daemon's prompt messages.
 
 Source: dify-plugin 0.10.2, `entities/model/message.py`; langgenius/dify-plugin-daemon at bdb5642a,
 `pkg/entities/model_entities/llm.go`.
@@ -44,8 +44,8 @@ def build_prompt_messages(
 ) -> list[PromptMessage]:
     """Build the prompt messages of a request.
 
-    Instructions follow the system messages at the beginning. A response goes back with its text as the plugin gave it, thoughts
-    included, and with its `opaque_body` on the message.
+    Instructions follow the system messages at the beginning. A response goes back with its text as the plugin gave it, including
+    thoughts, and with its `opaque_body` on the message.
 
     Args:
         messages: The history, as `Model.prepare_messages` leaves it.
@@ -55,7 +55,7 @@ def build_prompt_messages(
 
     Raises:
         UserError: If some content is of a kind that the daemon does not know.
-        UnexpectedModelBehavior: If a part of a message has no form here.
+        UnexpectedModelBehavior: If a part of a message cannot be converted.
     """
     prompts: list[PromptMessage] = []
     for message in messages:
@@ -76,7 +76,7 @@ def _message(role: str, content: str | list[ContentPart], **rest: object) -> Pro
 
 
 def _request_messages(request: ModelRequest) -> Iterator[PromptMessage]:
-    """Yield a request's messages; files that tools returned follow as the user's, for a tool message holds text."""
+    """Yield a request's messages; files that tools returned follow in a user message, because a tool message holds only text."""
     files: list[UserContent] = []
     returns = 0
     for part in request.parts:
@@ -109,7 +109,7 @@ def _request_message(part: ModelRequestPart) -> PromptMessage:
 
 
 def _legacy_retry(part: ModelRequestPart) -> PromptMessage:
-    """Return the message of a retry prompt in an old history; its class is deprecated, so that it goes unnamed here."""
+    """Return the message of a retry prompt in an old history; its class is deprecated and therefore not imported."""
     if part.part_kind != "retry-prompt":
         raise _unknown(part.part_kind)
     if part.tool_name is None:
@@ -124,10 +124,10 @@ def _replacement_id(tool_name: str, index: int) -> str:
 
 
 def _assistant_messages(response: ModelResponse, carried: Carried) -> Iterator[PromptMessage]:
-    """Yield the message of a response, unless there is nothing in it.
+    """Yield the message of a response, unless it is empty.
 
-    Content is never null, which the daemon refuses, and in parts only where there is a file: some plugins cannot read
-    anything else than a text.
+    Content is never null, which the daemon refuses, and comes in parts only if there is a file: some plugins can read
+    nothing but a text.
     """
     calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
     files = _assistant_files(response)

@@ -1,4 +1,4 @@
-"""A model of a Dify plugin, as Pydantic AI calls it."""
+"""The model of a Dify plugin as a model of Pydantic AI."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -35,7 +35,7 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
         daemon_provider: The plugin, and the way to it.
         model_provider: The provider inside the plugin, such as `openai`.
         credentials: The provider's credentials; never shown.
-        model_settings: Settings for every request, see Pydantic AI.
+        model_settings: Pydantic AI's settings for every request.
     """
 
     unsupported_settings: ClassVar[frozenset[ModelSettingName]] = frozenset(
@@ -86,7 +86,7 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
 
         Raises:
             ModelHTTPError: If the daemon or the plugin refused or failed the call.
-            ModelAPIError: If it failed in another way, could not be reached, or answered with something else than chunks.
+            ModelAPIError: If it failed in another way, could not be reached, or answered with anything other than chunks.
             UserError: If the messages or settings cannot be sent, or the plugin is not set up.
         """
         async with self._open(
@@ -108,8 +108,8 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
         """Call the model, and open its answer; leaving the context closes the connection.
 
         Raises:
-            ModelHTTPError: If the call fails as in `request`, also while the answer is read.
-            ModelAPIError: If it fails in another way, also while the answer is read.
+            ModelHTTPError: If the call fails as in `request`, also while the answer is being read.
+            ModelAPIError: If it fails in another way, also while the answer is being read.
             UserError: If the messages or settings cannot be sent, or the plugin is not set up.
         """
         async with self._open(

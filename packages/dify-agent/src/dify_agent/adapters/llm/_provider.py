@@ -1,4 +1,4 @@
-"""Where Pydantic AI finds the models of a Dify plugin."""
+"""The provider by which Pydantic AI finds the models of a Dify plugin."""
 
 from dataclasses import replace
 from functools import partial
@@ -18,7 +18,7 @@ _make_http_client = partial(make_http_client, httpx.Timeout(600))
 
 
 class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
-    """A way to the models of one plugin, through the plugin daemon.
+    """A provider of the models of one plugin, through the plugin daemon.
 
     Args:
         tenant_id: The workspace that the calls are made for.
@@ -28,7 +28,7 @@ class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
         user_id: The end user; None leaves it out.
         http_client: An open client, which is never closed here. Without one the provider makes its own (timeout 600
             seconds, no proxies) and closes it when `async with provider`, or an agent's `async with`, ends.
-        silence: How long a reply may say nothing; for models ten minutes if left out, one minute for those that send keep-alives.
+        silence: How long a reply may be silent; if left out, ten minutes for models, and one minute for those that send keep-alives.
     """
 
     def __init__(  # noqa: PLR0913 - what a provider consists of

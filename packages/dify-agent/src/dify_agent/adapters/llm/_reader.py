@@ -1,4 +1,4 @@
-"""Reading an answer chunk by chunk, in a way that can be stopped from outside."""
+"""Reading of an answer chunk by chunk, which another task can stop."""
 
 from collections.abc import AsyncGenerator
 from typing import Self
@@ -13,9 +13,9 @@ from ._error_mapping import to_connection_error, to_model_error
 
 
 class ChunkReader:
-    """An iterator over the chunks of one answer, with the daemon's errors as Pydantic AI's.
+    """An iterator over the chunks of one answer, which raises the daemon's errors as Pydantic AI's.
 
-    `aclose` closes the HTTP response, also while another task waits for the next chunk: the iteration then just ends.
+    `aclose` closes the HTTP response, even while another task waits for the next chunk: the iteration then simply ends.
 
     Args:
         chunks: The chunks; the reader owns them.

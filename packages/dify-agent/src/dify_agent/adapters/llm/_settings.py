@@ -1,4 +1,4 @@
-"""Pydantic AI's settings and tools as the fields of a request: model parameters, stop sequences, and the tools that the model may choose."""
+"""Conversion of Pydantic AI's settings and tools to fields of a request: model parameters, stop sequences, and the tools to choose from."""
 
 from collections.abc import Collection, Mapping
 from typing import Final, cast
@@ -26,7 +26,7 @@ _ELSEWHERE: Final = frozenset(
         "tool_choice",
     }
 )
-"""Settings that Pydantic AI applies itself, that have a field of their own, or that are about HTTP requests."""
+"""Settings that Pydantic AI applies itself, that have a field of their own, or that concern HTTP requests."""
 
 
 def build_model_parameters(
@@ -34,10 +34,10 @@ def build_model_parameters(
 ) -> dict[str, object]:
     """Build the model parameters of a request; a plugin drops those that its model does not have.
 
-    `extra_body` holds parameters under the names that the plugin gives them, and counts before everything else.
+    `extra_body` holds parameters under the plugin's own names, and overrides everything else.
 
     Raises:
-        UserError: If `extra_body` is no mapping.
+        UserError: If `extra_body` is not a mapping.
     """
     known = cast("Mapping[str, object]", settings).items()
     parameters = {
@@ -56,11 +56,11 @@ def build_stop(settings: ModelSettings) -> list[str] | None:
 def build_tools(
     parameters: ModelRequestParameters, settings: ModelSettings
 ) -> tuple[list[PromptTool] | None, str | None]:
-    """Build the tools of a request, and the value of its `tool_choice` parameter; None for what there is not.
+    """Build the tools of a request, and the value of its `tool_choice` parameter; None for no tools and for no choice.
 
-    The daemon has a list of tools and nothing that says which to use. A plugin may have a parameter `tool_choice`; where it
-    has none, only the tools that are left out are sure not to be called. A choice among named tools therefore leaves the
-    others out.
+    The daemon has a list of tools and no field for the choice. A plugin may have a parameter `tool_choice`; if it does
+    not, only leaving a tool out makes sure that it is not called. A choice among named tools therefore leaves the others
+    out.
 
     Raises:
         UserError: If `tool_choice` names no tool of the request.

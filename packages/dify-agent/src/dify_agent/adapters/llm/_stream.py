@@ -1,4 +1,4 @@
-"""The answer of a plugin's model as Pydantic AI's stream."""
+"""Conversion of the answer of a plugin's model to Pydantic AI's stream."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,19 +34,19 @@ _FINISH_REASONS: Final[Mapping[str, FinishReason]] = {
     "function_call": "tool_call",
     "function_calls": "tool_call",
 }
-"""How plugins say why a model stopped, in lower case; anything else counts as an error."""
+"""The finish reasons of plugins, in lower case; anything else counts as an error."""
 
 
 PRICE_KEY: Final = "price"
-"""Where `provider_details` has what the plugin says that the answer cost: `{"total": "0.0012", "currency": "USD"}`."""
+"""The key in `provider_details` of the answer's price as the plugin reports it: `{"total": "0.0012", "currency": "USD"}`."""
 
 
 @dataclass
 class DifyStreamedResponse(StreamedResponse):
-    """The chunks of an answer as Pydantic AI's events.
+    """The stream of Pydantic AI's events for the chunks of an answer.
 
-    Thoughts in `<think>` blocks become thinking parts. The text as it came, what the plugin wants back with the answer
-    (`opaque_body`), the name of its provider, its own finish reason and the price are kept in `provider_details`.
+    Thoughts in `<think>` blocks become thinking parts. `provider_details` keeps the text as it came, the data that goes back with
+    the answer (`opaque_body`), the name of the provider, the plugin's own finish reason and the price.
     """
 
     _reader: ChunkReader
@@ -62,7 +62,7 @@ class DifyStreamedResponse(StreamedResponse):
     @property
     @override
     def model_name(self) -> str:
-        """The model as the latest chunk names it, else as it was asked for."""
+        """The model's name in the latest chunk, or else in the request."""
         return self._model_name
 
     @property
@@ -74,18 +74,18 @@ class DifyStreamedResponse(StreamedResponse):
     @property
     @override
     def provider_url(self) -> None:
-        """None: responses travel to clients in snapshots, and where the daemon is stays a server's own."""
+        """None: responses travel to clients in snapshots, and the daemon's address stays with the server."""
         return
 
     @property
     @override
     def timestamp(self) -> datetime:
-        """When the answer began to arrive."""
+        """The time when the answer began to arrive."""
         return self._timestamp
 
     @override
     async def close_stream(self) -> None:
-        """Close the HTTP response at once, also while another task waits for the next chunk."""
+        """Close the HTTP response at once, even while another task waits for the next chunk."""
         await self._reader.aclose()
 
     @override
@@ -105,7 +105,7 @@ class DifyStreamedResponse(StreamedResponse):
             raise to_model_error(error, model_name=self._model_name, in_stream=True)
 
     def _note(self, chunk: Chunk) -> None:
-        """Keep what a chunk says about the answer as a whole; the latest counts."""
+        """Keep a chunk's facts about the answer as a whole; the latest count."""
         self._model_name = chunk.model or self._model_name
         if usage := chunk.delta.usage:
             self._add_usage(_request_usage(usage), reported=True, cumulative=True)
@@ -122,7 +122,7 @@ class DifyStreamedResponse(StreamedResponse):
         self.provider_details = {**(self.provider_details or {}), key: value}
 
     def _events(self, message: AnswerMessage) -> Iterator[ModelResponseStreamEvent]:
-        """Yield the events of a chunk's message: in one chunk the text comes before the calls."""
+        """Yield the events of a chunk's message, the text before the calls."""
         content = message.content
         for part in [content] if isinstance(content, str) else content:
             if isinstance(part, FileContent):
@@ -164,7 +164,7 @@ class DifyStreamedResponse(StreamedResponse):
             yield event
 
     def _file_events(self, file: FileContent) -> Iterator[ModelResponseStreamEvent]:
-        """Yield a file that the model made; one of which only the URL came is told as text."""
+        """Yield a file that the model made; one that came as a URL only becomes text."""
         if not file.base64_data:
             yield from self._text_events(file.url)
             return

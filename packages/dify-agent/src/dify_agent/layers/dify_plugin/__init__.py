@@ -1,4 +1,4 @@
-"""What a client needs to ask for Dify's plugins in a run: values and type ids, nothing that a server runs."""
+"""The values and type ids by which a client asks for Dify's plugins in a run; loads nothing that only a server needs."""
 
 from .configs import (
     DIFY_PLUGIN_LAYER_TYPE_ID,

@@ -1,4 +1,4 @@
-"""What no error, log or event may show of a configuration: credentials, and what the model does not fill in.
+"""The texts of a configuration that no error, log or event may show: credentials, and values that the model does not fill in.
 
 Source: docs/contracts/dify-agent.md, C45.
 """
@@ -29,15 +29,15 @@ _REFERENCES: Final = (
 
 
 class ConfigSecrets:
-    """The secrets in the configurations of layers or tools, which may not have been checked yet.
+    """The secrets in the configurations of layers or tools, which may not have been validated yet.
 
-    These are all credentials, the values of parameters that are declared as secrets, and other values of 8 characters and more that
+    These are all credentials, the values of parameters that are declared as secrets, and other values of 8 or more characters that
     the model does not fill in.
 
     Attributes:
         known: All of them.
         declared: Those that are secrets by their declaration or their name, which no model is to read.
-        spoken: Those of them that are looked for in what a model says.
+        spoken: Those of `declared` that are looked for in a model's own text.
     """
 
     def __init__(self, configs: Iterable[Mapping[str, Any]]) -> None:
@@ -78,7 +78,7 @@ def _header_secrets(credentials: object) -> Iterator[str]:
 
 
 def _given(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return what the model does not fill in: the texts that are declared as secrets, with their defaults, and the lines of others."""
+    """Return the values that the model does not fill in: the texts that are declared as secrets, with their defaults, and the lines of others."""
     parameters = _objects(config.get("parameters"))
     kinds = {str(each.get("name")): each.get("type") for each in parameters}
     values = _object(config.get("runtime_parameters"))

@@ -1,4 +1,4 @@
-"""The files of a tool's reply that a model may see.
+"""Selection of the files of a tool's reply that a model sees.
 
 Source: docs/contracts/dify-agent.md, C53; our choice.
 """
@@ -28,10 +28,10 @@ _MOST_FILES: Final = 20
 def readable_files(
     messages: Iterable[DifyPluginToolInvokeMessage],
 ) -> tuple[list[BinaryContent], list[str]]:
-    """Return the images and PDFs of a reply whose bytes are in it, at most twenty, and sentences for those that are not among them.
+    """Return the images and PDFs of a reply that come with their bytes, at most twenty, and sentences for those that are left out.
 
-    Their bytes are in blobs, and in data URLs in the place of links. What they are is told by how they begin: what is called an image and is none
-    would have every later request refused.
+    The bytes are in blobs, and in data URLs where a link could be. The first bytes decide about the type: an alleged image that is not one
+    would make every later request fail.
     """
     read = [found for message in messages if (found := _read_file(message)) is not None]
     files = [found for found in read if isinstance(found, BinaryContent)]
@@ -43,7 +43,7 @@ def readable_files(
 
 
 def _read_file(message: DifyPluginToolInvokeMessage) -> BinaryContent | str | None:
-    """Return the image or PDF in a message, or the sentence for one that the model does not see; None where there is none."""
+    """Return the image or PDF in a message, or the sentence for one that the model does not see; None if there is none."""
     meta = message.meta or {}
     said, data = str(meta.get("mime_type") or ""), b""
     if message.type == _Type.BLOB:
@@ -80,7 +80,7 @@ def _omission(reason: str, *, kind: str = "image", filename: str = "") -> str:
 
 
 def _parse_data_url(url: str) -> tuple[str, bytes]:
-    """Return media type and bytes of a data URL; no bytes where they are not in base64."""
+    """Return media type and bytes of a data URL; no bytes if they are not in base64."""
     head, _, body = url.partition(",")
     media_type = head[5:].partition(";")[0]
     if not head.endswith(";base64"):

@@ -24,7 +24,7 @@ from pydantic import (
 
 
 def _decode_base64(value: object) -> object:
-    """Decode base64 text, and leave alone what is none."""
+    """Decode base64 text; any other value stays as it is."""
     if not isinstance(value, str):
         return value
     try:
@@ -51,7 +51,7 @@ type _Facts = Annotated[dict[str, Any], BeforeValidator(_none_to_empty)]
 
 
 class _Payload(BaseModel):
-    """The content of a message; fields of later versions are left aside."""
+    """The content of a message; fields of later versions are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -60,9 +60,9 @@ class DifyPluginToolInvokeMessage(BaseModel):
     """One message of a tool's reply.
 
     Attributes:
-        type: What kind of message it is; a kind of a later version stays plain text.
-        message: The content, of the class that belongs to the type; as it came for an unknown type.
-        meta: What the tool says about the content, such as `mime_type` and `filename` of a file.
+        type: The kind of message; a kind of a later version stays plain text.
+        message: The content, in the class that belongs to the type; for an unknown type as it came.
+        meta: The tool's description of the content, such as `mime_type` and `filename` of a file.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -89,7 +89,7 @@ class DifyPluginToolInvokeMessage(BaseModel):
         text: str
 
     class JsonMessage(_Payload):
-        """JSON; content without the key `json_object` is itself the JSON."""
+        """JSON; content without the key `json_object` is the JSON itself."""
 
         json_object: Any
         suppress_output: bool = False
@@ -139,7 +139,7 @@ class DifyPluginToolInvokeMessage(BaseModel):
         metadata: _Facts = Field(default_factory=dict[str, Any])
 
     class RetrieverResourceMessage(_Payload):
-        """What the tool retrieved from a knowledge base."""
+        """The documents that the tool retrieved from a knowledge base."""
 
         retriever_resources: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
         context: str | None = None

@@ -1,7 +1,7 @@
-"""What a client says about plugins: the shared context, the model, and the prepared tools.
+"""A client's configurations of plugins: the shared context, the model, and the prepared tools.
 
-These values travel from the side that knows the declarations to the side that runs the agent. They carry no daemon
-address and no daemon key: a server adds those.
+These values travel from the side that knows the declarations to the side that runs the agent. They carry neither the
+daemon's address nor its key: a server adds those.
 
 Source: docs/contracts/dify-agent.md, C5 to C14.
 """
@@ -51,13 +51,13 @@ DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID: Final = "dify.plugin.tools"
 """Type id of the layer with tools."""
 
 MOST_TOOLS: Final = 1_024
-"""How many plugin tools a run may have: more than any model takes, and few enough to be made at once."""
+"""The most plugin tools of a run: more than any model takes, and few enough to be made at once."""
 
 type DifyPluginCredentialValue = str | int | float | bool | None
 """One field of a plugin's credentials."""
 
 type DifyPluginToolCredentialType = Literal["api-key", "oauth2", "unauthorized"]
-"""How the daemon hands a tool its credentials; the caller says it, nothing infers it."""
+"""The way in which the daemon hands a tool its credentials; the caller says it, and nothing infers it."""
 
 type DifyPluginToolValue = JsonValue
 """A value of a tool parameter."""
@@ -67,8 +67,8 @@ class DifyPluginLayerConfig(LayerConfig):
     """The tenant and the user that plugins are called for.
 
     Attributes:
-        tenant_id: The workspace, which stands in the daemon's path.
-        user_id: The end user, if there is one to name.
+        tenant_id: The workspace, which is part of the daemon's paths.
+        user_id: The end user, if there is one.
     """
 
     tenant_id: str
@@ -94,10 +94,10 @@ class DifyPluginLLMLayerConfig(LayerConfig):
 
 
 class DifyPluginToolOption(BaseModel):
-    """One value of a selection; a label or other fields of a declaration are left aside.
+    """One value of a selection; a label and other fields of a declaration are ignored.
 
     Attributes:
-        value: The value; anything that is no string is written as one.
+        value: The value; anything that is not a string is written as one.
     """
 
     model_config = ConfigDict(extra="ignore", from_attributes=True)
@@ -106,7 +106,7 @@ class DifyPluginToolOption(BaseModel):
 
 
 class DifyPluginToolParameterType(StrEnum):
-    """The kinds of tool parameters. A kind that a later version adds is taken for `string`."""
+    """The kinds of tool parameters. A kind that a later version adds counts as `string`."""
 
     STRING = "string"
     NUMBER = "number"
@@ -134,7 +134,7 @@ class DifyPluginToolParameterType(StrEnum):
     def as_normal_type(self) -> str:
         """Return the type that Dify shows for this kind.
 
-        It is `string` for secrets, selections, checkboxes and dates, `object` for a range of dates, else the kind itself.
+        It is `string` for secrets, selections, checkboxes and dates, `object` for a range of dates, and otherwise the kind itself.
         """
         match self:
             case self.SECRET_INPUT | self.SELECT | self.CHECKBOX | self.DATE:
@@ -146,7 +146,7 @@ class DifyPluginToolParameterType(StrEnum):
 
 
 class DifyPluginToolParameterForm(StrEnum):
-    """The one who fills a parameter in: whoever sets the tool up, the workflow's author, or the model."""
+    """The one who fills a parameter in: the person who sets the tool up, the workflow's author, or the model."""
 
     SCHEMA = "schema"
     FORM = "form"
@@ -156,16 +156,16 @@ class DifyPluginToolParameterForm(StrEnum):
 class DifyPluginToolParameter(BaseModel):
     """One parameter as it is in effect for an invocation.
 
-    A whole declaration of Dify's is accepted, as a mapping or an object; what an invocation does not need is left aside, and
+    A whole declaration of Dify's is accepted, as a mapping or an object; fields that an invocation does not need are ignored, and
     null counts as left out.
 
     Attributes:
         name: Its name in the payload.
         type: Its kind, which decides how a value is cast.
-        form: Who fills it in.
+        form: The one who fills it in.
         required: Whether an invocation without a value is refused.
-        default: The value where none is given; None means that there is no default.
-        llm_description: What the model is told about it.
+        default: The value to use without another; None means that there is no default.
+        llm_description: Its description for the model.
         input_schema: Its own JSON schema, if it has one.
         options: The values of a selection.
         multiple: Whether a selection takes a list of its values.
@@ -203,15 +203,15 @@ class DifyPluginToolConfig(LayerConfig):
     Attributes:
         plugin_id: The plugin that holds the tool.
         provider: The provider inside that plugin.
-        tool_name: The name that the daemon knows the tool by.
+        tool_name: The tool's name in the daemon.
         credential_type: How the daemon hands the tool its credentials; it must match them.
-        name: The name that the model sees, if it is another one.
-        description: What the model is told the tool does; the name if left out.
+        name: The name that the model sees, if it is a different one.
+        description: The tool's description for the model; the name if left out.
         credentials: The provider's credentials, scalars only.
         runtime_parameters: Values for the parameters that the model does not fill in.
         parameters: The declarations in effect, for checks, defaults and casts at invocation.
         parameters_json_schema: The schema that the model sees, taken as it is.
-        strict: Whether the provider is asked to hold the model to the schema; None leaves it to the provider.
+        strict: Whether to ask the provider to enforce the schema; None leaves it to the provider.
     """
 
     plugin_id: str

@@ -22,10 +22,10 @@ __all__ = [
 
 
 class DifyPluginLLMDeps(LayerDeps):
-    """What the model needs.
+    """The dependencies of the model.
 
     Attributes:
-        plugin: Who calls, and where the daemon is.
+        plugin: The layer with the caller and the daemon.
     """
 
     plugin: DifyPluginLayer
@@ -49,7 +49,7 @@ class DifyPluginLLMLayer(
         """Return the model.
 
         Args:
-            http_client: The caller's client; it must be open, and stays the caller's.
+            http_client: The caller's client; it must be open, and remains the caller's.
 
         Raises:
             RuntimeError: If the HTTP client is closed.

@@ -1,4 +1,4 @@
-"""The layer that knows the daemon: for whom plugins are called, and where the daemon is.
+"""The layer that knows the daemon: its address and key, and the tenant and user of the calls.
 
 Source: docs/contracts/dify-agent.md, C17 and C18.
 """
@@ -27,13 +27,13 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
     """The tenant and user that plugins are called for, and the daemon's address and key.
 
     It makes clients for the layers that depend on it, each on an HTTP client that belongs to the caller: it never opens,
-    keeps, closes or writes one down.
+    keeps, closes or stores one.
 
     Attributes:
         config: The public part: tenant and user.
-        daemon_url: Where the daemon is, a server's setting.
+        daemon_url: The daemon's address, a server's setting.
         daemon_api_key: The daemon's key, a server's setting.
-        silence: How long a reply may say nothing, a server's setting.
+        silence: How long a reply may be silent, a server's setting.
     """
 
     type_id: ClassVar[str] = DIFY_PLUGIN_LAYER_TYPE_ID
@@ -46,7 +46,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
     @classmethod
     @override
     def from_config(cls, config: DifyPluginLayerConfig) -> Self:
-        """Raise, for the public configuration alone does not say where the daemon is.
+        """Raise, because the public configuration alone does not say where the daemon is.
 
         Raises:
             TypeError: If it is called.
@@ -105,7 +105,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
     def _connect[Client](
         self, make: Callable[..., Client], plugin_id: str, http_client: httpx.AsyncClient
     ) -> Client:
-        """Make a client for a plugin; what it is made of is the same for models and tools."""
+        """Make a client for a plugin; the arguments are the same for models and tools."""
         return make(
             tenant_id=self.config.tenant_id,
             plugin_id=plugin_id,

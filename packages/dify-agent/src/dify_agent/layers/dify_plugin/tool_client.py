@@ -1,4 +1,4 @@
-"""The client that invokes the tools of one plugin through the plugin daemon. It does nothing else.
+"""The client that invokes the tools of one plugin through the plugin daemon, and does nothing else.
 
 Source: docs/contracts/dify-agent.md, C26 to C31.
 """
@@ -39,7 +39,7 @@ _CUT_NOTICE: Final = DifyPluginToolInvokeMessage(
 
 
 class DifyPluginToolClientError(PluginDaemonError):
-    """A refusal or failure of an invocation, by the daemon or the plugin, or a reply that is no tool reply."""
+    """A refusal or failure of an invocation, by the daemon or the plugin, or a reply that is not a tool's."""
 
 
 class DifyPluginDaemonToolClient(PluginDaemonClient):
@@ -60,15 +60,15 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
 
         Args:
             provider: The provider inside the plugin.
-            tool_name: The name that the daemon knows the tool by.
+            tool_name: The tool's name in the daemon.
             credential_type: How the daemon hands the tool its credentials.
             credentials: The provider's credentials.
             tool_parameters: The arguments, in the shapes that the daemon expects.
 
         Raises:
-            DifyPluginToolClientError: If the daemon or the plugin reported an error, or the reply breaks the rules of its
-                format or says nothing for too long; among its rules are chunks up to 8 KiB, files up to 30 MiB and no file
-                without an end. A reply of over 20,000 messages or 4 Mi characters is cut there, and the last message says so.
+            DifyPluginToolClientError: If the daemon or the plugin reported an error, or the reply is silent for too long or breaks
+                the rules of its format; among these are chunks up to 8 KiB, files up to 30 MiB and no file without an end. A reply of
+                over 20,000 messages or 4 Mi characters is cut there, and the last message says so.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
         data = {
@@ -86,7 +86,7 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
             ) from None
 
     async def _messages(self, data: Mapping[str, object]) -> list[DifyPluginToolInvokeMessage]:
-        """Return what the tool replies, up to a bound; beyond it nothing is read."""
+        """Return the tool's messages up to a bound, beyond which nothing is read."""
         messages: list[DifyPluginToolInvokeMessage] = []
         characters = 0
         silence = Silence(self.silence.tool_seconds)
@@ -102,7 +102,7 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
 
 
 def _count_characters(message: DifyPluginToolInvokeMessage) -> int:
-    """Return about how much a message says; files have limits of their own."""
+    """Return about how long a message's text is; files have limits of their own."""
     if message.type in _FILE_TYPES:
         return 0
     return len(str(message.message)) + len(str(message.meta))
@@ -125,7 +125,7 @@ def _read_message(item: object) -> DifyPluginToolInvokeMessage:
 
 
 def _merge(messages: Iterable[DifyPluginToolInvokeMessage]) -> list[DifyPluginToolInvokeMessage]:
-    """Put the files among the messages together."""
+    """Merge the chunks of files among the messages."""
     try:
         merged = merge_blob_chunks(messages)
     except BlobError as error:
@@ -136,6 +136,6 @@ def _merge(messages: Iterable[DifyPluginToolInvokeMessage]) -> list[DifyPluginTo
 def _to_message(
     message: DifyPluginToolInvokeMessage | BlobMessage | dict[str, Any],
 ) -> DifyPluginToolInvokeMessage:
-    """Return a message in the client's own class, which a merged file is not yet in."""
+    """Return a message in the client's own class, also for a merged file, which comes in another."""
     fields = asdict(message) if isinstance(message, BlobMessage) else message
     return DifyPluginToolInvokeMessage.model_validate(fields)

@@ -1,10 +1,10 @@
 """The layer with the plugin tools of a run: prepared configurations in, Pydantic AI tools out.
 
-Nothing about a tool is fetched here: declarations and schemas were prepared by whoever wrote the request. A model's
-arguments replace configured values of the same name, hidden ones too: that is the contract's precedence, so nothing
-that a model must not decide may rest on a hidden parameter.
+Nothing about a tool is fetched here: the author of the request prepared its declarations and schema. A model's
+arguments replace configured values of the same name, even hidden ones. That is the contract's precedence, so do not
+rely on a hidden parameter for anything that a model must not decide.
 
-Source: docs/contracts/dify-agent.md, C20 to C25, and C32 to C34 for what the model reads of replies and failures.
+Source: docs/contracts/dify-agent.md, C20 to C25, and C32 to C34 for the model's view of replies and failures.
 """
 
 import copy
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 TOOL_FAILURE_KEY: Final = "dify_tool_failure"
-"""Where the metadata of a tool's result says that the call failed, and how: `{"error_type", "message", "status_code"}`. The model reads a sentence."""
+"""The key of a failure in the metadata of a tool's result: `{"error_type", "message", "status_code"}`. The model gets a sentence."""
 _BAD_REQUEST: Final = 400
 _CREDENTIAL_ERRORS: Final = ("Credential", "Authorization", "Unauthorized")
 _NOT_FOUND_ERRORS: Final = ("ToolNotFound", "ProviderNotFound")
@@ -58,17 +58,17 @@ _PARAMETER_ERRORS: Final = ("BadRequest", "Validate", "Validation")
 
 
 def find_failure(metadata: object) -> Mapping[str, Any] | None:
-    """Return how a call of a tool failed, by the metadata of its result; None if it did not."""
+    """Return the failure of a tool call from the metadata of its result; None if it did not fail."""
     if not isinstance(metadata, Mapping):
         return None
     return cast("Mapping[str, Any]", metadata).get(TOOL_FAILURE_KEY)
 
 
 class DifyPluginToolsDeps(LayerDeps):
-    """What the tools need.
+    """The dependencies of the tools.
 
     Attributes:
-        plugin: Who calls, and where the daemon is.
+        plugin: The layer with the caller and the daemon.
     """
 
     plugin: DifyPluginLayer
@@ -91,10 +91,10 @@ class DifyPluginToolsLayer(
     async def get_tools(self, *, http_client: httpx.AsyncClient) -> list[Tool[object]]:
         """Return the tools.
 
-        The results of one call's tools share one bound on how much the model reads of them.
+        The results of the tools that one call returns share one budget for the model.
 
         Args:
-            http_client: The caller's client; it must be open, and stays the caller's.
+            http_client: The caller's client; it must be open, and remains the caller's.
 
         Raises:
             AgentRunValidationError: If a required value that the model cannot supply is missing.
@@ -115,7 +115,7 @@ class DifyPluginToolsLayer(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PreparedTool:
-    """A tool that can be invoked, and that says in text what came of it."""
+    """A tool that is ready to be invoked and returns text for the model."""
 
     config: DifyPluginToolConfig
     parameters: Sequence[ToolParameter]
@@ -125,11 +125,11 @@ class _PreparedTool:
 
     @property
     def name(self) -> str:
-        """The name by which the model knows the tool."""
+        """The tool's name for the model."""
         return self.config.name or self.config.tool_name
 
     async def invoke(self, arguments: Mapping[str, Any]) -> ToolReturn[str]:
-        """Return what the model is told. A failure that the run cannot go on after is raised."""
+        """Invoke the tool and return the text for the model; raise only a failure that ends the run."""
         try:
             prepared = prepare_arguments(self.parameters, self.config.runtime_parameters, arguments)
             messages = await self.client.invoke(
@@ -163,14 +163,14 @@ class _PreparedTool:
         return ToolReturn(text, metadata={TOOL_FAILURE_KEY: failure})
 
     def _fit(self, text: str) -> str:
-        """Return as much of a text as the model reads, without declared secrets."""
+        """Return the part of a text that fits the budget, without declared secrets."""
         return self.budget.fit(self.secrets.declared.redact(text))
 
 
 def _build_pydantic_ai_tool(
     config: DifyPluginToolConfig, *, client: DifyPluginDaemonToolClient, budget: ResultBudget
 ) -> Tool[object]:
-    """Build the tool of a configuration, whose model-facing schema is taken as it is."""
+    """Build the tool of a configuration, with the configured schema as it is."""
     _validate_required_hidden_parameters(config)
     tool = _PreparedTool(
         config=config,
@@ -209,14 +209,14 @@ def _validate_required_hidden_parameters(config: DifyPluginToolConfig) -> None:
 
 
 def _error_text(error: DifyPluginToolClientError, *, tool_name: str) -> str:
-    """Return the sentence that tells the model of a failed invocation.
+    """Return the sentence about a failed invocation for the model.
 
-    The kind of failure is told by words in the error's type, in this order: credentials, tool or provider not found,
+    Words in the error's type decide about the kind of failure, in this order: credentials, tool or provider not found,
     parameters (or HTTP status 400), anything else.
 
     Args:
-        error: What the daemon or the plugin reported.
-        tool_name: The name by which the model knows the tool.
+        error: The error of the daemon or the plugin.
+        tool_name: The tool's name for the model.
     """
     error_type = error.error_type or ""
     if _names_any(error_type, _CREDENTIAL_ERRORS):
