@@ -14,6 +14,7 @@ def main() -> None:
         server = importlib.import_module("dify_agent.server.cli")
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
+        # Without a name, or one of our own modules: a bug, which the sentence below would hide.
         if missing in {"", "dify_agent"}:
             raise
         print(  # noqa: T201 - what prints elsewhere comes with the extra

@@ -18,7 +18,7 @@ INVALID_ITEM: Final = "Plugin daemon returned an invalid stream item."
 
 _MAX_ERROR_CHARACTERS: Final = 10_000
 _MAX_ERROR_TYPE_CHARACTERS: Final = 200
-_MAX_NESTING: Final = 16  # The daemon nests twice; what nests deeper was made to be unwrapped.
+_MAX_NESTING: Final = 16  # The daemon nests twice; deeper nesting was made to keep us unwrapping.
 
 
 class PluginDaemonError(DifyAgentError):
@@ -99,6 +99,7 @@ def build_reported_error(
         payload = unwrap_plugin_daemon_error(error_type=payload.error_type, message=payload.message)
         error_type = secrets.redact(payload.error_type)[:_MAX_ERROR_TYPE_CHARACTERS]
         message = payload.message
+    # Redacted before it is cut: of a secret that is cut in two, nothing would be found.
     shown = secrets.redact(message)[:_MAX_ERROR_CHARACTERS]
     return PluginDaemonError(shown or fallback, error_type=error_type, status_code=status_code)
 

@@ -62,6 +62,7 @@ class Silence:
 
     def expect_keep_alives(self, seconds: float) -> None:
         """Expect data all the time, so that silence may last this long at most."""
+        # Only ever shortened, even if the settings have the two limits the other way round.
         self._seconds = min(self._seconds, seconds)
         self._expects_keep_alives = True
 
@@ -75,6 +76,7 @@ class Silence:
         Raises:
             PluginDaemonError: If the silence lasts too long.
         """
+        # Steps add up until `end`, since a step may bring a comment, which breaks no silence.
         since = anyio.current_time()
         with anyio.move_on_after(max(0.0, self._seconds - self._waited)):
             result = await step

@@ -49,7 +49,7 @@ __all__ = [
 
 _TOO_LARGE: Final = "Plugin daemon reply is too large."
 _MAX_REPLY_BYTES: Final = 128 * 1024 * 1024  # Three files of the largest size, in base64.
-_MAX_LINE_BYTES: Final = 48 * 1024 * 1024  # One of them, and its envelope.
+_MAX_LINE_BYTES: Final = 48 * 1024 * 1024  # One such file, and its envelope.
 _MAX_ERROR_BODY_BYTES: Final = 64 * 1024
 _NO_FRAMES: Final = (b":", b"event:", b"id:", b"retry:")
 
@@ -73,7 +73,7 @@ def plugin_daemon_dispatch_url(daemon_url: str, *, tenant_id: str, operation: st
     """Build the address of a dispatch operation such as `tool/invoke` or `llm/invoke`."""
     tenant = quote(tenant_id, safe="")
     if tenant in {".", ".."}:
-        # As it stands, HTTP clients would drop parts of the path.
+        # Unescaped, it would make HTTP clients drop parts of the path.
         tenant = tenant.replace(".", "%2E")
     return f"{daemon_url.rstrip('/')}/plugin/{tenant}/dispatch/{operation}"
 
@@ -116,7 +116,7 @@ async def stream_plugin_daemon(  # noqa: PLR0913 - what a call consists of
         content=_body(payload),
         headers=_headers(api_key=api_key, plugin_id=plugin_id),
         timeout=_without_read_timeout(http_client.timeout),
-        follow_redirects=False,  # The key would go along to wherever a redirect points.
+        follow_redirects=False,  # The key would follow a redirect to wherever it points.
     )
     with _errors_without_request():
         async with AsyncExitStack() as stack:
@@ -131,6 +131,7 @@ async def stream_plugin_daemon(  # noqa: PLR0913 - what a call consists of
 
 
 def _without_read_timeout(timeout: httpx.Timeout) -> httpx.Timeout:
+    # `Silence` measures it instead, and leaves out the time that the consumer takes.
     return httpx.Timeout(connect=timeout.connect, read=None, write=timeout.write, pool=timeout.pool)
 
 
@@ -147,7 +148,7 @@ def _body(payload: Mapping[str, object]) -> bytes:
     try:
         return json.dumps(to_plugin_daemon_jsonable(payload), allow_nan=False).encode()
     except RecursionError:
-        # A model can write such a value; it must not end the run as a fault of ours.
+        # A model can write such a value, and it must not end the run as a fault of ours.
         raise ValueError("a value is nested too deeply") from None
 
 
@@ -163,7 +164,7 @@ def _headers(*, api_key: str, plugin_id: str) -> dict[bytes, bytes]:
 
 def _header_value(field: str, text: str) -> bytes:
     if not is_header_text(text):
-        # The HTTP client would refuse it too, in an error that quotes it.
+        # The HTTP client would refuse it as well, in an error that quotes it.
         raise PluginDaemonError(f"{field}: expected one line of text without spaces around it")
     return text.encode()
 
@@ -186,6 +187,7 @@ def _is_packed(response: httpx.Response) -> bool:
 async def _iter_bytes(response: httpx.Response, silence: Silence) -> AsyncIterator[bytes]:
     pieces = response.aiter_bytes()
     while (data := await silence.wait(anext(pieces, None))) is not None:
+        # Comments do not end a silence: docs/contracts/dify-agent.md, C49.
         if not all(line.startswith(b":") for line in data.split(b"\n") if line.strip()):
             silence.end()
         yield data
@@ -226,6 +228,7 @@ def _parse_envelope(line: bytes) -> _Envelope | None:
     if not text:
         return None
     match parse_json(text.decode()):
+        # To Python a boolean is an integer as well.
         case {"code": int(code), **rest} if not isinstance(code, bool):
             fields = cast("Mapping[str, object]", rest)
             message = fields.get("message")

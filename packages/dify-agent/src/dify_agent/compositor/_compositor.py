@@ -51,12 +51,13 @@ class Compositor:
             SnapshotError: If the snapshot does not belong to this graph.
             LayerLifecycleError: If the snapshot holds a closed layer, or a provider returned the same layer twice.
         """
-        # Beside the loop, for configurations and states may be large.
+        # In a thread, because large configurations and states would hold up the event loop.
         slots = await asyncio.to_thread(self._make_slots, configs or {}, session_snapshot)
         run = CompositorRun(slots)
         async with AsyncExitStack() as stack:
             for slot in run.slots.values():
                 await slot.enter()
+                # Only now: a layer that fails to enter has nothing to leave.
                 stack.push_async_callback(slot.exit)
             yield run
 
@@ -110,7 +111,7 @@ def _restore_state(node: LayerNode, kept: LayerSessionSnapshot | None) -> Any | 
         raise LayerLifecycleError(f"Layer {node.name!r} is closed and cannot be entered again.")
     state_type: type[BaseModel] = node.provider.layer_type.runtime_state_type
     try:
-        # A snapshot is JSON, so its state is read as JSON is: bytes and times from text.
+        # A snapshot is JSON, so its state is parsed as JSON: bytes and times are texts.
         return state_type.model_validate_json(json.dumps(kept.runtime_state))
     except ValidationError:
         raise SnapshotError(

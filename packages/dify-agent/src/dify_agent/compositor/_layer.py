@@ -95,6 +95,7 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
         super().__init_subclass__(**kwargs)
         for base in get_original_bases(cls):
             types = get_args(base)
+            # In a generic base, such as that of `PlainLayer` itself, they are still type variables.
             if len(types) == 3 and all(isinstance(each, type) for each in types):  # noqa: PLR2004 - deps, config, state
                 cls.deps_type, cls.config_type, cls.runtime_state_type = types
 

@@ -67,6 +67,7 @@ class OutputLayerConfig(LayerConfig):
             raise ValueError(
                 f"expected a valid JSON Schema: {error.json_path}: {error.message}"
             ) from None
+        # Here the author of the request reads the error; later the model's answer would fail.
         _validate_references(schema)
         validate_patterns(schema, field="the JSON Schema")
         return schema
@@ -101,6 +102,7 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
             ModelRetry: If it does not; the message lists the problems for the model.
         """
         schema = self.config.json_schema
+        # A pattern such as `(a+)+$` must not keep the process busy.
         kind, bounded = bound_patterns(_validator_class(schema), schema)
         validator: Validator = kind(bounded, registry=Registry[Any]())
         problems = sorted(validator.iter_errors(output), key=lambda error: error.json_path)

@@ -54,6 +54,8 @@ class RunLayerSpec(ProtocolModel):
     name: str = Field(min_length=1)
     type: str = Field(min_length=1)
     deps: Annotated[dict[str, str], FEW_MEMBERS] = Field(default_factory=dict)
+    # JSON stays a mapping, because only the server knows the class; an instance is dumped with all
+    # of its fields.
     config: Annotated[
         dict[str, JsonValue] | SerializeAsAny[LayerConfig] | None,
         Field(union_mode="left_to_right", repr=False),

@@ -47,6 +47,7 @@ def find_layer_problems(
             node.provider.read_config(spec.config, layer=spec.name)
         except CompositionError as error:
             problems[place] = str(error)
+        # Even with a problem, so that the layers that depend on it are not reported for its sake.
         earlier[spec.name] = node
     return problems
 

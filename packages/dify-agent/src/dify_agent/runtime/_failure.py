@@ -28,6 +28,7 @@ def build_run_failed(run_id: str, error: Exception, *, secrets: ConfigSecrets) -
             error_type=MODEL_REQUEST_LIMIT,
         )
     known: Mapping[str, object] = {}
+    # The daemon's own sentence and type, where `to_model_error` left them.
     if isinstance(error, ModelHTTPError) and isinstance(error.body, Mapping):
         known = cast("Mapping[str, object]", error.body)
     message = known.get("message") or str(error) or type(error).__name__

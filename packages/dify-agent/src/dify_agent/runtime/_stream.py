@@ -136,7 +136,7 @@ def _tool_result(run_id: str, result: ToolReturnPart, secrets: KnownSecrets) -> 
         run_id=run_id,
         tool_call_id=result.tool_call_id,
         tool_name=result.tool_name,
-        # Of a plugin's tool that failed Pydantic AI knows nothing: the model is told so in a sentence.
+        # Pydantic AI does not know that a plugin's tool failed: the result is a sentence for the model.
         outcome="failed" if find_failure(result.metadata) else result.outcome,
         content=secrets.redact(result.model_response_str(wrap_if_error=False)),
     )

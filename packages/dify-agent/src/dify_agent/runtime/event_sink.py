@@ -35,6 +35,8 @@ class _RunLog:
     def append(self, event: RunEvent) -> None:
         self.events.append(event.model_copy(update={"sequence": len(self.events) + 1}))
         self._grown.set()
+        # Setting the old one wakes all who wait; the new one is for those who wait for the next
+        # event.
         self._grown = asyncio.Event()
 
     async def wait_for_event(self, index: int) -> RunEvent | None:

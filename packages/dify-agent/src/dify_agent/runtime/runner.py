@@ -125,7 +125,7 @@ class AgentRunRunner:
                     for told in reader.read(event):
                         await self._event_sink.emit(told)
             finally:
-                # Here and not at the run's end: a durable engine records what is told while it hears it.
+                # Here and not at the run's end: a durable engine records a step's events with the step.
                 for told in reader.end():
                     await self._event_sink.emit(told)
 
@@ -149,9 +149,11 @@ class AgentRunRunner:
     ) -> tuple[CompositorRun, PreparedAgent]:
         """Enter the layers on `stack` and build the agent; any error is the request's fault."""
         try:
+            # In a thread, because a large composition would hold up the event loop.
             run = await stack.enter_async_context(await asyncio.to_thread(self._enter, request))
             run.set_exit_intents(default=request.on_exit.default, layers=request.on_exit.layers)
             return run, await self._build_agent(run, handler)
+        # A ValueError, too, but one that already says what it has to.
         except AgentRunValidationError:
             raise
         except _REQUEST_FAULTS as error:
@@ -197,6 +199,7 @@ class AgentRunRunner:
         for layer in layers:
             resolved += await layer.get_tools(http_client=self._http_client)
         names = Counter(tool.name for tool in resolved)
+        # The model calls the output layer by a tool of this name, which no other tool may have.
         if any(isinstance(slot.layer, OutputLayer) for slot in slots):
             names[OUTPUT_TOOL_NAME] += 1
         if duplicates := sorted(name for name, count in names.items() if count > 1):

@@ -20,7 +20,7 @@ def dump_response(response: ModelResponse) -> bytes:
 def parse_response(recorded: bytes) -> ModelResponse:
     """Return a model's answer from its record."""
     (message,) = ModelMessagesTypeAdapter.validate_json(recorded)
-    return cast("ModelResponse", message)  # Nothing else is recorded.
+    return cast("ModelResponse", message)  # `dump_response` records nothing else.
 
 
 def to_tool_return(result: object) -> ToolReturn[Any]:
@@ -51,6 +51,8 @@ class ToolRecord(BaseModel):
     def from_result(cls, result: object) -> Self:
         """Return the record of a tool's result."""
         returned = to_tool_return(result)
+        # In a message, because Pydantic AI knows how to store the files in one. Name and id are not
+        # read back.
         value = ToolReturnPart(
             tool_name="",
             content=returned.return_value,
@@ -69,6 +71,7 @@ class ToolRecord(BaseModel):
     def from_error(cls, error: Exception) -> Self:
         """Return the record of one of `TOOL_ERRORS`."""
         is_final = isinstance(error, ToolFailed | ToolFailedError)
+        # Pydantic AI wraps a tool's error; the original has the sentence without the wrapping.
         cause = error.__cause__
         told = cause if isinstance(cause, ModelRetry | ToolFailed) else error
         return cls(outcome="failed" if is_final else "retry", error=str(told))

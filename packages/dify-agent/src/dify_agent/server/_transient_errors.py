@@ -16,7 +16,7 @@ from dify_agent.plugin_daemon_transport import PluginDaemonError
 
 
 _STATUSES: Final = frozenset({429, 502, 503, 504, 529})
-# What the daemon says, with 404, while it starts the plugins after a restart of its own: for up to 40 seconds.
+# The daemon's answer, with 404, while it starts the plugins after its own restart: for up to 40 seconds.
 _STARTING: Final = "plugin runtime not found"
 _STARTING_SECONDS: Final = 10.0
 
@@ -28,6 +28,8 @@ def to_transient(error: BaseException) -> TransientError | None:
     is overloaded or away (429, 502, 503, 504, 529). A silence is not: it has already lasted for minutes.
     """
     if isinstance(error, ModelAPIError):
+        # The cause is the daemon's own error, whose text decides: 404 alone may also mean no such
+        # plugin.
         cause = error.__cause__
         if cause is not None and (transient := to_transient(cause)) is not None:
             return transient

@@ -20,6 +20,7 @@ app = typer.Typer(
 """The command `dify-agent`."""
 
 
+# Without a callback Typer would take a single command for the whole program and drop its name.
 @app.callback()
 def _name_commands() -> None:
     """Run agents with the models and tools of Dify plugins."""

@@ -26,7 +26,8 @@ __all__ = [
 FIRST_CURSOR: Final = "0-0"
 """The cursor before the first event."""
 
-_MOST_DIGITS: Final = 15  # More than any run has events; unbounded numbers are slow to read.
+_MOST_DIGITS: Final = 15  # More events than any run has; unbounded numbers are slow to parse.
+# Of Dify's closed models; any other outcome, such as `retried`, counts as failed.
 _KNOWN_OUTCOMES: Final = frozenset({"success", "failed", "denied"})
 
 
@@ -75,7 +76,7 @@ def project_event(run_id: str, event: StoredEvent) -> JsonObject | None:
 def _project(event: StoredEvent) -> JsonObject | None:
     data = event.data
     if event.type == "run_started" and data["attempt"] > 1:
-        return None  # once is enough: the run goes on where it was
+        return None  # reported once; a later attempt goes on with the same run
     if (end := _OF_RUNS.get(event.type)) is not None:
         return {"type": event.type, "data": end(data)}
     if (agent := _OF_AGENTS.get(event.type)) is None:

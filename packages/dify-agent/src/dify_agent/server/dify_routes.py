@@ -72,7 +72,7 @@ class _DifyRoutes:
 
     async def create_run(self, request: Request) -> Response:
         asked = await read_model(request, DifyRunRequest)
-        # Beside the loop, for it may be large.
+        # In a thread, because a large request would hold up the event loop.
         checked = await asyncio.to_thread(self._check, asked)
         new = NewRun(tenant=find_tenant(request), agent=AGENT, request=checked)
         run, _ = await find_runs(request).create(new)
@@ -141,6 +141,7 @@ def _read_cursor(request: Request) -> int:
 
 def _read_limit(request: Request) -> int:
     text = request.query_params.get("limit", str(_PAGE))
+    # Measured first, because `int` is slow for a number of very many digits.
     if text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST_EVENTS)):
         limit = int(text)
         if 1 <= limit <= _MOST_EVENTS:
@@ -157,6 +158,7 @@ def _like_fastapi(handler: _Handler) -> _Handler:
             return await handler(request)
         except RunNotFoundError:
             return _error(HTTPStatus.NOT_FOUND, "run not found", {})
+        # Nobody is left to read an answer.
         except ClientDisconnect:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the client reads the same shape

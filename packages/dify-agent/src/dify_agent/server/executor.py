@@ -46,8 +46,9 @@ __all__ = [
 AGENT: Final = "composition"
 """The name of the only agent, which each request describes itself."""
 
+# For sending, and for a free connection; `SilenceLimits` bounds the reading.
 _DAEMON_TIMEOUT: Final = httpx.Timeout(600, connect=10)
-_MOST_PROBLEMS: Final = 100  # A small body can be wrong in a million places.
+_MOST_PROBLEMS: Final = 100  # A small body can have a million faults.
 _MOST_CHARACTERS: Final = 1000
 
 
@@ -106,7 +107,7 @@ class DifyAgentExecutor:
         """
         if self._http_client is None:
             raise RuntimeError("An executor must be opened before it executes runs.")
-        # Beside the loop, for it may be large.
+        # In threads, because a large request would hold up the event loop.
         request = await asyncio.to_thread(CreateRunRequest.model_validate, run.request)
         secrets = await asyncio.to_thread(composition_secrets, request.composition)
         recorder = RunRecorder(self._settings.tenant_logs(run.tenant), run, secrets.known)

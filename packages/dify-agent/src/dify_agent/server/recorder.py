@@ -38,7 +38,7 @@ class RunRecorder:
         self._round = 0
         if folder is None:
             self._writer = RunFeed().begin()
-            self._writer.close()  # A log that is closed takes nothing.
+            self._writer.close()  # A closed log takes nothing, so no method has to ask.
         else:
             about = {"program": "dify-agent", "run_id": run.run_id, "attempt": run.attempt}
             self._writer = RunLog(folder, known=secrets, about=about).begin()
@@ -46,9 +46,11 @@ class RunRecorder:
     def ask(self, number: int, asked: ModelRequestContext) -> None:
         """Write a model request."""
         self._round = number
+        # Before the messages are converted: that takes time where they are long.
         if not self._writer.is_open:
             return
         parameters = asked.model_request_parameters
+        # No provider has this name, so that no `opaque_body` reaches the log.
         prompts = build_prompt_messages(
             asked.messages,
             instructions=parameters.instruction_parts or [],

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-# What the server tells of each event itself.
+# Fields that the server adds to each event itself.
 _ENVELOPE = {"run_id", "sequence", "created_at", "type"}
 
 
@@ -80,10 +80,12 @@ class ExecutionSink:
         return self._terminal
 
     async def _tell_once(self, event: RunEvent) -> None:
+        # These events come in the same order in every attempt, so a number names them.
         self._told += 1
 
         async def tell() -> bytes:
             await self._run.tell(event.type, _data(event))
+            # The step records only that it was done.
             return b""
 
         await self._run.step(f"event:{self._told}", tell)

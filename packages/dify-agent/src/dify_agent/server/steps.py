@@ -93,10 +93,11 @@ class RunSteps:
             async with self._sink.in_request(started):
                 with _asking_again():
                     response = await request()
+                # For an answer that has emitted nothing, such as one of tool calls only.
                 await self._sink.tell_started()
             return dump_response(response)
 
-        await asyncio.to_thread(self._recorder.ask, number, asked)  # It may be large.
+        await asyncio.to_thread(self._recorder.ask, number, asked)  # Large requests take long.
         try:
             recorded = await self._run.step(
                 f"model:{number}", work, after_events=self._repeat_shown
@@ -124,9 +125,12 @@ class RunSteps:
         A call that fails in a transient way is made again; if it keeps failing, its failure is its result.
         """
         key = self._tool_key(call)
+        # The outcome of the latest try here, which is used as it is; the record is for attempts
+        # after a crash.
         live: list[object] = []
 
         async def work() -> bytes:
+            # Another try: the result of the one before does not count.
             live.clear()
             try:
                 with _asking_again():
@@ -146,8 +150,10 @@ class RunSteps:
         try:
             recorded = await self._run.step(key, work)
         except TransientError as error:
+            # Each try raised, so there is no result for the model.
             if not live:
                 raise _fault(error) from None
+            # Recorded under the same key, so that an attempt after a crash gets the same failure.
             recorded = await self._run.step(key, give_up)
         return self._result(call, live[0] if live else None, recorded)
 
@@ -168,7 +174,7 @@ class RunSteps:
         digest = hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
         key = f"tool:{self._request_count}:{digest}"
         self._calls[key] += 1
-        # Two calls that are alike to the letter: which of them came first makes no difference.
+        # The number tells identical calls apart; which of them came first makes no difference.
         return f"{key}:{self._calls[key]}"
 
 
@@ -256,7 +262,8 @@ class _ToolSteps(AbstractCapability[Any]):
     ) -> AgentRunResult[Any]:
         if ctx.agent is None:  # pragma: no cover - an agent runs
             return await handler()
-        # Results in call order, as they come on a replay too: events outside of model requests are numbered.
+        # Results in the order of the calls, as on a replay: events outside of model requests are steps
+        # with a number.
         with ctx.agent.parallel_tool_call_execution_mode("parallel_ordered_events"):
             return await handler()
 

@@ -73,4 +73,5 @@ def _render_text(parts: Iterable[ModelResponsePart]) -> str:
 
 
 def _digest(text: str) -> str:
+    # A lone half of a surrogate pair, which a model may write, has no UTF-8 otherwise.
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

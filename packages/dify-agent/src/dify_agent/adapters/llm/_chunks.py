@@ -23,9 +23,10 @@ from dify_agent._daemon_errors import build_protocol_error
 from ._content import FileKind
 
 
-_NO_IDS = ("", "none", "null")  # what plugins write when the model gave a call no id
+_NO_IDS = ("", "none", "null")  # written by plugins when the model gave a call no id
 
 
+# Null counts as left out, here and below: plugins send either.
 def _text_of(value: object) -> object:
     return "" if value is None else value
 

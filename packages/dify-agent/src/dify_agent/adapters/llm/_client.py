@@ -18,7 +18,7 @@ from ._chunks import Chunk, read_chunk
 EMPTY_REPLY: Final = "Plugin daemon ended its reply without an LLM chunk."
 """The error of a reply without any chunk, such as that of a daemon that is being stopped."""
 
-_PAUSE: Final = 1 / 6  # of the time that a model with keep-alives may be silent
+_PAUSE: Final = 1 / 6  # of the silence that is allowed to a model with keep-alives
 
 
 class _ModelSchema(BaseModel):
@@ -105,11 +105,13 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
         pause = self.silence.keep_alive_seconds * _PAUSE
         is_first = True
         async with aclosing(self.dispatch("llm/invoke", data, silence=silence)) as frames:
+            # Known from an earlier answer, so the shorter limit holds from the first chunk on.
             if (provider, model) in self._keeping_alive:
                 silence.expect_keep_alives(self.silence.keep_alive_seconds)
             async for frame in frames:
                 chunk = read_chunk(frame)
-                # Many plugins begin at once with a chunk without content, and send no other.
+                # Many plugins begin at once with an empty chunk and send no other; after a pause it is
+                # a keep-alive.
                 if chunk.is_empty and not (is_first and silence.lasted < pause):
                     self._keeping_alive.add((provider, model))
                     silence.expect_keep_alives(self.silence.keep_alive_seconds)

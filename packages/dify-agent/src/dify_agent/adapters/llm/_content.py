@@ -111,5 +111,5 @@ def _filename(item: FileLink | BinaryContent, file_format: str) -> str:
 
 
 def _detail(metadata: dict[str, Any] | None) -> Literal["low", "high"]:
-    # The SDK refuses an image whose detail is anything else; the daemon would send a missing one as "".
+    # The SDK refuses any other detail of an image, and the daemon would send a missing one as "".
     return "high" if (metadata or {}).get("detail") == "high" else "low"

@@ -30,6 +30,7 @@ def replace_unreadable(
 
     def replaced(part: ContentPart) -> ContentPart:
         kind = str(part["type"])
+        # None for a part that is not a file.
         if FILE_FEATURES.get(kind) in (None, *features):
             return part
         return _omission(part, f"the model {model_name} reads no {kind} files")

@@ -147,7 +147,7 @@ def _assistant_files(response: ModelResponse) -> list[ContentPart]:
             case TextPart() | ThinkingPart() | ToolCallPart():
                 pass  # these have fields of their own
             case NativeToolCallPart() | NativeToolReturnPart() | CompactionPart():
-                pass  # these mean something to the provider that made them only
+                pass  # these mean something only to the provider that made them
             case _:
                 raise _unknown(part.part_kind)
     return files

@@ -41,6 +41,7 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
     unsupported_settings: ClassVar[frozenset[ModelSettingName]] = frozenset(
         {"cache", "citations", "extra_headers", "max_retries", "timeout"}
     )
+    # Tells Pydantic AI that `_request_messages` moves files of tool results into a user message.
     _relocates_tool_files: ClassVar[bool] = True
 
     _model_name: str = field(repr=False)
@@ -151,6 +152,7 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
         )
         if not has_files(prompts):
             return prompts
+        # Only now: without files the plugin need not be asked for its model's features.
         features = await self._provider.client.features(
             provider=self._model_provider, model=self._model_name, credentials=self._credentials
         )

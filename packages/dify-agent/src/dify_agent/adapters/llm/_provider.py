@@ -13,7 +13,7 @@ from dify_agent.plugin_daemon_transport import SilenceLimits
 from ._client import DifyPluginDaemonLLMClient
 
 
-# For connecting and sending; how long a reply may be silent is `SilenceLimits`.
+# For connecting and sending; `SilenceLimits` bounds the silence of a reply.
 _make_http_client = partial(make_http_client, httpx.Timeout(600))
 
 
@@ -44,6 +44,8 @@ class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
     ) -> None:
         if http_client is None:
             http_client = _make_http_client()
+            # Pydantic AI closes and replaces a client only if it stands in these two: one that was
+            # passed in stays the caller's.
             self._own_http_client = http_client
             self._http_client_factory = _make_http_client
         self._client = DifyPluginDaemonLLMClient(

@@ -28,6 +28,7 @@ class ChunkReader:
         self._first: Chunk | None = None
         self._begun = False
         self._closed = False
+        # A generator that is closed twice at once raises.
         self._closing = anyio.Lock()
         self._waiting: tuple[anyio.CancelScope, anyio.Event] | None = None
 
@@ -43,11 +44,13 @@ class ChunkReader:
     async def aclose(self) -> None:
         """Close the response, and end the iteration."""
         self._closed = True
-        with anyio.CancelScope(shield=True):  # a cancelled caller has to close, too
+        with anyio.CancelScope(shield=True):  # a cancelled caller has to close as well
             await self._close()
 
     async def _close(self) -> None:
         async with self._closing:
+            # A generator cannot be closed while it runs, so the task that waits in it has to leave
+            # first.
             if self._waiting is not None:
                 scope, left = self._waiting
                 scope.cancel()
@@ -71,7 +74,7 @@ class ChunkReader:
         finally:
             self._waiting = None
             left.set()
-        raise StopAsyncIteration  # closed while it waited
+        raise StopAsyncIteration  # closed while waiting
 
     async def _receive(self) -> Chunk:
         try:

@@ -74,6 +74,7 @@ def build_tools(
         case ToolOrOutput(function_tools=names):
             outputs = [tool.name for tool in parameters.output_tools]
             tools = _only(tools, [*names, *outputs])
+            # A model that may not answer in text can end the run only by an output tool.
             choice = "auto" if parameters.allow_text_output else "required"
         case []:
             choice = "none"

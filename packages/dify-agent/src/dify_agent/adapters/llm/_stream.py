@@ -57,6 +57,7 @@ class DifyStreamedResponse(StreamedResponse):
     _think_reader: ThinkReader = field(default_factory=partial(ThinkReader, trim=True), init=False)
     _texts: list[str] = field(default_factory=list[str], init=False)
     _calls: ToolCallMerger = field(default_factory=ToolCallMerger, init=False)
+    # False and not None: Pydantic AI then marks the usage of an answer that reported none.
     _usage_received: bool | None = field(default=False, init=False)
 
     @property
@@ -100,6 +101,7 @@ class DifyStreamedResponse(StreamedResponse):
         text = "".join(self._texts)
         for key, value in build_text_details(text, self._parts_manager.get_parts()).items():
             self._add_detail(key, value)
+        # A cancelled answer may lack the chunk with the name.
         if self._calls.has_unnamed and not self.cancelled:
             error = build_protocol_error("Plugin daemon returned a tool call without a name.")
             raise to_model_error(error, model_name=self._model_name, in_stream=True)
@@ -138,6 +140,7 @@ class DifyStreamedResponse(StreamedResponse):
             yield from self._piece_events(piece)
 
     def _piece_events(self, piece: ThinkPiece) -> Iterator[ModelResponseStreamEvent]:
+        # A part of its own for each block, so that thoughts and text alternate as they came.
         block = f"{piece.kind}-{piece.block}"
         parts = self._parts_manager
         add = parts.handle_text_delta if piece.kind == "answer" else parts.handle_thinking_delta
@@ -148,6 +151,7 @@ class DifyStreamedResponse(StreamedResponse):
             yield from self._piece_events(piece)
 
     def _call_events(self, piece: ToolCallPiece) -> Iterator[ModelResponseStreamEvent]:
+        # A call ends the text or thought before it.
         yield from self._end_block()
         delta = self._calls.add(
             call_id=piece.id, name=piece.function.name, arguments=piece.function.arguments
@@ -173,11 +177,13 @@ class DifyStreamedResponse(StreamedResponse):
         content = BinaryContent.narrow_type(
             BinaryContent(data=file.base64_data, media_type=media_type)
         )
+        # No id, because each file is a part of its own.
         yield self._parts_manager.handle_part(vendor_part_id=None, part=FilePart(content=content))
 
 
 def _request_usage(usage: TokenUsage) -> RequestUsage:
     known: dict[str, Any] = {}
+    # Pydantic AI's cost is in US dollars; other prices stay in `provider_details`.
     if usage.currency == "USD" and usage.total_price > 0:
         known["cost"] = usage.total_price
     return RequestUsage(

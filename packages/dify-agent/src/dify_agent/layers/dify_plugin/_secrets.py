@@ -14,11 +14,11 @@ from .configs import DifyPluginToolParameterType
 
 _SHORTEST_SECRET: Final = 4
 _SHORTEST_CREDENTIAL: Final = 6
-_SHORTEST_SPOKEN: Final = 8  # Shorter ones are words of every day, which a model says of itself.
+_SHORTEST_SPOKEN: Final = 8  # Shorter ones are everyday words, which a model uses anyway.
 _SHORTEST_HIDDEN: Final = 8  # The same.
 _LONGEST: Final = 10_000  # As much as an error shows; longer ones would be slow to look for.
 _SECRET: Final = DifyPluginToolParameterType.SECRET_INPUT
-# Objects whose texts are names that everybody may read, such as media types and models.
+# Objects whose texts are names that everybody may read, such as those of media types and models.
 _REFERENCES: Final = (
     DifyPluginToolParameterType.FILE,
     DifyPluginToolParameterType.FILES,
@@ -54,7 +54,7 @@ class ConfigSecrets:
             ]
             known += [*inputs, *others]
             declared += [*_named_secrets(credentials), *headers, *inputs]
-        # One for all, so that of two values, one of which begins the other, the longer one is found.
+        # All in one: if one value is the beginning of another, the longer one has to be found.
         self.known = KnownSecrets(known, shortest=_SHORTEST_SECRET)
         self.declared = KnownSecrets(declared)
         self.spoken = KnownSecrets(declared, shortest=_SHORTEST_SPOKEN)
@@ -86,6 +86,7 @@ def _given(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     secrets = [value for kind, value in given if kind == _SECRET]
     secrets += [each.get("default") for each in parameters if each.get("type") == _SECRET]
     others = [value for kind, value in given if kind not in (_SECRET, *_REFERENCES)]
+    # Line by line, because a tool's message quotes a line of a long text rather than all of it.
     lines = (line for text in _texts(others) for line in text.splitlines())
     return list(_texts(secrets)), [line for line in lines if len(line) >= _SHORTEST_HIDDEN]
 
@@ -100,6 +101,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         text = str(value)
+        # A short number would be found everywhere.
         if len(text) <= _LONGEST and (isinstance(value, str) or len(text) >= _SHORTEST_HIDDEN):
             yield text
 

@@ -21,7 +21,7 @@ _PDF: Final = "application/pdf"
 _READABLE: Final = frozenset({_PDF, "image/gif", "image/jpeg", "image/png", "image/webp"})
 _IMAGES: Final = frozenset({_Type.IMAGE, _Type.IMAGE_LINK})
 _LINKS: Final = _IMAGES | {_Type.LINK, _Type.BINARY_LINK}
-_MOST_BYTES: Final = 3_800_000  # As base64 it is what one request carries, less the texts.
+_MOST_BYTES: Final = 3_800_000  # In base64 as much as one request carries beside its texts.
 _MOST_FILES: Final = 20
 
 
@@ -37,6 +37,7 @@ def readable_files(
     files = [found for found in read if isinstance(found, BinaryContent)]
     left_out = [found for found in read if isinstance(found, str)]
     left_out += [_omission("a model is shown twenty files of a reply")] * (len(files) - _MOST_FILES)
+    # As many sentences as files at most; the others are counted.
     if (rest := len(left_out) - _MOST_FILES) > 0:
         left_out[_MOST_FILES:] = [f"[{rest} more files omitted]"]
     return files[:_MOST_FILES], left_out
@@ -59,6 +60,7 @@ def _read_file(message: DifyPluginToolInvokeMessage) -> BinaryContent | str | No
     if found in _READABLE and len(data) <= _MOST_BYTES:
         file = BinaryContent(data=data, media_type=found, vendor_metadata=metadata or None)
         return BinaryContent.narrow_type(file)
+    # An alleged image whose bytes are not one that a model reads.
     if message.type in _IMAGES or said.startswith("image/"):
         return _omission(_reason(message, data, found), **metadata)
     return (

@@ -38,7 +38,7 @@ def _none_to_empty(value: object) -> object:
 
 
 def _encode_base64(value: bytes) -> str:
-    # Pydantic's own base64 is that of URLs, which the daemon does not write.
+    # Pydantic would use the base64 of URLs, which the daemon does not write.
     return base64.b64encode(value).decode()
 
 
@@ -151,6 +151,7 @@ class DifyPluginToolInvokeMessage(BaseModel):
     @field_validator("message", mode="before")
     @classmethod
     def _read_payload(cls, value: object, info: ValidationInfo) -> object:
+        # `type` is declared first and so has been read by now; it is missing if it was invalid.
         payload_type = _PAYLOAD_TYPES.get(info.data.get("type", ""))
         return value if payload_type is None else payload_type.model_validate(value)
 

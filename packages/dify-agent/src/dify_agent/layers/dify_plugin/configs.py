@@ -129,6 +129,8 @@ class DifyPluginToolParameterType(StrEnum):
     @classmethod
     @override
     def _missing_(cls, value: object) -> "DifyPluginToolParameterType | None":
+        # One parameter of a later version must not cost the whole tool:
+        # docs/contracts/dify-agent.md, C46.
         return cls.STRING if isinstance(value, str) else None
 
     def as_normal_type(self) -> str:

@@ -26,8 +26,8 @@ __all__ = [
 ]
 
 
-_MOST_MESSAGES: Final = 20_000  # Three files of the largest size have twelve thousand.
-_MOST_CHARACTERS: Final = 4 * 1024 * 1024  # Far more than a model reads of it.
+_MOST_MESSAGES: Final = 20_000  # Three files of the largest size come in twelve thousand.
+_MOST_CHARACTERS: Final = 4 * 1024 * 1024  # Far more than a model reads of a reply.
 _FILE_TYPES: Final = (
     DifyPluginToolInvokeMessage.MessageType.BLOB,
     DifyPluginToolInvokeMessage.MessageType.BLOB_CHUNK,
@@ -96,6 +96,7 @@ class DifyPluginDaemonToolClient(PluginDaemonClient):
                 message = _read_message(item)
                 characters += _count_characters(message)
                 if len(messages) >= _MOST_MESSAGES or characters > _MOST_CHARACTERS:
+                    # A file that is cut off here has no end, which would be an error of the plugin.
                     return [*_without_unfinished_files(messages), _CUT_NOTICE]
                 messages.append(message)
         return messages
@@ -120,7 +121,7 @@ def _read_message(item: object) -> DifyPluginToolInvokeMessage:
     try:
         return DifyPluginToolInvokeMessage.model_validate(item)
     except ValidationError:
-        # Its text would quote the item. It is a ValueError too, which would blame the model's arguments.
+        # Its text would quote the item, and as a ValueError it would blame the model's arguments.
         raise build_protocol_error(INVALID_ITEM) from None
 
 

@@ -142,12 +142,13 @@ class _PreparedTool:
         except DifyPluginToolClientError as error:
             text = _error_text(error, tool_name=self.name)
             return self._tell_failure(text, error.error_type, error.message, error.status_code)
+        # Arguments that cannot be cast or written as JSON: the model may try others.
         except ValueError as error:
             text = parameters_error_text(str(error))
             return self._tell_failure(text, "invalid_arguments", str(error))
         files, left_out = readable_files(messages)
         text = "\n".join([observation_text(messages, policy=TOOL_LAYER_OBSERVATIONS), *left_out])
-        # As the user's words after the results: not every plugin reads files in a tool's message.
+        # As a user message after the results: not every plugin reads files in a tool's message.
         shown = [f"Files from the tool {self.name}:", *files] if files else None
         return ToolReturn(self._fit(text), content=shown)
 
@@ -174,7 +175,7 @@ def _build_pydantic_ai_tool(
     _validate_required_hidden_parameters(config)
     tool = _PreparedTool(
         config=config,
-        # Copies, so that a later change of the configuration changes no tool.
+        # Copies, so that a later change of the configuration does not change the tool.
         parameters=[
             ToolParameter.from_raw(each.model_copy(deep=True)) for each in config.parameters
         ],
@@ -184,11 +185,12 @@ def _build_pydantic_ai_tool(
     )
     schema = copy.deepcopy(config.parameters_json_schema)
 
-    # Positional only: a tool may have a parameter of any name.
+    # Positional only, because a tool may have a parameter of any name, `_ctx` included.
     async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> ToolReturn[str]:
         return await tool.invoke(arguments)
 
     async def prepare(_ctx: RunContext[object], definition: ToolDefinition) -> ToolDefinition:
+        # Pydantic AI would derive a schema from the signature above.
         return replace(definition, parameters_json_schema=schema, strict=config.strict)
 
     return Tool(
