@@ -107,8 +107,8 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
         validator: Validator = kind(bounded, registry=Registry[Any]())
         problems = sorted(validator.iter_errors(output), key=lambda error: error.json_path)
         if problems:
-            told = (f"{problem.json_path}: {problem.message}" for problem in problems)
-            raise ModelRetry("\n".join(islice(told, _MAX_PROBLEMS)))
+            texts = (f"{problem.json_path}: {problem.message}" for problem in problems)
+            raise ModelRetry("\n".join(islice(texts, _MAX_PROBLEMS)))
         return output
 
 

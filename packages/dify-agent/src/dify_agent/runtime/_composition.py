@@ -34,19 +34,19 @@ def find_layer_problems(
     earlier: dict[str, LayerNode] = {}
     unknown: set[str] = set()
     problems: dict[int, str] = {}
-    for place, spec in enumerate(composition.layers):
+    for index, spec in enumerate(composition.layers):
         try:
             node = _node(registry, spec)
         except UnknownLayerTypeError as error:
             unknown.add(spec.name)
-            problems[place] = str(error)
+            problems[index] = str(error)
             continue
         try:
             if unknown.isdisjoint(spec.deps.values()):
                 validate_node(node, earlier=earlier)
             node.provider.read_config(spec.config, layer=spec.name)
         except CompositionError as error:
-            problems[place] = str(error)
+            problems[index] = str(error)
         # Even with a problem, so that the layers that depend on it are not reported for its sake.
         earlier[spec.name] = node
     return problems

@@ -78,7 +78,7 @@ class RunEventReader:
 
     def end(self) -> Iterator[RunEvent]:
         """Yield the text that was held back, because something else follows."""
-        yield from self._tell(self._filter.close())
+        yield from self._emit(self._filter.close())
 
     def _read_text(
         self, kind: type[TextDeltaEvent | ThinkingDeltaEvent], text: str
@@ -86,9 +86,9 @@ class RunEventReader:
         if kind is not self._kind:
             yield from self.end()
             self._kind = kind
-        yield from self._tell(self._filter.feed(text))
+        yield from self._emit(self._filter.feed(text))
 
-    def _tell(self, text: str) -> Iterator[RunEvent]:
+    def _emit(self, text: str) -> Iterator[RunEvent]:
         if text:
             yield self._kind(run_id=self._run_id, text=text)
 

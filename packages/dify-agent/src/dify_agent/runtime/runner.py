@@ -116,23 +116,23 @@ class AgentRunRunner:
     async def _succeed(
         self, run_id: str, request: CreateRunRequest, secrets: ConfigSecrets
     ) -> RunSucceededEvent:
-        async def tell(
+        async def report(
             _context: RunContext[object], events: AsyncIterable[AgentStreamEvent]
         ) -> None:
             reader = RunEventReader(run_id, secrets)
             try:
                 async for event in events:
-                    for told in reader.read(event):
-                        await self._event_sink.emit(told)
+                    for emitted in reader.read(event):
+                        await self._event_sink.emit(emitted)
             finally:
                 # Here and not at the run's end: a durable engine records a step's events with the step.
-                for told in reader.end():
-                    await self._event_sink.emit(told)
+                for emitted in reader.end():
+                    await self._event_sink.emit(emitted)
 
         async with AsyncExitStack() as stack:
-            run, prepared = await self._prepare(request, tell, stack=stack)
+            run, prepared = await self._prepare(request, report, stack=stack)
             output = await prepared.run(
-                run_id, event_stream_handler=tell, max_model_requests=self._max_model_requests
+                run_id, event_stream_handler=report, max_model_requests=self._max_model_requests
             )
         return RunSucceededEvent(
             run_id=run_id,

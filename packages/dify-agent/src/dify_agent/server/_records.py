@@ -59,11 +59,11 @@ class ToolRecord(BaseModel):
             tool_call_id="",
             metadata=returned.metadata,
         )
-        told = [] if returned.content is None else [UserPromptPart(returned.content)]
+        prompts = [] if returned.content is None else [UserPromptPart(returned.content)]
         return cls(
             outcome="returned",
             is_structured=isinstance(result, ToolReturn),
-            messages=[ModelRequest([value, *told])],
+            messages=[ModelRequest([value, *prompts])],
             tools=returned.tools,
         )
 
@@ -73,8 +73,8 @@ class ToolRecord(BaseModel):
         is_final = isinstance(error, ToolFailed | ToolFailedError)
         # Pydantic AI wraps a tool's error; the original has the sentence without the wrapping.
         cause = error.__cause__
-        told = cause if isinstance(cause, ModelRetry | ToolFailed) else error
-        return cls(outcome="failed" if is_final else "retry", error=str(told))
+        original = cause if isinstance(cause, ModelRetry | ToolFailed) else error
+        return cls(outcome="failed" if is_final else "retry", error=str(original))
 
     def replay(self) -> object:
         """Return the recorded result.
@@ -87,12 +87,12 @@ class ToolRecord(BaseModel):
             raise ModelRetry(self.error)
         if self.outcome == "failed":
             raise ToolFailed(self.error)
-        value, *told = cast("list[Any]", self.messages[0].parts)
+        value, *prompts = cast("list[Any]", self.messages[0].parts)
         if not self.is_structured:
             return value.content
         return ToolReturn(
             return_value=value.content,
-            content=told[0].content if told else None,
+            content=prompts[0].content if prompts else None,
             metadata=value.metadata,
             tools=self.tools,
         )

@@ -185,9 +185,9 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
 
 
 def _layer_problems(error: AgentRunValidationError) -> Sequence[Problem]:
-    problems = {f"composition.layers.{place}": said for place, said in error.layers.items()}
+    problems = {f"composition.layers.{index}": text for index, text in error.layers.items()}
     found = list((problems or {"composition": str(error)}).items())[:_MOST_PROBLEMS]
-    return [Problem(field=field, message=_cut(said)) for field, said in found]
+    return [Problem(field=field, message=_cut(text)) for field, text in found]
 
 
 def _cut(text: str) -> str:

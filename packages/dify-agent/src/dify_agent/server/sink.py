@@ -35,7 +35,7 @@ class ExecutionSink:
     def __init__(self, run: Execution, recorder: RunRecorder) -> None:
         self._run = run
         self._recorder = recorder
-        self._told = 0
+        self._emitted = 0
         self._is_in_request = False
         self._started: ModelRequestStartedEvent | None = None
         self._terminal: TerminalRunEvent | None = None
@@ -49,7 +49,7 @@ class ExecutionSink:
             await self.tell_started()
             await self._run.tell(event.type, _data(event))
         elif not isinstance(event, RunStartedEvent):
-            await self._tell_once(event)
+            await self._emit_once(event)
 
     @asynccontextmanager
     async def in_request(self, started: ModelRequestStartedEvent) -> AsyncGenerator[None]:
@@ -79,16 +79,16 @@ class ExecutionSink:
             raise RuntimeError("The runner returned without a result.")  # noqa: TRY004 - not a wrong type, but a missing call
         return self._terminal
 
-    async def _tell_once(self, event: RunEvent) -> None:
+    async def _emit_once(self, event: RunEvent) -> None:
         # These events come in the same order in every attempt, so a number names them.
-        self._told += 1
+        self._emitted += 1
 
         async def tell() -> bytes:
             await self._run.tell(event.type, _data(event))
             # The step records only that it was done.
             return b""
 
-        await self._run.step(f"event:{self._told}", tell)
+        await self._run.step(f"event:{self._emitted}", tell)
 
 
 def _data(event: RunEvent) -> JsonObject:

@@ -91,7 +91,7 @@ class RunSteps:
 
         async def work() -> bytes:
             async with self._sink.in_request(started):
-                with _asking_again():
+                with _raising_transient():
                     response = await request()
                 # For an answer that has emitted nothing, such as one of tool calls only.
                 await self._sink.tell_started()
@@ -133,7 +133,7 @@ class RunSteps:
             # Another try: the result of the one before does not count.
             live.clear()
             try:
-                with _asking_again():
+                with _raising_transient():
                     result = await execute()
             except TOOL_ERRORS as error:
                 live.append(error)
@@ -170,8 +170,8 @@ class RunSteps:
         return result
 
     def _tool_key(self, call: ToolCallPart) -> str:
-        said = json.dumps([call.tool_call_id, call.tool_name, call.args_as_json_str()])
-        digest = hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
+        text = json.dumps([call.tool_call_id, call.tool_name, call.args_as_json_str()])
+        digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
         key = f"tool:{self._request_count}:{digest}"
         self._calls[key] += 1
         # The number tells identical calls apart; which of them came first makes no difference.
@@ -179,7 +179,7 @@ class RunSteps:
 
 
 @contextmanager
-def _asking_again() -> Generator[None]:
+def _raising_transient() -> Generator[None]:
     """Raise a `TransientError` in place of an error that is worth another try."""
     try:
         yield

@@ -46,14 +46,14 @@ def readable_files(
 def _read_file(message: DifyPluginToolInvokeMessage) -> BinaryContent | str | None:
     """Return the image or PDF in a message, or the sentence for one that the model does not see; None if there is none."""
     meta = message.meta or {}
-    said, data = str(meta.get("mime_type") or ""), b""
+    mime, data = str(meta.get("mime_type") or ""), b""
     if message.type == _Type.BLOB:
         data = message.message.blob
     elif message.type not in _LINKS:
         return None
     elif message.message.text[:5].lower() == "data:":
-        said, data = _parse_data_url(message.message.text)
-    said = said.partition(";")[0].strip().lower()
+        mime, data = _parse_data_url(message.message.text)
+    mime = mime.partition(";")[0].strip().lower()
     name = meta.get("filename")
     metadata = {"filename": name} if isinstance(name, str) and name else {}
     found = find_media_type(data)
@@ -61,10 +61,10 @@ def _read_file(message: DifyPluginToolInvokeMessage) -> BinaryContent | str | No
         file = BinaryContent(data=data, media_type=found, vendor_metadata=metadata or None)
         return BinaryContent.narrow_type(file)
     # An alleged image whose bytes are not one that a model reads.
-    if message.type in _IMAGES or said.startswith("image/"):
+    if message.type in _IMAGES or mime.startswith("image/"):
         return _omission(_reason(message, data, found), **metadata)
     return (
-        _omission(_reason(message, data, found), kind="file", **metadata) if said == _PDF else None
+        _omission(_reason(message, data, found), kind="file", **metadata) if mime == _PDF else None
     )
 
 

@@ -141,18 +141,18 @@ class _PreparedTool:
             )
         except DifyPluginToolClientError as error:
             text = _error_text(error, tool_name=self.name)
-            return self._tell_failure(text, error.error_type, error.message, error.status_code)
+            return self._build_failure(text, error.error_type, error.message, error.status_code)
         # Arguments that cannot be cast or written as JSON: the model may try others.
         except ValueError as error:
             text = parameters_error_text(str(error))
-            return self._tell_failure(text, "invalid_arguments", str(error))
+            return self._build_failure(text, "invalid_arguments", str(error))
         files, left_out = readable_files(messages)
         text = "\n".join([observation_text(messages, policy=TOOL_LAYER_OBSERVATIONS), *left_out])
         # As a user message after the results: not every plugin reads files in a tool's message.
         shown = [f"Files from the tool {self.name}:", *files] if files else None
         return ToolReturn(self._fit(text), content=shown)
 
-    def _tell_failure(
+    def _build_failure(
         self, text: str, error_type: str | None, message: str, status_code: int | None = None
     ) -> ToolReturn[str]:
         failure = {
