@@ -1,4 +1,4 @@
-"""Packages Dify plugins: reads their folders and package files, and writes packages, for machines without an index as well."""
+"""Packaging of Dify plugins: reads their folders and package files, and writes packages, also for machines without an index."""
 
 from ._errors import DifyPluginError, PackageError, PluginFolderError
 from .offline import OfflinePackage, Platform, build_offline

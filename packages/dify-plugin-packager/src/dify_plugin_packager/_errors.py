@@ -1,4 +1,4 @@
-"""What can go wrong with a plugin's folder or package.
+"""Errors about a plugin's folder or package.
 
 DifyPluginError
 ├── PluginFolderError       the folder is not a plugin that can be started
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class DifyPluginError(Exception):
-    """The root of everything that this package, and the host above it, raises on purpose."""
+    """The root of all errors that this package, and the host above it, raises on purpose."""
 
 
 class PluginFolderError(DifyPluginError):

@@ -1,4 +1,4 @@
-"""YAML of strangers: composed without recursion, so that no depth of nesting can end the process."""
+"""Reader of untrusted YAML, which works without recursion, so that no depth of nesting can end the process."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _MAX_LOADED_DEPTH = 400
 
 
 class YamlError(ValueError):
-    """A text that is no YAML, or is nested too deeply."""
+    """A text that is not YAML, or is nested too deeply."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -26,13 +26,13 @@ class Node:
     """A node of a document.
 
     Attributes:
-        kind: What it is.
-        tag: The tag that is written down, in its short form such as `!!str`; empty if there is none.
+        kind: The kind of node.
+        tag: The explicit tag, in its short form such as `!!str`; empty if there is none.
         value: A scalar's text, or the anchor that an alias names.
-        is_plain: Whether a scalar stands without quotes.
+        is_plain: Whether a scalar is written without quotes.
         line: Its line, counted from 1.
-        children: The items of a sequence; keys and values of a mapping in turn.
-        target: What an alias stands for.
+        children: The items of a sequence; the alternating keys and values of a mapping.
+        target: The node that an alias stands for.
     """
 
     kind: Literal["scalar", "sequence", "mapping", "alias"]
@@ -104,7 +104,7 @@ def _node(event: yaml.NodeEvent, anchors: dict[str, Node]) -> Node:
 
 
 def load_yaml(content: bytes | str) -> Any:
-    """Return what a YAML text holds, as the plugin SDK reads it.
+    """Return the content of a YAML text as the plugin SDK reads it.
 
     Raises:
         YamlError: If it cannot be read.

@@ -1,4 +1,4 @@
-"""The command `dify-plugin-packager`, and what other commands with its options are made of."""
+"""The command `dify-plugin-packager`, and its parts for other commands with the same options."""
 
 from ._dify_plugin_packager import run_dify_plugin_packager
 from ._exit_codes import exit_codes

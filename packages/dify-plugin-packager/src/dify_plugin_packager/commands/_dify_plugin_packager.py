@@ -22,14 +22,14 @@ app = typer.Typer(
 
 @app.callback()
 def _describe() -> None:  # pyright: ignore[reportUnusedFunction] - its docstring is the help, and one command stays a command
-    """Packages Dify plugins."""
+    """Package Dify plugins."""
 
 
 @add_command(app)
 def package(options: PackageOptions) -> None:
     """Make packages that Dify can install.
 
-    Each holds a plugin and wheels of the workspace packages that it needs; outside of a workspace, what Dify's own packager takes.
+    Each holds a plugin and wheels of the workspace packages that it needs; outside of a workspace, the files that Dify's own packager takes.
     Prints the path, the size in bytes and the unique identifier of each.
     """
     with exit_codes(_PROGRAM):

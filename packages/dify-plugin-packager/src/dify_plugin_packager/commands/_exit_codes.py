@@ -1,4 +1,4 @@
-"""What a command says and returns when something goes wrong."""
+"""The error message and the exit code of a command that fails."""
 
 import asyncio
 import contextlib
@@ -13,11 +13,11 @@ from dify_plugin_packager._errors import DifyPluginError, PackageError, PluginFo
 
 @contextlib.contextmanager
 def exit_codes(program: str, *usage_errors: type[DifyPluginError]) -> Generator[None]:
-    """Turn what goes wrong into one line and an exit code: 1 failed, 2 bad usage, 130 interrupted, 143 terminated.
+    """Turn an error into one line and an exit code: 1 failed, 2 bad usage, 130 interrupted, 143 terminated.
 
     Args:
-        program: The name with which the line begins.
-        usage_errors: Errors that are bad usage, besides those of folders and packages.
+        program: The name at the beginning of the line.
+        usage_errors: Errors that mean bad usage, besides those of folders and packages.
     """
     out = sys.stdout
     try:

@@ -1,4 +1,4 @@
-"""Plugin folders, found by their names or by the folder around them."""
+"""Search for plugin folders, by their names or by the folder around them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +13,8 @@ def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
     """Return plugin folders.
 
     Args:
-        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means all of those.
-        start: Where to look from.
+        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means all in that folder.
+        start: The folder to search from.
 
     Raises:
         PluginFolderError: If there is no such folder, or no plugin at all.
@@ -32,7 +32,7 @@ def find_plugins_folder(start: Path, *, otherwise: str) -> Path:
     """Return the folder `plugins` that lies in `start` or the nearest of its parents.
 
     Raises:
-        PluginFolderError: If there is none; the text ends with `otherwise`, which says what else can be done.
+        PluginFolderError: If there is none; the text ends with `otherwise`, a hint at an alternative.
     """
     for folder in (start, *start.parents):
         if (folder / "plugins").is_dir():

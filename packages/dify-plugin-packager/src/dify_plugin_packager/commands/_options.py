@@ -12,7 +12,7 @@ def add_command[T](app: typer.Typer) -> Callable[[Callable[[T], None]], Callable
     """Return a decorator that makes a function a command of `app`.
 
     The function takes one argument, a dataclass, whose fields become the flags: their types, annotated with `typer.Option` or `typer.Argument`,
-    say what typer needs to know. The function's docstring is the command's help.
+    tell typer all it needs. The function's docstring is the command's help.
     """
 
     def add(run: Callable[[T], None]) -> Callable[[T], None]:

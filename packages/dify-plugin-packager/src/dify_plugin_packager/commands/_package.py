@@ -1,4 +1,4 @@
-"""The command `package`: plugins made into packages, with every wheel inside where `--offline` asks for it."""
+"""The command `package`, which makes plugins into packages, with every wheel inside for `--offline`."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from ._find_plugins import find_folders
 
 
 type Refusals = Callable[[Mapping[str, bytes]], Iterable[str]]
-"""What tells why the platform would refuse a package of these files."""
+"""A function that returns the reasons for which the platform would refuse a package of these files."""
 
 _MB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageOptions:
-    """What was asked for on the command line."""
+    """The options of the command line."""
 
     plugins: Annotated[
         list[str] | None,
@@ -50,16 +50,16 @@ class PackageOptions:
     max_size: Annotated[
         int,
         typer.Option(
-            min=1, help="With --offline: how many MB (1024 x 1024 bytes) a package may hold."
+            min=1, help="With --offline: the most MB (1024 x 1024 bytes) that a package may hold."
         ),
     ] = 50
 
 
 def package_plugins(options: PackageOptions, judge: Refusals = lambda _: ()) -> None:
-    """Write packages; print the path, the size in bytes and the unique identifier of each, and on stderr what else there is to say.
+    """Write packages; print the path, the size in bytes and the unique identifier of each, and any notes on stderr.
 
     Raises:
-        BadParameter: If an option means nothing with the others.
+        BadParameter: If an option has no meaning with the others.
         DifyPluginError: If a package cannot be made.
     """
     if options.platform and not options.offline:
@@ -78,7 +78,7 @@ def package_plugins(options: PackageOptions, judge: Refusals = lambda _: ()) -> 
 
 
 def _package(folder: Path, options: PackageOptions, judge: Refusals) -> Iterator[str]:
-    """Write a package and print its line; iterate over what else there is to say."""
+    """Write a package and print its line; yield the notes on it."""
     built = build_package(folder, options.output, variant=options.variant, judge=judge)
     _print_line(built)
     if built.left_out:
@@ -93,7 +93,7 @@ def _package(folder: Path, options: PackageOptions, judge: Refusals) -> Iterator
 def _package_offline(
     source: Path, options: PackageOptions, judge: Refusals, *, platforms: Sequence[Platform]
 ) -> Iterator[str]:
-    """Write offline packages and print the line of each; iterate over what there is to say of their source."""
+    """Write offline packages and print the line of each; yield the notes on their source."""
     built = build_offline(
         source,
         options.output,
@@ -137,7 +137,7 @@ def _find_sources(names: Sequence[str], *, start: Path) -> list[Path]:
 
 
 def _summary(package: OfflinePackage) -> str:
-    """Say what a package holds, how large it is, where it runs and how it is signed."""
+    """Describe a package: its wheels, its platforms, its size, the glibc that it needs, and that it is not signed."""
     glibc = f"; needs glibc {package.glibc}" if package.glibc else ""
     platforms = " and ".join(platform.name for platform in package.platforms)
     sizes = f"{package.size_bytes / _MB:.1f} MB, unpacked {package.unpacked_bytes / _MB:.1f} MB"

@@ -31,7 +31,7 @@ ANSWERS: Mapping[str, Struct] = {
         "validate_tool_credentials": "tool_entities.ValidateCredentialsResult",
     }.items()
 }
-"""What each action answers with, by the action's name in the protocol."""
+"""The type of each action's answer, by the action's name in the protocol."""
 
 PLUGIN_ERROR = TYPES["plugin_entities.ErrorResponse"]
-"""An error that a plugin answers with."""
+"""The type of an error in place of an answer."""

@@ -16,9 +16,9 @@ class CallKind:
     """A kind of call back into Dify.
 
     Attributes:
-        shape: What its request is decoded into.
-        path: The path of Dify's inner API that answers it; empty where the daemon does.
-        failure: What the plugin is told where Dify does not answer it.
+        shape: The type that its request is decoded into.
+        path: The path of Dify's inner API that answers it; empty if the daemon does.
+        failure: The plugin's error message if Dify does not answer.
         is_streamed: Whether it is answered in several objects.
     """
 

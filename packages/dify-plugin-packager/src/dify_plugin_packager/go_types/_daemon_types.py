@@ -46,8 +46,8 @@ class _Completed(Struct):
     """A struct that decodes itself and fills in what is missing.
 
     Attributes:
-        complete: Fills it in.
-        finish: Fills in what is missing where it is written.
+        complete: Fills in missing fields after decoding.
+        finish: Fills in missing fields when it is written.
     """
 
     complete: Callable[[dict[str, Any]], None]
@@ -135,7 +135,7 @@ def _check_polling(result: Mapping[str, Any]) -> Problem | None:
 
 
 def _with(kind: type[Struct], **methods: Any) -> Callable[[Struct], Struct]:
-    """Return what makes a struct one of another kind, with these methods."""
+    """Return a function that turns a struct into one of another kind, with these methods."""
     return lambda struct: kind(go=struct.go, name=struct.name, fields=struct.fields, **methods)
 
 

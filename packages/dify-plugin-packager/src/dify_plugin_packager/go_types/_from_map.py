@@ -1,4 +1,4 @@
-"""How the daemon decodes plugins' calls: from maps of decoded JSON, and more strictly than from JSON itself.
+"""Decoding of plugins' calls, which the daemon does from maps of decoded JSON, and more strictly than from JSON itself.
 
 Source: github.com/mitchellh/mapstructure 1.5.0, with which `pkg/utils/parser/map2struct.go` of langgenius/dify-plugin-daemon at bdb5642a
 decodes, read 2026-11.
@@ -49,7 +49,7 @@ def read_call(struct: Struct, call: Any) -> dict[str, Any]:
 
 
 class _Reader:
-    """A reader of one call, which notes in `problems` what does not fit."""
+    """A reader of one call, which collects the values that do not fit in `problems`."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -112,7 +112,7 @@ class _Reader:
 
 
 def _convert(kind: GoType, value: Any) -> Any:
-    """Return a value that fits, converted to the type of its place."""
+    """Return a value that fits, converted to the type of its field."""
     if isinstance(kind, Basic) and isinstance(kind.empty, float):
         return float(value)
     if kind is WHOLE:

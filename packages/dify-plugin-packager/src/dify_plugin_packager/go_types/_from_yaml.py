@@ -1,4 +1,4 @@
-"""How the daemon's YAML library decodes into Go's types: more lenient than the plugin SDK in places, stricter in others.
+"""Decoding of YAML into Go's types as the daemon's library does it: more lenient than the plugin SDK in places, stricter in others.
 
 It accepts a number or a boolean as a text and null for a missing value, and ignores unknown keys; but it refuses duplicate keys
 and values of other types.
@@ -35,7 +35,7 @@ from ._types import (
 
 
 type Check = Callable[["YamlDecoder", Node, str, dict[str, Any]], None]
-"""Looks at a decoded struct: its node, the path of its field, and what its own fields hold."""
+"""A check of a decoded struct, given its node, the path of its field, and the content of its own fields."""
 
 # `any` whose keys, at every depth, are converted to text before it is stored.
 _KEYED = GoType(go=ANY.go)
@@ -57,10 +57,10 @@ class YamlDecoder:
     """A decoder of one document.
 
     Args:
-        checks: What is checked of a struct after decoding, by the struct's name in Go.
+        checks: Checks of structs after decoding, by the struct's name in Go.
 
     Attributes:
-        problems: What is wrong: the line, the path of the field, and what was expected; a list that grows while decoding.
+        problems: The problems, each as the line, the path of the field, and what was expected; a list that grows while decoding.
     """
 
     def __init__(self, checks: Mapping[str, Check]) -> None:
@@ -70,9 +70,9 @@ class YamlDecoder:
         self._aliased = 0
 
     def decode(self, node: Node, kind: GoType, where: str = "") -> Any:
-        """Return the decoded value; None for null and for what is wrong.
+        """Return the decoded value; None for null and for a value that does not fit.
 
-        A struct becomes a dictionary of the fields that came, a list a list without nulls; a map and what `any` holds stay nodes.
+        A struct becomes a dictionary of the fields that came, a list a list without nulls; a map and the content of `any` stay nodes.
         """
         if kind is NODE:
             return node
@@ -110,7 +110,7 @@ class YamlDecoder:
         return len(seen) * 2 < len(node.children)
 
     def _decode(self, node: Node, kind: GoType, where: str) -> Any:
-        """Decode what is neither null nor an alias."""
+        """Decode a node that is neither null nor an alias."""
         match kind:
             case Optional():
                 return self._decode(node, kind.of, where)
@@ -235,11 +235,11 @@ def _is_text_key(key: Node) -> bool:
 
 
 class _UnfitError(ValueError):
-    """A scalar that does not fit; with what was expected, if that differs from the type's own text."""
+    """A scalar that does not fit; its text is the expectation, if that differs from the type's own."""
 
 
 def _read_text(node: Node) -> str:
-    """Return a text; every scalar is one."""
+    """Return the text of any scalar."""
     if node.tag != scalars.BINARY:
         return node.value
     try:

@@ -22,7 +22,7 @@ _COMPOSED: Mapping[str, Callable[[GoType], GoType]] = {
 
 
 class GoTypes:
-    """The types that a table defines; each is built on first use.
+    """The types that a table defines, each built on first use.
 
     Args:
         table: The definitions.
@@ -72,7 +72,7 @@ class GoTypes:
             yield replace(each, within=(embedded.name, *each.within))
 
     def _type(self, kind: str, package: str) -> GoType:
-        """Return the type that a field's notation means in a package."""
+        """Return the type of a field's notation in a package."""
         if kind in BUILT_IN:
             return BUILT_IN[kind]
         for prefix, build in _COMPOSED.items():

@@ -37,7 +37,7 @@ def _body(data: Struct) -> Struct:
 REQUESTS: Mapping[str, Struct] = {
     name.removeprefix("requests."): _body(TYPES[name]) for name in TYPES.names("requests.Request")
 }
-"""The bodies of requests, by the name that Go has for what stands in their `data`."""
+"""The bodies of requests, by Go's name for the type of their `data`."""
 
 
 def read_request(shape: Struct, body: Any, *, tenant_id: str = "local") -> dict[str, Any]:

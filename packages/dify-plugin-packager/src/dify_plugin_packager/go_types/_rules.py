@@ -15,7 +15,7 @@ from ._types import ABSENT, ANY, DecimalType, GoType, ListOf, Object, Optional, 
 
 
 type Rule = Callable[[Any], bool]
-"""Tells whether a value keeps a rule."""
+"""A function that tells whether a value keeps a rule."""
 
 _IDENTIFIER = re.compile(
     r"([a-z0-9_-]{1,64}/)?[a-z0-9_-]{1,255}:[0-9]{1,4}(\.[0-9]{1,4}){1,3}(-\w{1,16})?@[a-f0-9]{32,64}",
@@ -27,7 +27,7 @@ PLUGIN_TAGS = (
     "search image videos weather finance design travel social news medical productivity education"
     " business entertainment utilities agent rag other trigger"
 )
-"""What a manifest may have as tags."""
+"""The tags that a manifest may have."""
 
 _CHUNK_TYPES = (
     "text file blob blob_chunk json link image image_link binary_link variable log"
@@ -99,10 +99,10 @@ class Violation:
 
     Attributes:
         field: The field's name in Go.
-        within: What it is in, by the names that Go has, with a dot at the end.
-        path: The field by the names that JSON has.
-        rule: The rule, in the words of its tag.
-        value: What the field holds.
+        within: The path to its struct in Go's names, with a dot at the end.
+        path: The path of the field in JSON's names.
+        rule: The rule, as its tag says it.
+        value: The field's value.
     """
 
     field: str

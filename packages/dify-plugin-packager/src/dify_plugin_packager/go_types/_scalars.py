@@ -1,4 +1,4 @@
-"""How Go resolves YAML scalars to types, times and numbers.
+"""Resolution of YAML scalars to types, times and numbers, as Go does it.
 
 Source: https://github.com/go-yaml/yaml/blob/v3.0.1/resolve.go, which langgenius/dify-plugin-daemon uses at bdb5642a, read 2026-11.
 """

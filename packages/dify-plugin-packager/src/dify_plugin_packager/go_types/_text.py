@@ -1,6 +1,6 @@
 """JSON text as Go's `encoding/json` reads and writes it.
 
-A number keeps its original text, because the daemon passes some values on verbatim; otherwise it is an ordinary number.
+A number keeps its original text, because the daemon passes some values on verbatim; apart from that it is an ordinary number.
 
 Source: `encoding/json` of Go 1.26, read 2026-11.
 """
@@ -134,7 +134,7 @@ def float_text(number: float) -> str:
 
 
 def _write_float(number: float, plain: range, exponent_digits: int = 1) -> str:
-    """Return a finite float; one whose first digit has an exponent outside of `plain` with that exponent."""
+    """Return a finite float in full, or with an exponent if that of its first digit is outside of `plain`."""
     digits, exponent = _shortest(abs(number)) if number else ("0", 0)
     sign = "-" if math.copysign(1, number) < 0 else ""
     if exponent in plain:
@@ -161,7 +161,7 @@ def _plain(digits: str, exponent: int) -> str:
 
 
 def go_print(value: Any, *, strings_only: bool = False) -> str:
-    """Return decoded JSON as Go's `fmt` prints it with `%v`, or with `%s` where all but strings and containers is marked."""
+    """Return decoded JSON as Go's `fmt` prints it with `%v`, or with `%s`, which marks everything but strings and containers."""
     match value:
         case str():
             return value

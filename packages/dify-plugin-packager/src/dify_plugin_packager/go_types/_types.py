@@ -1,8 +1,8 @@
-"""The Go types that the daemon decodes JSON into, and how `encoding/json` does it.
+"""The Go types that the daemon decodes JSON into, in the way of `encoding/json`.
 
 A value that does not fit is skipped; only the first such error is kept, and the rest is decoded all the same. A type that decodes
-itself stops everything when it fails. Either way, what was decoded before stays. The daemon reports these errors for what a plugin
-sends, and ignores them in requests.
+itself stops everything when it fails. Either way, the values that were decoded before stay. The daemon reports these errors in plugins'
+messages, and ignores them in requests.
 
 Source: `encoding/json` of Go 1.26 (`decode.go`), read 2026-11.
 """
@@ -32,10 +32,10 @@ class MisfitError(ShapeError):
     """A value whose type does not match its field.
 
     Attributes:
-        value: What came, in Go's words.
-        go: Go's name of the type that it should have.
-        struct: The struct that the place is in; empty outside of any.
-        path: The names that lead to the place.
+        value: The value's kind or number, in Go's words.
+        go: Go's name of the expected type.
+        struct: The struct that holds the field; empty outside of any.
+        path: The names that lead to the field.
     """
 
     def __init__(self, value: str, go: str, struct: str, path: Sequence[str]) -> None:
@@ -156,8 +156,8 @@ class Basic(GoType):
 
     Attributes:
         kind: The JSON kind that fits.
-        empty: The value where nothing came.
-        read: Makes the value of what came; raises ValueError for a number that does not fit.
+        empty: The zero value.
+        read: Converts a JSON value; raises ValueError for a number that does not fit.
     """
 
     go: str
@@ -279,7 +279,7 @@ class Object(GoType):
     """An object with any keys: `map[string]any`.
 
     Attributes:
-        is_keyed: Whether keys of any type inside of it, which YAML may have, are made texts.
+        is_keyed: Whether keys of any type inside it, which YAML may have, become texts.
     """
 
     go: str = "map[string]interface {}"
@@ -378,8 +378,8 @@ class Field:
         go: Its name in Go.
         json: Its name in JSON.
         type: Its type.
-        rules: What validates it, in the words of its tag.
-        omits_empty: Whether JSON leaves it out where it is empty.
+        rules: Its validation rules, as its tag says them.
+        omits_empty: Whether JSON leaves it out if it is empty.
         within: The names of the embedded structs that it is in.
     """
 
@@ -401,8 +401,8 @@ class Struct(GoType):
 
     Attributes:
         name: Its name in Go, without the package.
-        fields: Its fields, those of embedded structs in their place.
-        check: Finds what is wrong with the struct as a whole.
+        fields: Its fields, with those of embedded structs where these stand.
+        check: Finds a problem of the struct as a whole.
     """
 
     name: str
@@ -414,7 +414,7 @@ class Struct(GoType):
         return {each.json: each.type.zero() for each in self.fields}
 
     def find(self, key: str) -> Field | None:
-        """Return the field that a key of JSON names."""
+        """Return the field for a JSON key, preferably one with exactly this name."""
         folded = key.casefold()
         named = [each for each in self.fields if each.json.casefold() == folded]
         return next((each for each in named if each.json == key), named[0] if named else None)

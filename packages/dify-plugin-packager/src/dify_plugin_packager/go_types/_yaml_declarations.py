@@ -1,6 +1,6 @@
-"""A package's declarations, as the daemon decodes them from YAML when it is uploaded.
+"""Decoding of a package's declarations from YAML, as the daemon does it at an upload.
 
-It does not apply the validation rules then.
+The daemon does not apply the validation rules then.
 
 Source: `UnmarshalYAML` in `pkg/entities/plugin_entities/` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
@@ -26,7 +26,7 @@ MANIFEST = TYPES[f"{_YAML}.PluginDeclaration"]
 """The manifest."""
 
 POSITIONS = ListOf(of=TEXT)
-"""The file that puts models in order."""
+"""The file with the order of models."""
 
 KINDS: Kinds = {
     kind: (key, TYPES[f"{_YAML}.{name}ProviderDeclaration"], TYPES[item])
@@ -43,14 +43,14 @@ KINDS: Kinds = {
         "triggers": ("trigger", "Trigger", f"{_YAML}.EventDeclaration"),
     }.items()
 }
-"""By the key under `plugins`: the manifest's own key, the provider's type, and the type of a file that it names."""
+"""By the key under `plugins`: the key of the provider in the manifest, the provider's type, and the type of a file that it names."""
 
 
 class DeclarationError(ValueError):
     """A file of declarations that the daemon cannot decode.
 
     Attributes:
-        problems: What is wrong, a sentence for each field.
+        problems: The problems, one sentence for each field.
     """
 
     def __init__(self, problems: list[str]) -> None:
@@ -99,7 +99,7 @@ def _naming(key: str, item: GoType | None, credentials: tuple[str, ...] = ()) ->
     """Return the check of a provider that names files of its items, or contains them.
 
     Args:
-        key: Where they stand.
+        key: The key under which they stand.
         item: The type of an item; None if the daemon ignores items in the provider itself.
         credentials: The keys that its credentials may have, the newest first.
     """

@@ -1,4 +1,4 @@
-"""`dify-host package --offline`: a package, anybody's, made into one that needs no index."""
+"""Offline packages for `dify-host package --offline`, made of a plugin's folder or of anybody's package."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,14 +41,14 @@ class OfflinePackage:
     """An offline package that was written.
 
     Attributes:
-        path: Where it lies.
+        path: Its path.
         size_bytes: Its size.
-        unpacked_bytes: The size of what is in it, which the daemon counts as well.
+        unpacked_bytes: The size of its content, which the daemon counts as well.
         identifier: The name by which Dify knows exactly this content.
-        platforms: What it installs on.
-        wheels: How many wheels it holds.
-        glibc: The oldest glibc that all of them run with, as `2.17`; empty if none needs any.
-        notes: What the user should know: what is gone or was left out.
+        platforms: The platforms that it installs on.
+        wheels: The number of its wheels.
+        glibc: The oldest glibc that all of them run with, such as `2.17`; empty if none needs any.
+        notes: Notes for the user about files that were left out.
     """
 
     path: Path
@@ -75,14 +75,14 @@ def build_offline(  # noqa: PLR0913 - a package has these settings
     Args:
         source: A plugin's folder, or a package.
         output: The file to write if it ends with `.difypkg`, else the folder for it.
-        platforms: What to make them for: one package for all if it stays within the limit, else one for each.
-        limit_bytes: How much a package may hold uncompressed.
-        variant: The variant to make of a plugin's folder, as for `build_package`; a package is what it is.
-        judge: Says why the platform would refuse the files of a package.
+        platforms: The platforms: one package is made for all if it stays within the limit, else one for each.
+        limit_bytes: The most bytes of a package's content.
+        variant: The variant to make of a plugin's folder, as for `build_package`; ignored for a package.
+        judge: Returns the reasons for which the platform would refuse the files of a package.
 
     Raises:
-        PluginFolderError: If the folder is no plugin.
-        PackageError: If it has no such variant, is no package, something that it installs cannot be brought along, or it is over the limit.
+        PluginFolderError: If the folder is not a plugin.
+        PackageError: If it has no such variant, is not a package, is over the limit, or a wheel that it needs cannot be included.
         UvError: If its dependencies cannot be resolved.
     """
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
@@ -98,7 +98,7 @@ def build_offline(  # noqa: PLR0913 - a package has these settings
 
 
 class _Maker:
-    """One plugin on its way."""
+    """A maker of the offline packages of one plugin."""
 
     def __init__(
         self, source: Path, archive: Archive, staging: Path, notes: Sequence[str], judge: Judge
@@ -143,7 +143,7 @@ class _Maker:
         return tuple(self._write(output, one) for one in made)
 
     def _kept_files(self) -> tuple[dict[str, bytes], list[str]]:
-        """Return the files that stay as they are, and what there is to say of the others."""
+        """Return the files that stay as they are, and notes on the others."""
         files = dict(self._archive.files)
         notes: list[str] = []
         signature = files.pop(_SIGNATURE, b"") or self._archive.comment
@@ -166,7 +166,7 @@ class _Maker:
         return files, notes
 
     def _bring(self, platforms: Sequence[Platform]) -> Wheels:
-        """Bring the wheels of all platforms together."""
+        """Collect the wheels of all platforms."""
         plugin = self._staging / "plugin"
         self._archive.extract(plugin)
         locks = read_locks(plugin, platforms)
@@ -234,7 +234,7 @@ class _Made:
 
     @property
     def size(self) -> int:
-        """What the daemon holds to its limit: the file, and what is in it."""
+        """The size that the daemon holds to its limit: the larger of the file and its content."""
         return max(self.unpacked, len(self.content))
 
     def named(self, between: str) -> str:

@@ -1,4 +1,4 @@
-"""What opens an index: found where people write it, used for that host alone, and kept out of packages."""
+"""Credentials of indexes: found where people write them, used only for their host, and kept out of packages."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _TELLING_LENGTH = 12  # of a password that no other text has in it by chance
 
 
 class Credentials:
-    """The credentials that stand in a plugin's files and in this process's environment.
+    """The credentials in a plugin's files and in this process's environment.
 
     Args:
         texts: The files that say what to install.
@@ -40,7 +40,7 @@ class Credentials:
             self._secrets |= {secret.encode() for secret in (f"{credentials}@", *telling)}
 
     def add_to(self, url: str) -> str:
-        """Return a URL with the credentials of its host, if there are any and it has none."""
+        """Return a URL with the credentials of its host, if they are known and it has none of its own."""
         parts = urlsplit(url)
         credentials = self._by_host.get(parts.netloc)
         if credentials is None:
@@ -55,7 +55,7 @@ class Credentials:
 def _named_credentials(
     pyproject: JsonObject, environment: Mapping[str, str]
 ) -> Iterable[tuple[str, str]]:
-    """Yield host and credentials of each index that uv's variables know by its name."""
+    """Yield host and credentials of each index for which uv's environment variables have any, by its name."""
     table: Any = object_at(pyproject, "tool", "uv")
     for index in objects_at(table, "index"):
         name = re.sub(r"[^A-Z0-9]", "_", str(index.get("name", "")).upper())

@@ -1,4 +1,4 @@
-"""The files that tell uv and pip to install from the package itself: pyproject.toml, uv.lock and requirements.txt."""
+"""The files that make uv and pip install from the package itself: pyproject.toml, uv.lock and requirements.txt."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ class Wheels:
     """The wheels of one package.
 
     Attributes:
-        folder: Where they lie.
-        names: The file names by platform, under the distributions' names.
+        folder: The folder that holds them.
+        names: The file names of each platform, by the distributions' names.
     """
 
     folder: Path
@@ -35,7 +35,7 @@ class Wheels:
 
     @property
     def pins(self) -> list[str]:
-        """The requirements that take exactly these, each with a marker if it is not for all of the platforms."""
+        """The requirements for exactly these wheels, each with a marker if it is not for all of the platforms."""
         platforms: dict[str, list[Platform]] = defaultdict(list)
         for platform, wheels in self.names.items():
             for file in wheels.values():
@@ -52,10 +52,10 @@ def write_dependency_files(
 ) -> dict[str, bytes]:
     """Return the three files, made in `staging`.
 
-    Every pin also overrides what the wheels' own metadata ask for: what a lock has settled stays settled without it.
+    Every pin also overrides the requirements in the wheels' own metadata, so that the choices of the plugin's lock hold without it.
 
     Raises:
-        UvError: If uv finds that the wheels are not all that is needed.
+        UvError: If uv finds that a wheel is missing.
     """
     pins = wheels.pins
     pyproject = _pyproject(name, version, pins, list(wheels.names))

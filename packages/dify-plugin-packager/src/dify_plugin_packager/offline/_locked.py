@@ -1,4 +1,4 @@
-"""What a plugin installs, of which files: its lock, or what uv makes of its lists, in the standard's shape.
+"""A plugin's dependencies with their files: its lock, or uv's resolution of its lists, as the standard's lock file.
 
 Source: https://packaging.python.org/en/latest/specifications/pylock-toml/.
 """
@@ -39,7 +39,7 @@ class Chosen:
 
     Attributes:
         name: Its published name, normalised.
-        version: Its version, where the lock says it.
+        version: Its version, if the lock names it.
         source: The file, folder or repository that it comes from.
     """
 
@@ -52,9 +52,9 @@ class Chosen:
 
 
 def read_locks(folder: Path, platforms: Sequence[Platform]) -> Mapping[Platform, Pylock]:
-    """Read what the daemon would install of a plugin's folder, on each platform.
+    """Return the lock of what the daemon would install for a plugin's folder, on each platform.
 
-    As the daemon does it: pyproject.toml comes first, with uv.lock if that is there, else requirements.txt.
+    Like the daemon it takes pyproject.toml first, with uv.lock if that is there, and else requirements.txt.
 
     Raises:
         PackageError: If there is nothing to install from.
@@ -80,7 +80,7 @@ def read_locks(folder: Path, platforms: Sequence[Platform]) -> Mapping[Platform,
 
 
 def _list_of(folder: Path) -> str:
-    """Return the file that lists what to install where there is no lock; of a plugin that is built itself, one that names the plugin."""
+    """Return the file that lists the dependencies if there is no lock; for a plugin that is itself built, one that names the plugin."""
     if (folder / "pyproject.toml").is_file():
         pyproject = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
         uv = object_at(pyproject, "tool", "uv")
@@ -95,7 +95,7 @@ def _list_of(folder: Path) -> str:
 
 
 def choose(lock: Pylock, platform: Platform) -> tuple[list[Chosen], list[str]]:
-    """Choose what a platform needs of a lock, each by its best file; return it, and why the rest is not to be had."""
+    """Choose the distributions of a lock that a platform needs, each by its best file; return them, and the problems with the others."""
     chosen: list[Chosen] = []
     problems: list[str] = []
     for package in lock.packages:
@@ -128,7 +128,7 @@ def _system_of(platform: Platform) -> tuple[str, str]:
 
 
 def _uv(*arguments: str, cwd: Path) -> str:
-    """Run uv as this machine has set it up, so that an index of its own is asked."""
+    """Run uv with this machine's settings, so that its own index is asked."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith(_OTHERS)}
     environment = {**kept, "PATH": search_path()}
     return run_uv(*arguments, "--quiet", cwd=cwd, environment=environment)

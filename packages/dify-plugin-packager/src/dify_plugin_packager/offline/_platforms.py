@@ -1,4 +1,4 @@
-"""The machines that offline packages are made for: Linux with glibc, as the daemon's image has it.
+"""The platforms of offline packages: Linux with glibc, like the daemon's image.
 
 Source: `docker/local.dockerfile` (ubuntu:24.04 with its own python3.12) and `internal/core/local_runtime/setup_python_environment.go`
 (`uv venv --python 3.12`, whatever a manifest says) of langgenius/dify-plugin-daemon at bdb5642a.
@@ -47,7 +47,7 @@ class Platform:
 
     @classmethod
     def of_this_machine(cls) -> Self:
-        """Return this machine's; on macOS that of the containers in which a daemon runs there.
+        """Return this machine's platform; on macOS that of the containers in which a daemon runs there.
 
         Raises:
             ValueError: If no daemon runs on such a processor.
@@ -57,17 +57,17 @@ class Platform:
 
     @property
     def name(self) -> str:
-        """Its name, as wheels have it."""
+        """Its name, as in wheels' tags."""
         return f"linux_{self.machine}"
 
     @property
     def marker(self) -> str:
-        """The marker that holds here and on no other platform."""
+        """The marker that holds on this platform only."""
         return f"sys_platform == 'linux' and platform_machine == '{self.machine}'"
 
     @property
     def tags(self) -> list[Tag]:
-        """The tags of the wheels that run here, of two that differ in glibc alone the older first: it runs in more places."""
+        """The tags of the wheels that run here; of two that differ only in glibc the older comes first, because it runs on more machines."""
         names = list(_system_names(self.machine))
         return [
             *cpython_tags(PYTHON, platforms=names),
@@ -76,7 +76,7 @@ class Platform:
 
     @property
     def environments(self) -> list[Environment]:
-        """What markers are evaluated in: here, with every patch of Python that a daemon may have."""
+        """The environments in which markers are evaluated: this platform, with the patch versions of Python that a daemon may have."""
         return [
             {
                 "implementation_name": "cpython",
@@ -96,7 +96,7 @@ class Platform:
 
 
 PLATFORMS = tuple(f"linux_{machine}" for machine in _OLDEST_GLIBC)
-"""What an offline package can be made for."""
+"""The platforms that an offline package can be made for."""
 
 
 def needed_glibc(wheel: str) -> int:

@@ -1,4 +1,4 @@
-"""Wheels brought together: downloaded as the lock names them, or built where there is none and the result runs everywhere."""
+"""Collection of wheels: downloaded as the lock names them, or built if there is none and the result runs everywhere."""
 
 import hashlib
 import os
@@ -34,7 +34,7 @@ _ATTEMPTS = ("--retries", "2", "--timeout", "30")
 
 
 class WheelError(DifyPluginError):
-    """Wheels that cannot be had; `problems` names each."""
+    """Wheels that cannot be obtained; `problems` names each."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -53,8 +53,8 @@ class Wheelhouse:
 
     Args:
         path: The folder.
-        plugin: The plugin's files, to which paths in a lock are relative.
-        credentials: What opens the indexes.
+        plugin: The plugin's folder, to which paths in a lock are relative.
+        credentials: The credentials of the indexes.
     """
 
     def __init__(self, path: Path, plugin: Path, credentials: Credentials) -> None:
@@ -65,10 +65,10 @@ class Wheelhouse:
         path.mkdir()
 
     def bring(self, chosen: Sequence[Chosen], platform: Platform) -> Mapping[str, str]:
-        """Bring a wheel of each distribution; return their file names by the distributions' names.
+        """Obtain a wheel of each distribution; return their file names by the distributions' names.
 
         Raises:
-            WheelError: If some cannot be had for that platform.
+            WheelError: If some cannot be obtained for that platform.
         """
         found: dict[str, str] = {}
         missing: list[_Download] = []
@@ -95,10 +95,10 @@ class Wheelhouse:
         return found
 
     def _copy(self, one: Chosen, name: str, line: str) -> None:
-        """Take a wheel that lies in the package, as all that this host bundles do: pip takes half a second to do the same.
+        """Copy a wheel from the package, where this host bundles wheels; pip takes half a second to do the same.
 
         Raises:
-            WheelError: If it is not there, or not the one that the lock means.
+            WheelError: If it is missing, or not the one in the lock.
         """
         path = Path(url2pathname(urlsplit(line.partition(" @ ")[2]).path))
         try:
@@ -111,7 +111,7 @@ class Wheelhouse:
         (self.path / name).write_bytes(content)
 
     def _download(self, missing: Sequence["_Download"]) -> None:
-        """Let pip download wheels, by their URL; where that cannot be reached, by their hash from the index of this machine."""
+        """Let pip download wheels by their URLs, or if these cannot be reached, by their hashes from this machine's index."""
         tags = {tag for one in missing for tag in parse_wheel_filename(one.name)[3]}
         # Even `any` is a platform to pip, which otherwise means this machine's.
         options = [f"--platform={name}" for name in sorted({tag.platform for tag in tags})]
@@ -148,10 +148,10 @@ class Wheelhouse:
         return wheel.rename(self.path / wheel.name).name
 
     def _line(self, one: Chosen) -> str:
-        """Return the line of requirements that names a source and nothing else.
+        """Return the line of a requirements.txt that names exactly this source.
 
         Raises:
-            WheelError: If it lies outside of the package.
+            WheelError: If it is outside of the package.
         """
         source = one.source
         if isinstance(source, PackageVcs):
@@ -172,7 +172,7 @@ class Wheelhouse:
         return text if text.startswith("file:") else (self._plugin / text).resolve().as_uri()
 
     def _inside(self, one: Chosen, path: str | None) -> str:
-        """Return the URI of something in the package."""
+        """Return the URI of a path in the package; refuse one outside."""
         uri = self._uri(path)
         own = self._plugin.as_uri()
         if uri != own and not uri.startswith(f"{own}/"):
@@ -196,7 +196,7 @@ class Wheelhouse:
 
 
 def _environment() -> dict[str, str]:
-    """Return this process's environment, with the index that uv would ask where pip is not told of one."""
+    """Return this process's environment, with uv's index for pip unless pip has its own."""
     index = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL")
     told = {"PIP_INDEX_URL": index} if index else {}
     quiet = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "GIT_TERMINAL_PROMPT": "0"}
@@ -204,7 +204,7 @@ def _environment() -> dict[str, str]:
 
 
 def _wheel_name(one: Chosen) -> str | None:
-    """Return the file name of a source that is a wheel already."""
+    """Return the file name of a source if it is already a wheel."""
     if isinstance(one.source, PackageWheel):
         return one.source.filename
     if isinstance(one.source, PackageArchive):
@@ -223,7 +223,7 @@ def _is_in_a_folder(line: str) -> bool:
 
 
 def _line_by_hash(download: _Download) -> str:
-    """Return a line that takes the same file from any index; what comes from one place alone is asked for there again."""
+    """Return a line that takes the same file from any index, or for a source that no index has, the same line again."""
     one = download.what
     if not isinstance(one.source, PackageWheel):
         return download.line
@@ -232,7 +232,7 @@ def _line_by_hash(download: _Download) -> str:
 
 
 def _fragment(source: Source) -> str:
-    """Return what a URL says behind `#`: a hash, and the folder in which a project lies."""
+    """Return the fragment of a source's URL: a hash, and the folder of the project."""
     parts: list[str] = []
     if not isinstance(source, PackageVcs | PackageDirectory):
         parts += [f"{name}={value}" for name, value in source.hashes.items()][:1]

@@ -1,4 +1,4 @@
-"""Package files: written and read."""
+"""Reading and writing of package files."""
 
 from ._archive import (
     SIZE_LIMIT_BYTES,

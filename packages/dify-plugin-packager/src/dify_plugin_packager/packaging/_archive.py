@@ -1,4 +1,4 @@
-"""The file of a package: a zip archive, written the same way every time and read with suspicion."""
+"""The file of a package: a zip archive, written reproducibly and read with suspicion."""
 
 import io
 import posixpath
@@ -13,7 +13,7 @@ from dify_plugin_packager._errors import PackageError
 
 
 SIZE_LIMIT_BYTES = 52_428_800
-"""How much a package may hold uncompressed.
+"""The most bytes of a package's content.
 
 Source: `MAX_PLUGIN_PACKAGE_SIZE` of langgenius/dify-plugin-daemon at bdb5642a.
 """
@@ -28,13 +28,13 @@ _NO_SYSTEM = 0  # An archive of no system in particular says nothing of file mod
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """A package as it was read.
+    """A package that was read.
 
     Attributes:
-        path: Where it lies.
+        path: Its path.
         size_bytes: The size of the file.
-        entries: What the archive lists, directories included, in its order.
-        files: The content of each file, by its path as the daemon makes it: without `./` and the like.
+        entries: The entries of the archive in its order, including directories.
+        files: The content of each file, by its path as the daemon normalises it: without `./` and the like.
         comment: The archive's comment, which holds the signature of a signed package.
     """
 
@@ -49,7 +49,7 @@ class Archive:
         """Read a package into memory.
 
         Raises:
-            PackageError: If it is no zip archive, is damaged, or would grow beyond the platform's limit.
+            PackageError: If it is not a zip archive, is damaged, or would exceed the platform's limit.
         """
         try:
             content = path.read_bytes()
@@ -75,7 +75,7 @@ class Archive:
         """Write the files below `folder`.
 
         Raises:
-            PackageError: If the daemon could not do it.
+            PackageError: If the daemon could not extract them.
         """
         for problem in iter_entry_problems(self.entries):
             raise PackageError(self.path, problem)
@@ -86,7 +86,7 @@ class Archive:
 
 
 def write_package(output: Path, file_name: str, content: bytes) -> Path:
-    """Write a package to `output`, under that name if `output` is no `.difypkg` itself, and return its path."""
+    """Write a package to `output`, or under `file_name` in it unless `output` ends with `.difypkg`; return the path."""
     path = output if output.suffix == ".difypkg" else output / file_name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
@@ -94,7 +94,7 @@ def write_package(output: Path, file_name: str, content: bytes) -> Path:
 
 
 def build_archive(files: Mapping[str, bytes]) -> bytes:
-    """Return the bytes of an archive that depend on nothing but the files and the version of zlib, deflated as Dify's own packager does it."""
+    """Return an archive whose bytes depend only on the files and the version of zlib, deflated as Dify's own packager does it."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files, key=str.encode):
@@ -106,7 +106,7 @@ def build_archive(files: Mapping[str, bytes]) -> bytes:
 
 
 def entry_path(entry: zipfile.ZipInfo) -> str:
-    """Return an entry's path as the daemon makes it, whose names are UTF-8 whatever the archive says of them."""
+    """Return an entry's path as the daemon normalises it, which reads names as UTF-8 whatever the archive says."""
     name = entry.orig_filename
     if not entry.flag_bits & _UTF_8:
         name = name.encode("cp437").decode(errors="surrogateescape")
@@ -114,7 +114,7 @@ def entry_path(entry: zipfile.ZipInfo) -> str:
 
 
 def iter_entry_problems(entries: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
-    """Iterate over why the daemon can neither read nor extract an archive.
+    """Yield the reasons for which the daemon cannot read or extract an archive.
 
     Source: https://pkg.go.dev/archive/zip, https://pkg.go.dev/io/fs#ValidPath and `pkg/plugin_packager/decoder/zip.go` of
     langgenius/dify-plugin-daemon at bdb5642a.
@@ -141,13 +141,13 @@ def _folders(path: str) -> Iterator[str]:
 
 
 def _is_inside(path: str) -> bool:
-    """Tell whether a path is plain: relative, with forward slashes, UTF-8 and nothing that climbs."""
+    """Tell whether a path stays inside its folder: relative, with forward slashes, UTF-8 and without `..`."""
     is_text = not any("\ud800" <= letter <= "\udfff" for letter in path)
     return is_text and not {"\\", "\0"} & set(path) and not {"", ".", ".."} & set(path.split("/"))
 
 
 def _files(entries: tuple[zipfile.ZipInfo, ...]) -> list[zipfile.ZipInfo]:
-    """Return the entries that can be files, of several with one path the first, as Go's reader takes them."""
+    """Return the entries that can be files; of several with the same path the first, like Go's reader."""
     found: dict[str, zipfile.ZipInfo] = {}
     for entry in entries:
         path = entry_path(entry)

@@ -1,6 +1,6 @@
-"""`dify-host package`: a plugin folder and the packages it needs, made into one installable file.
+"""Packages for `dify-host package`: a plugin folder and the packages that it needs, in one installable file.
 
-A plugin that is no member of a uv workspace is packed as Dify's own packager does it, so that both give one checksum.
+A plugin that is not a member of a uv workspace is packed as Dify's own packager does it, so that both give the same checksum.
 """
 
 import os
@@ -38,12 +38,12 @@ class Package:
     """A package that was written.
 
     Attributes:
-        path: Where it lies.
+        path: Its path.
         size_bytes: Its size.
         identifier: The name by which Dify knows exactly this content.
-        left_out: Paths, as seen from the plugin's folder, that stayed behind though they might be missed.
-        is_as_is: Whether it holds what Dify's own packager takes, but for what was left out.
-        unsaid: What the workspace has a table for, the marketplace asks for, and the manifest leaves out.
+        left_out: Paths relative to the plugin's folder that were left out though they might be missed.
+        is_as_is: Whether it holds the files that Dify's own packager takes, except for those left out.
+        unsaid: Fields that the marketplace requires and the manifest lacks, if the workspace has a table for them.
     """
 
     path: Path
@@ -63,10 +63,10 @@ def build_package(
         folder: The plugin's folder. If it is a member of a uv workspace, the members that it needs are bundled as wheels.
         output: The file to write if it ends with `.difypkg`, else the folder for it.
         variant: The variant to make, of those in `[tool.dify-host.variants]` of the plugin's pyproject.toml; None for the plugin as it is.
-        judge: Says why the platform would refuse the files of a package.
+        judge: Returns the reasons for which the platform would refuse the files of a package.
 
     Raises:
-        PluginFolderError: If the folder is no plugin.
+        PluginFolderError: If the folder is not a plugin.
         PackageError: If it has no such variant, cannot be packaged, or the platform would refuse the package.
         UvError: If a wheel cannot be built or the dependencies cannot be resolved.
     """
@@ -118,7 +118,7 @@ def _workspace_of(folder: Path) -> Workspace | None:
 
 
 def _read_needed(folder: Path, workspace: Workspace) -> dict[Member, Sources]:
-    """Return the members that a plugin needs, each with what its wheel is built of."""
+    """Return the members that a plugin needs, each with the files of its wheel."""
     needed = workspace.needed_by(Member.read(folder))
     return {member: read_member_sources(member.folder, workspace.root) for member in needed}
 
@@ -130,7 +130,7 @@ def _iter_left_out(folder: Path, needed: Mapping[Member, Sources]) -> Iterator[s
 
 
 def _exported_requirements(folder: Path) -> dict[str, bytes]:
-    """Return the requirements.txt that Dify's own packager makes of a lock, where the folder has none; by the same uv, whose words differ.
+    """Return the requirements.txt that Dify's own packager makes of a lock if the folder has none; by the same uv, since versions write it differently.
 
     Source: `pkg/plugin_packager/packager/packager.go` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
     """
@@ -150,9 +150,9 @@ def _exported_requirements(folder: Path) -> dict[str, bytes]:
 def _dependency_files(
     folder: Path, workspace: Workspace, needed: Mapping[Member, Sources], staging: Path
 ) -> dict[str, bytes]:
-    """Return the wheels and the three files that say what to install.
+    """Return the wheels and the three files that list the dependencies.
 
-    They are made in `staging`, because a lock made inside a workspace is the workspace's.
+    They are made in `staging`, because inside a workspace uv would write the workspace's lock.
     """
     member = Member.read(folder)
     wheels = [_build_wheel(one, files.files, staging) for one, files in needed.items()]
@@ -173,7 +173,7 @@ def _dependency_files(
 
 
 def _build_wheel(member: Member, files: Mapping[str, bytes], staging: Path) -> BundledWheel:
-    """Build a member's wheel of these files and put it, with the version that it gets here, where all of them lie."""
+    """Build a member's wheel of these files and put it, with its local version, into the folder of wheels."""
     sources, folder = staging / "sources" / member.name, staging / FOLDER
     for name, content in files.items():
         path = sources / name
@@ -188,7 +188,7 @@ def _build_wheel(member: Member, files: Mapping[str, bytes], staging: Path) -> B
 
 
 def _locked_versions(workspace: Workspace, member: Member) -> tuple[str, ...]:
-    """Return the versions of third parties that the workspace's lock names, so that a package is as old as its sources."""
+    """Return the versions of third-party packages in the workspace's lock, so that building an old commit gives old versions."""
     if not (workspace.root / "uv.lock").is_file():
         return ()
     command = ("export", "--frozen", "--package", member.name, "--no-emit-workspace", *_EXPORT)
@@ -197,7 +197,7 @@ def _locked_versions(workspace: Workspace, member: Member) -> tuple[str, ...]:
 
 
 def _uv(command: str, *arguments: str, cwd: Path) -> str:
-    """Run uv with no settings but ours: against the public index, with this interpreter."""
+    """Run uv with only our settings: the public index and this interpreter."""
     neutral = ("--no-config", "--quiet", "--python", sys.executable)
     return run_uv(command, *neutral, *arguments, cwd=cwd, environment=neutral_environment())
 
@@ -211,7 +211,7 @@ def _pyproject(
 ) -> str:
     """Return the package's `pyproject.toml`.
 
-    Every wheel is a direct dependency with a source of its own: one that another wheel alone asked for would be looked up on
+    Every wheel is a direct dependency with a source of its own. One that only another wheel asks for would be looked up on
     the index, where its name may belong to a stranger. The daemon's packager needs a group `dev`.
     """
     bundled = {wheel.name for wheel in wheels}

@@ -1,11 +1,11 @@
-"""The wheels that a package carries: how an installer finds them, and no index can take their place.
+"""The wheels that a package carries: how an installer finds them, and how it is ensured that no index can replace them.
 
-Each gets a local version, which the public index accepts from nobody, and is named by its hash, so that no other index can offer another
-file under that version. `wheels/index.html` tells pip the hashes; without it pip takes an index's file of the same version, and stops at
+Each gets a local version, which the public index accepts from nobody, and is pinned by its hash, so that no other index can offer another
+file under that version. `wheels/index.html` tells pip the hashes; without it pip takes an index's file of the same version, and fails at
 its hash.
 
-Source: https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers; what pip 23.2 and 26.3 and uv
-0.4 to 0.13 do was tried, 2026-11.
+Source: https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers; tried with pip 23.2 and 26.3 and
+uv 0.4 to 0.13, 2026-11.
 """
 
 import base64
@@ -47,7 +47,7 @@ class BundledWheel:
 
     @classmethod
     def relabel(cls, file_name: str, content: bytes) -> "BundledWheel":
-        """Return a wheel as one of the same code with a local version."""
+        """Return a wheel with the same code and a local version."""
         distribution, written, tags = file_name.split("-", maxsplit=2)
         stem = f"{distribution}-{written}"
         _, version, _, _ = parse_wheel_filename(file_name)
@@ -91,8 +91,8 @@ def build_requirements(exported: str, wheels: Iterable[BundledWheel]) -> str:
     """Return a requirements.txt that installs from any folder.
 
     Args:
-        exported: What `uv export` says in that format, with hashes.
-        wheels: The wheels, which it names by their paths.
+        exported: The output of `uv export` in that format, with hashes.
+        wheels: The wheels, which the output names by their paths.
     """
     by_path = {f"./{wheel.path}": wheel for wheel in wheels}
     lines: list[str] = []

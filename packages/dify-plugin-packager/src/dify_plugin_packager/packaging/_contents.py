@@ -1,4 +1,4 @@
-"""What a package holds, read the way the checks need it: as decoded YAML and TOML, by the path in the archive."""
+"""The content of a package for the checks: decoded YAML and TOML, by the path in the archive."""
 
 import re
 import tomllib
@@ -15,10 +15,10 @@ class ContentError(DifyPluginError):
 
 
 class Contents:
-    """The files of a package, each decoded once, when it is first asked for.
+    """The files of a package, each decoded once, on first use.
 
     Args:
-        files: The content of each, by its path.
+        files: The content of each file, by its path.
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -36,10 +36,10 @@ class Contents:
         return [path for path in self.files if path.endswith(".whl")]
 
     def matching(self, pattern: str) -> list[str]:
-        """Return the paths that a pattern of models matches, folder by folder, position files left out.
+        """Return the paths that a pattern of models matches, without position files.
 
         Raises:
-            ContentError: If it is none.
+            ContentError: If it is not a pattern.
         """
         matches = compile_pattern(pattern).fullmatch
         return [
@@ -50,7 +50,7 @@ class Contents:
         """Return the text of a file.
 
         Raises:
-            ContentError: If it is missing or no UTF-8.
+            ContentError: If it is missing or not UTF-8.
         """
         if path not in self.files:
             raise ContentError(f"expected a file {path!r}")
@@ -60,7 +60,7 @@ class Contents:
             raise ContentError(f"{path}: expected UTF-8 text") from None
 
     def any_text(self, path: str) -> str:
-        """Return the text of a file, with U+FFFD for what is no UTF-8; an empty one if it is missing."""
+        """Return the text of a file, with U+FFFD for bytes that are not UTF-8; an empty text if it is missing."""
         return self.files.get(path, b"").decode(errors="replace")
 
     def yaml(self, path: str) -> Any:
@@ -75,7 +75,7 @@ class Contents:
         """Return the mapping that a YAML file holds.
 
         Raises:
-            ContentError: If it cannot be read or holds something else.
+            ContentError: If it cannot be read or does not hold a mapping.
         """
         content = self.yaml(path)
         if not is_object(content):
@@ -94,9 +94,7 @@ class Contents:
         if path not in self._decoded:
             try:
                 self._decoded[path] = load(self.text(path))
-            except (
-                ValueError
-            ) as error:  # another text, or a number of more digits than Python reads
+            except ValueError as error:
                 raise ContentError(f"{path}: expected {language}: {error}") from None
             except RecursionError:
                 problem = f"expected {language} that is not nested so deeply"
@@ -105,12 +103,12 @@ class Contents:
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of files as the daemon's globbing means it: a star never crosses a folder.
+    """Return a file pattern with the meaning of the daemon's globbing: a star matches no slash.
 
     Source: https://pkg.go.dev/path/filepath#Match, with which the daemon looks for models.
 
     Raises:
-        ContentError: If it is none.
+        ContentError: If it is not a pattern.
     """
     parts = [_translate(match) for match in _PATTERN_TOKEN.finditer(pattern)]
     try:

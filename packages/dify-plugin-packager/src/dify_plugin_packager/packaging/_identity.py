@@ -1,4 +1,4 @@
-"""What a package file says of itself: author, name, version, unique identifier."""
+"""The identity of a package file: author, name, version, unique identifier."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from ._contents import ContentError, Contents
 
 
 type VersionOrder = tuple[tuple[int, ...], bool, str]
-"""A version as something that can be compared: its numbers, whether it has no suffix, the suffix."""
+"""A version in comparable form: its numbers, whether it has no suffix, the suffix."""
 
 
 def identifier_of(archive: Archive) -> str:
@@ -23,7 +23,7 @@ def identifier_of(archive: Archive) -> str:
 
 
 def validate_identifier(path: Path, identifier: str) -> None:
-    """Check what a manifest makes of itself before it becomes a path.
+    """Check an identifier from a manifest before its parts become a path.
 
     Args:
         path: The package or the plugin's folder, for the error.
@@ -42,10 +42,10 @@ def validate_identifier(path: Path, identifier: str) -> None:
 
 
 def read_identity(path: Path) -> tuple[str, str, VersionOrder]:
-    """Return author, name and version of a package; of two versions the later one is greater.
+    """Return author, name and version of a package; a later version compares greater.
 
     Raises:
-        PackageError: If the file is no package, or its names make no identifier.
+        PackageError: If the file is not a package, or its names do not make an identifier.
     """
     archive = Archive.read(path)
     try:

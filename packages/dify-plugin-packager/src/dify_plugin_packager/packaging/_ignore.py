@@ -12,7 +12,7 @@ from pathlib import Path
 def read_rules(folder: Path, *names: str) -> list[str]:
     """Return the rules of the first of these files that a folder has; none if it has none.
 
-    A rule that begins with `!` takes nothing back: the packager does not know it.
+    A rule that begins with `!` is ignored, because Dify's packager does not know it.
     """
     path = next((folder / name for name in names if (folder / name).is_file()), None)
     text = "" if path is None else path.read_text(encoding="utf-8", errors="replace")
@@ -21,7 +21,7 @@ def read_rules(folder: Path, *names: str) -> list[str]:
 
 
 def walk(folder: Path, rules: Sequence[str] = (), parents: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the paths of the files below a folder, each with `parents` before it, without those that the rules exclude."""
+    """Yield the paths of the files below a folder that the rules do not exclude, each behind `parents`."""
     for path in sorted(folder.iterdir()):
         parts = [*parents, path.name]
         is_folder = path.is_dir() and not path.is_symlink()
@@ -34,7 +34,7 @@ def walk(folder: Path, rules: Sequence[str] = (), parents: Sequence[str] = ()) -
 
 
 def _matches(rule: str, parts: Sequence[str], *, is_folder: bool) -> bool:
-    """Tell whether a rule is for exactly this path; what lies below it goes with it."""
+    """Tell whether a rule matches exactly this path; it then covers everything below."""
     pattern = re.sub(r"\\(.)", r"[\1]", rule.removesuffix("/").replace("[^", "[!"))
     if rule.endswith("/") and not is_folder:
         return False

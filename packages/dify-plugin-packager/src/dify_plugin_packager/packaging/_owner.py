@@ -1,4 +1,4 @@
-"""Whose the plugins of a workspace are: one table in its pyproject.toml, from which every package gets it."""
+"""The owner of a workspace's plugins: one table in its pyproject.toml, which every package is made with."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _FIELDS = {"repo": "repository", "contact": "contact"}  # the manifest's, and th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """What `[tool.dify-plugins]` of a workspace says; empty is what it does not.
+    """The table `[tool.dify-plugins]` of a workspace; a field is empty if the table lacks it.
 
     Attributes:
         author: The plugins' author, by whom Dify knows them.
@@ -37,7 +37,7 @@ class Owner:
         """Read the table of a workspace; None if it has none.
 
         Raises:
-            PackageError: If one of its values is no text.
+            PackageError: If one of its values is not a text.
         """
         path = root / "pyproject.toml"
         tools = object_at(read_toml(path), "tool")
@@ -53,7 +53,7 @@ class Owner:
     def write_into(
         self, folder: Path, files: Mapping[str, bytes], *, author: str
     ) -> dict[str, bytes]:
-        """Return a plugin's files with these names in its manifest, its author in every declaration that had the manifest's, the source in its READMEs.
+        """Return a plugin's files with these names in its manifest, this author in every declaration that named the manifest's, and the source in its READMEs.
 
         Args:
             folder: The plugin's folder, for the error.
@@ -84,7 +84,7 @@ class Owner:
         return {**written, _MANIFEST: manifest.encode(), **self._signed(files)}
 
     def _signed(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Return the READMEs that name the source nowhere, each with a line that does."""
+        """Return the READMEs that do not name the source, each with a line that does."""
         line = f"\nSource: <{self.repository}>\n".encode()
         return {
             path: content.rstrip() + b"\n" + line
@@ -96,5 +96,5 @@ class Owner:
 
 
 def find_unsaid(manifest: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names that a marketplace asks for and a manifest leaves out."""
+    """Return the fields that a marketplace requires and a manifest lacks."""
     return tuple(field for field in _FIELDS if not manifest.get(field))

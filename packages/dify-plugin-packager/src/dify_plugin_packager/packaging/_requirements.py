@@ -1,4 +1,4 @@
-"""A requirements.txt, read as pip and uv read one."""
+"""Parser of a requirements.txt, in the way of pip and uv."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Requirements:
     """The lines of a requirements.txt.
 
     Attributes:
-        named: What is to be installed, each as it is written but for hashes and other options.
+        named: The requirements as they are written, without hashes and other options.
         options: Lines that are options of the installer.
     """
 
@@ -24,7 +24,7 @@ class Requirements:
 
     @classmethod
     def parse(cls, text: str) -> "Requirements":
-        """Parse a file's text, of which any is one."""
+        """Parse a file's text; any text is valid."""
         lines = (_COMMENT.sub("", line).strip() for line in _CONTINUED.sub(" ", text).splitlines())
         lines = [line for line in lines if line]
         options = [line for line in lines if line.startswith("-")]
@@ -33,10 +33,10 @@ class Requirements:
 
     @property
     def find_links(self) -> tuple[str, ...]:
-        """Where else than on an index its packages are looked for."""
+        """The places besides an index where its packages are looked for."""
         return tuple(found[1] for line in self.options if (found := _FIND_LINKS.fullmatch(line)))
 
     @property
     def uses_index(self) -> bool:
-        """Whether an index is asked."""
+        """Whether an index is used."""
         return "--no-index" not in self.options

@@ -1,7 +1,7 @@
-"""Which files of a plugin's folder go into its package: those that git knows or a list names, and no key or environment.
+"""Choice of the files of a plugin's folder for its package: those that git tracks or a list names, and no keys or environments.
 
-Of a plugin in a uv workspace the package is made for it; of any other the files are those that Dify's own packager takes, as they are.
-Of a package of the workspace, whose wheel is bundled, new files that git would add count as well: a wheel that lacks a module is broken.
+For a plugin in a uv workspace some files are written anew; for any other the files are those that Dify's own packager takes, as they are.
+For a package of the workspace, whose wheel is bundled, new files that git would add count as well, because a wheel that lacks a module is broken.
 """
 
 import os
@@ -85,8 +85,8 @@ class Sources:
     """The files of a folder.
 
     Attributes:
-        files: The content of each that is taken, by its path.
-        left_out: Paths of what stays behind though it might be missed; a folder's ends with a slash.
+        files: The content of each file that is taken, by its path.
+        left_out: Paths that are left out though they might be missed; a folder's ends with a slash.
     """
 
     files: Mapping[str, bytes]
@@ -97,16 +97,16 @@ def read_sources(folder: Path, *, as_is: bool) -> Sources:
     """Read the files that make a plugin.
 
     They are the files and the content of the folders that `include` of `[tool.dify-host]` in its pyproject.toml names; without such
-    a list those that git knows and `.difyignore` does not exclude; where git knows none, those that Dify's own packager takes.
-    Private keys, virtual environments, logs and other names that no package should hold stay behind, unless the list names the
-    very file.
+    a list those that git tracks and `.difyignore` does not exclude; and if git tracks none, those that Dify's own packager takes.
+    Private keys, virtual environments, logs and other names that no package should hold are left out, unless the list names the
+    file itself.
 
     Args:
         folder: The plugin's folder.
-        as_is: Whether the package holds the folder's own pyproject.toml and all else that Dify's own packager takes.
+        as_is: Whether the package holds the folder's own pyproject.toml and everything else that Dify's own packager takes.
 
     Raises:
-        PackageError: If one of the files is no plain file, git is there and cannot be asked, or the list names what is not there.
+        PackageError: If one of the files is not a regular file, git is there and cannot be asked, or the list names a file that is missing.
     """
     excluded = _PRIVATE if as_is else _EXCLUDED
     if named := list_at(read_settings(folder), "include"):
@@ -123,18 +123,18 @@ def read_sources(folder: Path, *, as_is: bool) -> Sources:
 
 
 def read_member_sources(folder: Path, root: Path) -> Sources:
-    """Read the files of which the wheel of a workspace's package is built.
+    """Read the files for the wheel of a workspace's package.
 
-    They are those that `include` of `[tool.dify-host]` in its pyproject.toml names; without such a list those that git tracks, and those that it
-    would add; where there is no git, those that the package's own ignore rules leave. What looks private stays behind, unless git tracks it, and
-    what is no file of the workspace; a link stays behind where the file that it leads to would.
+    They are those that `include` of `[tool.dify-host]` in its pyproject.toml names; without such a list those that git tracks or would add; and
+    without git, those that the package's own ignore rules leave. A file that looks private is left out, unless git tracks it, and so is one
+    outside of the workspace. A link is left out if the file that it leads to would be.
 
     Args:
         folder: The package's folder.
         root: The folder of the workspace, into which a link may lead.
 
     Raises:
-        PackageError: If git is there and cannot be asked, or the list names what is not there.
+        PackageError: If git is there and cannot be asked, or the list names a file that is missing.
     """
     excluded = _PRIVATE
     if named := list_at(read_settings(folder), "include"):
@@ -148,7 +148,7 @@ def read_member_sources(folder: Path, root: Path) -> Sources:
 
 
 def _is_file_of(root: Path, path: Path) -> bool:
-    """Tell whether a path is a file of a workspace, or a link to one that is public; git knows repositories in a repository, and they are none."""
+    """Tell whether a path is a file of a workspace, or a link to a public one."""
     target = path.resolve()
     if not path.is_file() or not target.is_relative_to(root):
         return False
@@ -156,14 +156,14 @@ def _is_file_of(root: Path, path: Path) -> bool:
 
 
 def _is_public(root: Path, path: str) -> bool:
-    """Tell whether git tracks a file of a workspace, or would add it and it does not look private."""
+    """Tell whether git tracks a file of a workspace, or would add it while it does not look private."""
     tracked, known = _git_files(root)
     looks_private = _excluded_part(path, (*_PRIVATE, *_SUSPICIOUS), ()) is not None
     return path in tracked or (not looks_private and (not known or path in known))
 
 
 def _named_files(folder: Path, named: Collection[Any]) -> tuple[set[str], set[str]]:
-    """Return the files that a list names, also by their folders, and those that it names themselves."""
+    """Return the files that a list names, directly or by their folders, and the names in the list themselves."""
     found: set[str] = set()
     names = {PurePosixPath(str(name)) for name in named}
     for name in names:
@@ -181,7 +181,7 @@ def _named_files(folder: Path, named: Collection[Any]) -> tuple[set[str], set[st
 
 
 def _git_files(folder: Path) -> tuple[set[str], set[str]]:
-    """Return the files that git knows, and these with the ones that it would have somebody add."""
+    """Return the files that git tracks, and these together with untracked ones that it does not ignore."""
     listed = _git(folder, "--cached", "--recurse-submodules")
     tracked = {path for path in listed if os.path.lexists(folder / path)}
     return tracked, tracked | _git(folder, "--others", "--exclude-standard")
@@ -218,7 +218,7 @@ def _read(  # noqa: PLR0913 - all that is asked of a file
     excluded: Collection[str],
     follows_links: bool = False,
 ) -> Sources:
-    """Read what is wanted of what was found; `sure` is taken whatever it is called."""
+    """Read the wanted ones of the found files; those in `sure` are taken whatever their names are."""
     environments = {
         str(PurePosixPath(path).parent) for path in found if path.endswith("pyvenv.cfg")
     }
@@ -252,7 +252,7 @@ def _content(path: Path, *, follows_links: bool) -> bytes:
 def _excluded_part(
     path: str, excluded: Collection[str], environments: Collection[str]
 ) -> str | None:
-    """Return the file or the uppermost folder on a path that stays behind."""
+    """Return the file or the uppermost folder on a path that is excluded."""
     parts = path.split("/")
     for end, name in enumerate(parts, start=1):
         part = "/".join(parts[:end])

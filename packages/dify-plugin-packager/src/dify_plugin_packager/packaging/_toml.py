@@ -1,4 +1,4 @@
-"""TOML files, of a person's or written here."""
+"""Reading and writing of TOML files."""
 
 import json
 import tomllib
@@ -10,7 +10,7 @@ from dify_plugin_packager.json_access import JsonObject, object_at
 
 
 type Value = str | bool | list[str] | tuple[str, ...] | Mapping[str, str]
-"""A value in a table that is written."""
+"""A value in a table to be written."""
 
 
 def read_toml(path: Path) -> JsonObject:
@@ -36,7 +36,7 @@ def read_settings(folder: Path) -> JsonObject:
 
 
 def write_toml(tables: Mapping[str, Mapping[str, Value]]) -> str:
-    """Return a TOML file of these tables; the items of a list stand on lines of their own, those of a tuple do not."""
+    """Return a TOML file of these tables; a list takes one line for each item, a tuple only one."""
     lines: list[str] = []
     for name, table in tables.items():
         lines += [f"[{name}]", *(f"{key} = {_write(value)}" for key, value in table.items()), ""]

@@ -1,4 +1,4 @@
-"""uv, run as a command: the one installed beside this package, so that one lock means one behaviour."""
+"""uv as a command: the one that is installed beside this package, so that the lock decides about its version."""
 
 import os
 import subprocess
@@ -42,10 +42,10 @@ def run_uv(
 def run_program(
     *command: str, cwd: Path, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end and keep what it says; one that hangs is ended.
+    """Run a program to its end and capture its output; one that hangs is killed.
 
     Raises:
-        DifyPluginError: If it takes longer than the daemon lets an installation take.
+        DifyPluginError: If it takes longer than the daemon allows for an installation.
     """
     try:
         return subprocess.run(  # noqa: S603 - programs that we choose
@@ -65,7 +65,7 @@ def run_program(
 
 
 def neutral_environment() -> dict[str, str]:
-    """Return this process's environment without what changes uv's answers from one machine to the next."""
+    """Return this process's environment without the variables that make uv's results depend on the machine."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -75,8 +75,8 @@ def neutral_environment() -> dict[str, str]:
 
 
 def search_path() -> str:
-    """Return PATH with the Python that this process is made of in front, for there uv finds one.
+    """Return PATH with the base Python of this process in front, where uv finds it.
 
-    Not the environment's own `bin`: uv makes no environment from another one.
+    The environment's own `bin` would not do: uv makes no environment from another one.
     """
     return os.pathsep.join([str(Path(sys.base_prefix) / "bin"), os.environ.get("PATH", os.defpath)])

@@ -7,8 +7,8 @@
     [tool.dify-host.variants.polling."models/llm/*.yaml"]
     features = ["polling"]
 
-Each key is a YAML file of the plugin, or a pattern of some; of what stands there, mappings are merged, lists get longer, and everything else takes the place of
-what the file has.
+Each key is a YAML file of the plugin, or a pattern of such files. Of the values under it, mappings are merged, lists are appended, and everything else replaces
+the value in the file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from ._toml import read_settings
 
 
 def with_variant(folders: Sequence[Path], name: str) -> list[Path]:
-    """Return those of some plugins' folders that have a variant.
+    """Return the plugin folders that have a variant.
 
     Raises:
         PackageError: If none of them has it, or a pyproject.toml cannot be read.
@@ -38,14 +38,14 @@ def with_variant(folders: Sequence[Path], name: str) -> list[Path]:
 
 
 def read_variant(folder: Path, name: str) -> Mapping[str, JsonObject]:
-    """Read what a variant changes, by file or pattern of files.
+    """Read the changes of a variant, by file or pattern of files.
 
     Args:
         folder: The plugin's folder.
         name: The variant's name.
 
     Raises:
-        PackageError: If the plugin has none of this name, or it is described by something else than tables of files.
+        PackageError: If the plugin has none of this name, or its description is not a table for each file.
     """
     variants = _variants(folder)
     if name not in variants:
@@ -60,15 +60,15 @@ def read_variant(folder: Path, name: str) -> Mapping[str, JsonObject]:
 def apply_variant(
     folder: Path, files: Mapping[str, bytes], changes: Mapping[str, JsonObject]
 ) -> dict[str, bytes]:
-    """Return a plugin's files with what a variant changes in them; position files stay as they are.
+    """Return a plugin's files with the changes of a variant; position files stay as they are.
 
     Args:
         folder: The plugin's folder.
         files: The content of each file, by its path.
-        changes: What to change, by file or pattern of files.
+        changes: The changes, by file or pattern of files.
 
     Raises:
-        PackageError: If a pattern matches no file, a file holds no mapping, or a value is of another kind than what stands there.
+        PackageError: If a pattern matches no file, a file does not hold a mapping, or a value is of another kind than the present one.
     """
     changed = dict(files)
     for pattern, wanted in changes.items():

@@ -1,4 +1,4 @@
-"""A uv workspace: the packages that lie side by side, and which of them one needs."""
+"""A uv workspace: its members, and which of them another one needs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class Member:
     Attributes:
         name: Its published name, normalised.
         version: Its version.
-        folder: Where it lies.
-        requires_python: The Python versions it runs on.
-        dependencies: What it depends on.
+        folder: Its folder.
+        requires_python: The Python versions that it runs on.
+        dependencies: Its dependencies.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Member:
         """Read a project's `pyproject.toml`.
 
         Raises:
-            PackageError: If there is none, or it lacks what packaging needs.
+            PackageError: If there is none, or it lacks a field that packaging needs.
         """
         project = object_at(read_toml(folder / "pyproject.toml"), "project")
         try:
@@ -55,7 +55,7 @@ class Member:
 
     @property
     def dependency_names(self) -> list[str]:
-        """The names of what it depends on, normalised."""
+        """The normalised names of its dependencies."""
         return [canonicalize_name(one.name) for one in self.dependencies]
 
 
@@ -93,7 +93,7 @@ class Workspace:
 
 
 def reach(names: Iterable[str], wanted: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return these names and all that they want, directly or not."""
+    """Return these names and all that they need, directly or not."""
     reached: set[str] = set()
     waiting = list(names)
     while waiting:

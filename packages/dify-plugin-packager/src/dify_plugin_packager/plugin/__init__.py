@@ -1,4 +1,4 @@
-"""A plugin's folder, read without starting it; the identifier of a package; what Dify makes of a parameter's value."""
+"""A plugin's folder, read without starting it; the identifier of a package; Dify's conversion of a parameter's value."""
 
 from ._folder import PluginFolder, PluginKind
 from ._identifier import build_identifier, is_identifier

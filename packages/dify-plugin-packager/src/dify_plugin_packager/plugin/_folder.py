@@ -15,7 +15,7 @@ from dify_plugin_packager.yaml_documents import load_yaml
 type PluginKind = Literal[
     "models", "tools", "agent_strategies", "endpoints", "datasources", "triggers"
 ]
-"""What a plugin brings, as its manifest calls it."""
+"""A kind of provider, by the manifest's name."""
 
 
 # Without these no plugin can be started and called.
@@ -28,7 +28,7 @@ class PluginFolder:
 
     Attributes:
         path: The folder, absolute.
-        manifest: Its manifest, as the daemon decodes it: a key is missing or None where nothing came.
+        manifest: Its manifest, as the daemon decodes it: a missing value is None or has no key.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class PluginFolder:
         """Read a folder's manifest.
 
         Raises:
-            PluginFolderError: If there is no folder, no manifest, or one without what starting needs.
+            PluginFolderError: If there is no folder or no manifest, or the manifest lacks a field that starting needs.
         """
         folder = Path(path).absolute()
         if not folder.is_dir():
@@ -73,12 +73,12 @@ class PluginFolder:
 
     @property
     def permission(self) -> JsonObject:
-        """What the manifest asks permission for."""
+        """The permissions that the manifest asks for."""
         return object_at(self.manifest, "resource", "permission")
 
     @property
     def python(self) -> str:
-        """The interpreter that runs the plugin: its own environment's, else the host's."""
+        """The interpreter that runs the plugin: that of its own environment, else the host's."""
         own = self.path / ".venv" / "bin" / "python"
         return str(own) if own.exists() else sys.executable
 
@@ -97,7 +97,7 @@ class PluginFolder:
         """Return the mapping that one of the folder's YAML files holds.
 
         Raises:
-            PluginFolderError: If the file is missing, is not YAML or holds no mapping.
+            PluginFolderError: If the file is missing, is not YAML or does not hold a mapping.
         """
         content = _read(self.path, relative, load_yaml)
         if not is_object(content):
@@ -108,7 +108,7 @@ class PluginFolder:
         """Return the list of names that one of the folder's YAML files holds.
 
         Raises:
-            PluginFolderError: If the file is missing, is not YAML or holds no list.
+            PluginFolderError: If the file is missing, is not YAML or does not hold a list.
         """
         content = _read(self.path, relative, load_yaml)
         if not isinstance(content, list):

@@ -1,4 +1,4 @@
-"""What names one exact package: `author/name:version@checksum`.
+"""The identifier that names one exact package: `author/name:version@checksum`.
 
 Source: `pkg/plugin_packager/decoder/checksum.go` and `pkg/entities/plugin_entities/identity.go` of langgenius/dify-plugin-daemon
 at bdb5642a, read 2026-10.
@@ -25,5 +25,5 @@ def build_identifier(author: str, name: str, version: str, files: Mapping[str, b
 
 
 def is_identifier(text: str) -> bool:
-    """Tell whether the daemon takes `text` as the unique identifier of an upload, which names the author."""
+    """Tell whether the daemon takes `text` as the unique identifier of an upload, which has to name the author."""
     return "/" in text and names_package(text)

@@ -1,4 +1,4 @@
-"""What Dify makes of a value that a workflow's node has for a parameter.
+"""Dify's conversion of the value that a workflow's node has for a parameter.
 
 Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at 02b5705b, read 2026-10;
 docs/evidence/dify-declarations.md, S1 to S16.
@@ -14,10 +14,10 @@ _FALSE = frozenset({"false", "no", "n", "0", ""})
 
 
 def initialize_parameter(declaration: JsonObject, value: Any) -> Any:
-    """Return what Dify makes of a node's value for a parameter of a strategy, which may be nothing.
+    """Return Dify's conversion of a node's value for a parameter of a strategy; the value may be missing.
 
     Raises:
-        DifyPluginError: If a run fails in Dify for it; with the parameter's name and Dify's sentence.
+        DifyPluginError: If a run in Dify would fail because of it; with the parameter's name and Dify's sentence.
     """
     name, kind = declaration.get("name"), declaration.get("type")
     # 0 and false are values; any other nothing, such as "" or [], is not.

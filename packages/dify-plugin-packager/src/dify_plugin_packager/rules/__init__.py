@@ -1,4 +1,4 @@
-"""The rules that need only a package's files: what the platform refuses, what would break when used, and what we advise."""
+"""The rules that need only a package's files: refusals by the platform, breaks in use, and our advice."""
 
 from ._finding import Finding, findings
 from ._marketplace.marketplace_rules import iter_marketplace_rules

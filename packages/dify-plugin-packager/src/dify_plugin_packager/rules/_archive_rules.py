@@ -82,7 +82,7 @@ def check_leftovers(archive: Archive) -> Iterator[Finding]:
 
 
 def check_unasked(archive: Archive) -> Iterator[Finding]:
-    """Check that the package contains nothing that Python or an installer uses without being asked to."""
+    """Check that the package contains no file that Python or an installer uses without being asked to."""
     for path in archive.files:
         name = path.rpartition("/")[2].lower()
         for pattern, text in _UNASKED.items():
@@ -91,7 +91,7 @@ def check_unasked(archive: Archive) -> Iterator[Finding]:
 
 
 def find_leftovers(files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Iterate over unwanted files in a package: the pattern that matched, and the first paths that did, as a phrase."""
+    """Yield the unwanted files in a package: each matching pattern, with its first paths as a phrase."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in files:
         for part in path.split("/"):

@@ -1,4 +1,4 @@
-"""What a rule finds, and what the consequence is."""
+"""Findings of rules, with their consequences."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ type Kind = Literal["refused", "broken", "rejected", "advice"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a check found.
+    """A finding of a check.
 
     Attributes:
         kind: The consequence.

@@ -17,11 +17,11 @@ type Rule = Callable[[], Iterable[Finding]]
 
 
 class PackageRules:
-    """The rules for the files of a package; nothing of it is run.
+    """The rules for the files of a package; nothing in it is run.
 
     Args:
         archive: The package.
-        start: A folder in the workspace, if any, whose members' names may come from no index.
+        start: A folder in the workspace, if any, whose members must not come from an index.
 
     Attributes:
         contents: The package's files.
@@ -36,7 +36,7 @@ class PackageRules:
         self.is_readable = self._declarations.upload.manifest is not None
 
     def of_archive(self) -> Iterator[tuple[str, Rule]]:
-        """Iterate over the rules for the archive and the manifest, by name."""
+        """Yield the rules for the archive and the manifest, by name."""
         yield "archive entries", functools.partial(archives.check_entries, self._archive)
         yield "signature", functools.partial(archives.check_signature, self._archive)
         yield "size", functools.partial(archives.check_size, self._archive)
@@ -45,7 +45,7 @@ class PackageRules:
         yield "manifest.yaml", self._declarations.check_manifest
 
     def of_contents(self) -> Iterator[tuple[str, Rule]]:
-        """Iterate over the rules for declarations, files and dependencies, by name."""
+        """Yield the rules for declarations, files and dependencies, by name."""
         declarations = self._declarations
         refusals = functools.partial(declarations.find_refusals, "unique identifier")
         yield "unique identifier", refusals
@@ -67,7 +67,7 @@ class PackageRules:
 
 
 def find_refusals(files: Mapping[str, bytes]) -> Iterator[str]:
-    """Iterate over the reasons why the platform would refuse a package of these files."""
+    """Yield the reasons for which the platform would refuse a package of these files."""
     total = sum(map(len, files.values()))
     if total > SIZE_LIMIT_BYTES:
         yield f"expected at most {SIZE_LIMIT_BYTES} bytes, got {total}"

@@ -1,7 +1,7 @@
-"""What the platform accepts and the SDK loads, but no form can use: defaults, options, scopes, duplicate names.
+"""Advice about declarations that the platform accepts and the SDK loads, but no form can use: defaults, options, scopes, duplicate names.
 
-Source: the `validate` tags in `pkg/entities/plugin_entities/` of langgenius/dify-plugin-daemon at bdb5642a, which hold for remote debugging
-alone, and `interfaces/model/large_language_model.py` of dify-plugin 0.10.2, read 2026-11.
+Source: the `validate` tags in `pkg/entities/plugin_entities/` of langgenius/dify-plugin-daemon at bdb5642a, which hold only for remote
+debugging, and `interfaces/model/large_language_model.py` of dify-plugin 0.10.2, read 2026-11.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def iter_advice(declaration: JsonObject) -> Iterator[str]:
-    """Iterate over what we advise about one file of declarations, each with the path of the field."""
+    """Yield our advice about one file of declarations, each with the path of the field."""
     for key in ("supported_model_types", "configurate_methods"):
         if declaration.get(key) == []:
             yield f"{key!r}: expected at least one"

@@ -1,4 +1,4 @@
-"""Rules for what a package declares: what the daemon refuses, what cannot be read or used, and what has no effect."""
+"""Rules for the declarations of a package: those that the daemon refuses, that cannot be read or used, or that have no effect."""
 
 import ast
 import re
@@ -39,7 +39,7 @@ _EXPECTED: Mapping[str, Callable[[str], str]] = {
 
 
 class Declarations:
-    """The declarations of a package, to be checked.
+    """The checks of a package's declarations.
 
     Args:
         contents: The package.
@@ -50,7 +50,7 @@ class Declarations:
         self.upload = Upload(contents)
 
     def find_refusals(self, stage: Stage) -> Iterator[Finding]:
-        """Iterate over why the daemon refuses the package at a stage of its upload."""
+        """Yield the reasons for which the daemon refuses the package at a stage of its upload."""
         return findings("refused", self.upload.problems.get(stage, ()))
 
     def _loaded(self, declared: Declared) -> JsonObject:
@@ -65,14 +65,14 @@ class Declarations:
         return ((one, self._loaded(one)) for one in self.upload.declared if one.role in roles)
 
     def _unreadable(self, path: str) -> Iterator[Finding]:
-        """Check that the SDK's YAML library can read a file, too."""
+        """Check that the SDK's YAML library can read a file as well."""
         try:
             self._contents.yaml(path)
         except ContentError as error:
             yield Finding("broken", str(error))
 
     def _check_file(self, declared: Declared, content: JsonObject) -> Iterator[Finding]:
-        """Check that a file of declarations can be read and used, and that nothing in it comes to nothing."""
+        """Check that a file of declarations can be read and used, and that all of it has an effect."""
         path = declared.path
         yield from self._unreadable(path)
         yield from findings("advice", (f"{path}: {advice}" for advice in iter_advice(content)))
@@ -122,7 +122,7 @@ class Declarations:
             return True  # The daemon has refused it already.
 
     def check_declared(self) -> Iterator[Finding]:
-        """Check models, tools, strategies and what else a provider names."""
+        """Check models, tools, strategies and the other files that a provider names."""
         yield from self.find_refusals("declarations")
         for declared, content in self._of("item", "model", "position"):
             yield from self._check_file(declared, content)
@@ -131,7 +131,7 @@ class Declarations:
         yield from self._check_versions()
 
     def _check_versions(self) -> Iterator[Finding]:
-        """Check that only versions of Dify install the package that know what it declares: in others it hides that kind of declaration of all plugins."""
+        """Check that only versions of Dify that know its declarations install the package: in others it hides that kind of declaration of all plugins."""
         version = object_at(self.upload.manifest or {}, "meta").get("minimum_dify_version")
         stated = _VERSION.match(str(version or ""))
         needs = [
@@ -232,7 +232,7 @@ class Declarations:
                 if len(PurePosixPath(str(source)).parts) < _MODULE_DEPTH:
                     where = f"{declared.path}: 'extra.python.model_sources'"
                     expected = f"expected {source!r} two folders deep or deeper"
-                    yield Finding("advice", f"{where}: {expected}, or errors lose what they say")
+                    yield Finding("advice", f"{where}: {expected}, or errors lose their messages")
 
 
 def _items(contents: Contents, path: str) -> list[Any]:
@@ -254,9 +254,9 @@ def _syntax_problem(contents: Contents, path: str) -> str | None:
 
 
 def _iter_packing_problems(manifest: JsonObject) -> Iterator[str]:
-    """Iterate over what Dify's own packager refuses of a manifest, by the rules in the tags of the daemon's types.
+    """Yield the problems of a manifest that Dify's own packager refuses, by the rules in the tags of the daemon's types.
 
-    The daemon asks it only when a plugin is debugged from afar.
+    The daemon applies these rules only in remote debugging.
     """
     given = {key: value for key, value in manifest.items() if key not in _PROVIDERS}
     for broken in find_violations(_MANIFEST, decode_into(_MANIFEST, given)):

@@ -1,4 +1,4 @@
-"""What Dify's API or its web editor cannot use, although the daemon accepts it and the plugin SDK loads it.
+"""Rules for declarations that Dify's API or its web editor cannot use, although the daemon accepts and the plugin SDK loads them.
 
 Tried on the official plugins: they work, so a rule that finds one broken is wrong.
 
@@ -27,12 +27,12 @@ _SHOWN_WITHOUT_FIELD = frozenset({"__model_type", "__model_name"})
 
 
 def check_use(declared: tuple[str, str], path: str, content: JsonObject) -> Iterator[Finding]:
-    """Check that Dify can use what a file declares.
+    """Check that Dify can use the declarations of a file.
 
     Args:
         declared: Its kind and role, such as `("tools", "item")`.
         path: The file.
-        content: What stands in it.
+        content: Its content.
     """
     check = _CHECKS.get(declared)
     for kind, field, text in check(content) if check else ():
@@ -40,7 +40,7 @@ def check_use(declared: tuple[str, str], path: str, content: JsonObject) -> Iter
 
 
 def iter_needs(content: JsonObject) -> Iterator[tuple[tuple[int, int, int], str]]:
-    """Iterate over the first versions of Dify that support what a file declares, each with what they support."""
+    """Yield the first versions of Dify that support the declarations of a file, each with the supported feature."""
     if "polling" in list_at(content, "features"):
         yield (1, 15, 0), "polls"
     for parameter in objects_at(content, "parameters"):

@@ -1,4 +1,4 @@
-"""How the daemon takes an upload: it decodes the declarations, builds the identifier and looks for the icons.
+"""The daemon's steps at an upload: it decodes the declarations, builds the identifier and looks for the icons.
 
 Source: `pkg/plugin_packager/decoder/helper.go`, `internal/core/plugin_manager/` and `pkg/entities/plugin_entities/` of
 langgenius/dify-plugin-daemon at bdb5642a, read 2026-11; its verdicts in `tests/rules/verdicts.json`.
@@ -38,7 +38,7 @@ class Declared:
 
     Attributes:
         kind: The key under `plugins` in the manifest that leads to it.
-        role: What it declares; an item is a tool, a strategy or an endpoint.
+        role: The role of its declaration; an item is a tool, a strategy or an endpoint.
         path: Its path.
     """
 
@@ -48,15 +48,15 @@ class Declared:
 
 
 class Upload:
-    """An upload of a package to the daemon, and why the daemon refuses it.
+    """An upload of a package to the daemon, with the daemon's reasons for refusing it.
 
     Args:
         contents: The files of the package.
 
     Attributes:
         declared: The declarations that the daemon reads, in its order.
-        manifest: What it knows of manifest.yaml; None if it cannot be read.
-        problems: Why it refuses the package, by stage.
+        manifest: The content of manifest.yaml as it decodes it; None if it cannot be read.
+        problems: Its reasons for refusing the package, by stage.
     """
 
     def __init__(self, contents: Contents) -> None:
@@ -119,7 +119,7 @@ class Upload:
         return found
 
     def _read(self, stage: Stage, path: str, wanted: GoType) -> Any:
-        """Return what a file holds; note a problem and return None if the daemon cannot read it."""
+        """Return the content of a file; note a problem and return None if the daemon cannot read it."""
         try:
             return read_yaml_declaration(self._contents.files[path], wanted) or {}
         except DeclarationError as error:

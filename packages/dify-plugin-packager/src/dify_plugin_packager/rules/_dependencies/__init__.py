@@ -1,1 +1,1 @@
-"""Rules for what a package installs: wheels, pyproject.toml, uv.lock and requirements.txt."""
+"""Rules for the dependencies of a package: wheels, pyproject.toml, uv.lock and requirements.txt."""

@@ -1,7 +1,7 @@
-"""Rules for what a package installs: its wheels, and the three files that should agree.
+"""Rules for the dependencies of a package: its wheels, and the three files that should agree.
 
-Source: `internal/core/local_runtime/` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11: pyproject.toml, or where an operator
-names a mirror requirements.txt, is installed by uv; one of the two is enough, and uv.lock is used if it is there.
+Source: `internal/core/local_runtime/` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11: uv installs from pyproject.toml, or if the
+operator names a mirror, from requirements.txt; one of the two is enough, and uv.lock is used if it is there.
 """
 
 import contextlib
@@ -47,11 +47,11 @@ _SDK_RANGE = re.compile(r"dify[_-]plugin(?:[><]=?|==)([0-9.a-z]+)(?:,(?:[><]=?|=
 
 
 class Dependencies:
-    """What a package installs, to be checked.
+    """The checks of a package's dependencies.
 
     Args:
         contents: The package.
-        siblings: Names of workspace packages, which may come from no index.
+        siblings: Names of workspace packages, which must not come from an index.
     """
 
     def __init__(self, contents: Contents, siblings: frozenset[str]) -> None:
@@ -99,7 +99,7 @@ class Dependencies:
     def check_siblings(self) -> Iterator[Finding]:
         """Check that the workspace packages that the wheels need are bundled.
 
-        Some of those names belong to somebody else on the public index; what is not bundled would come from there.
+        Some of those names belong to somebody else on the public index, from where a missing wheel would come.
         """
         wheels = self._wheels
         for wheel in wheels.values():
@@ -117,7 +117,7 @@ class Dependencies:
                 yield Finding("broken", text)
 
     def check_pyproject(self) -> Iterator[Finding]:
-        """Check that there is something to install from, and that pyproject.toml works outside a workspace."""
+        """Check that the dependencies are listed, and that pyproject.toml works outside a workspace."""
         has_list = "requirements.txt" in self._contents.files
         if "pyproject.toml" not in self._contents.files:
             if has_list:
@@ -198,11 +198,11 @@ class Dependencies:
                 text = "expected no index but the one of whoever installs"
                 yield Finding("advice", f"{where}.{name}': {text}")
             elif "workspace" in source:
-                text = "expected no member of a workspace, which no package is"
+                text = "expected no member of a workspace, as a package is in none"
                 yield Finding("broken", f"{where}.{name}': {text}")
 
     def _check_sdk(self, file: str) -> Iterator[Finding]:
-        """Check that the daemon does not mistake the SDK for an old version, whose files it overwrites."""
+        """Check that the daemon does not take the SDK for an old version, whose files it overwrites."""
         text = self._contents.any_text(file)
         if exact := _EXACT_SDK.search(text):
             version = exact[1]
@@ -294,7 +294,7 @@ class Dependencies:
         yield from self._check_sdk("requirements.txt")
 
     def _check_pins(self, lines: list[str]) -> Iterator[Finding]:
-        """Check that what comes from an index is pinned as in uv.lock."""
+        """Check that the requirements from an index are pinned as in uv.lock."""
         pins: dict[str, str] = {}
         loose: list[str] = []
         for line in lines:
@@ -352,12 +352,12 @@ def _check_listed(wheel: Wheel, requirements: Requirements) -> Iterator[Finding]
 
 
 def _loose_options(requirements: Requirements) -> list[str]:
-    """Return the options that install something."""
+    """Return the options that install packages."""
     return [line for line in requirements.options if line.startswith(("-e", "--editable", "-r"))]
 
 
 def _names_for_work(entries: Iterable[JsonObject]) -> set[str]:
-    """Return the packages of a lock that only dependency groups such as `dev` need: the official command line leaves them out of requirements.txt."""
+    """Return the packages of a lock that only dependency groups such as `dev` need, which the official command line leaves out of requirements.txt."""
     wanted: dict[str, set[str]] = {}
     groups: set[str] = set()
     own: set[str] = set()

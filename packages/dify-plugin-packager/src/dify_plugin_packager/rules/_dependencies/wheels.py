@@ -1,4 +1,4 @@
-"""Bundled wheels, of which only the metadata is unpacked."""
+"""Reader of bundled wheels, which unpacks only their metadata."""
 
 import io
 import re
@@ -31,8 +31,8 @@ class Wheel:
         name: Its published name, normalised.
         version: Its version.
         is_universal: Whether it is for every machine.
-        requirements: What it needs without extras.
-        modules: The import names that it brings.
+        requirements: Its requirements without those of extras.
+        modules: The import names that it provides.
     """
 
     path: str
@@ -47,7 +47,7 @@ class Wheel:
         """Parse a wheel.
 
         Raises:
-            ContentError: If it is none.
+            ContentError: If it is not a wheel.
         """
         try:
             name, version, _, tags = parse_wheel_filename(path.rpartition("/")[2])
@@ -89,7 +89,7 @@ def _modules(names: list[str]) -> Iterator[str]:
 
 
 def read_wheels(contents: Contents) -> dict[str, Wheel | ContentError]:
-    """Return the bundled wheels by their paths, or why one cannot be read."""
+    """Return the bundled wheels by their paths; in place of one that cannot be read, the error."""
     wheels: dict[str, Wheel | ContentError] = {}
     for path in contents.wheels:
         try:

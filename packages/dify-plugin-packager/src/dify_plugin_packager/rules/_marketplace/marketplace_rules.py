@@ -1,7 +1,7 @@
-"""What Dify's marketplace requires of a package beyond what the platform does: names, documents, contents.
+"""The requirements of Dify's marketplace beyond those of the platform: names, documents, contents.
 
-A package that the platform takes may be refused there. What its checks stop at is "rejected"; what they only warn of, and what its
-reviewers ask for, is advice.
+The marketplace may refuse a package that the platform takes. A problem at which its checks fail is "rejected"; its warnings, and the requests
+of its reviewers, are advice.
 
 Source: `toolkit/checks/manifest.py` of langgenius/dify-marketplace-toolkit at 04f98f82, and the submission requirements of
 https://github.com/langgenius/dify-plugins, read 2026-11.
@@ -44,7 +44,7 @@ _SHOWN = 3
 
 
 def iter_marketplace_rules(archive: Archive, contents: Contents) -> Iterator[tuple[str, Check]]:
-    """Iterate over the checks of a package's files, by name."""
+    """Yield the checks of a package's files, by name."""
     manifest = contents.manifest
     yield "author", functools.partial(_check_author, manifest)
     yield "manifest", functools.partial(_check_manifest, manifest)
@@ -91,7 +91,7 @@ _HINTS = {
 
 
 def _check_privacy(contents: Contents, named: str) -> Iterator[Finding]:
-    """Check that the package says what happens to people's data."""
+    """Check that the package explains what happens to people's data."""
     if _PRIVACY not in contents.files:
         yield Finding("rejected", f"expected a file {_PRIVACY!r}")
     if not named or named.startswith(("http://", "https://")):

@@ -1,4 +1,4 @@
-"""What Dify's marketplace and its reviewers require of a README.
+"""The requirements of Dify's marketplace and its reviewers for a README.
 
 Source: `toolkit/checks/readme.py` of langgenius/dify-marketplace-toolkit at f93a7297, read 2026-11.
 """
@@ -20,7 +20,7 @@ SOURCE_URL = re.compile(
     r"https?://(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|gitee\.com|codeberg\.org|git\.sr\.ht)/[^\s)>\"]+",
     re.IGNORECASE,
 )
-"""A repository where the marketplace looks for one."""
+"""The URL of a repository on a host that the marketplace knows."""
 
 _README = "README.md"
 _TRANSLATION = re.compile(r"readme/README_[A-Za-z]{2,3}(_[A-Za-z]+)?\.md")
@@ -42,7 +42,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//|#", re.IGNORECASE)
 
 
 def check_readme(contents: Contents) -> Iterator[Finding]:
-    """Check that README.md says, briefly and in English, what a user needs to know first."""
+    """Check that README.md tells a user the essentials, briefly and in English."""
     broken = [page for page in _pages(contents) if not _is_utf_8(contents.files[page])]
     yield from (Finding("rejected", f"{page}: expected text in UTF-8") for page in broken)
     if _README in broken:
@@ -91,7 +91,7 @@ def check_links(contents: Contents) -> Iterator[Finding]:
 
 
 def _leads(contents: Contents, page: str, path: str) -> bool:
-    """Tell whether a path leads to a file, from the page's folder or, as Dify shows translations, from the package's."""
+    """Tell whether a path leads to a file from the page's folder, or from the package's, where Dify shows translations."""
     folders = {"", posixpath.dirname(page)}
     found = {posixpath.normpath(posixpath.join(folder, path.lstrip("/"))) for folder in folders}
     return any(file in found or file.startswith(tuple(f"{one}/" for one in found)) for file in contents.files)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What Dify's marketplace requires of a plugin's dependencies.
+"""The requirements of Dify's marketplace for a plugin's dependencies.
 
 Source: `toolkit/checks/dependencies.py` of langgenius/dify-marketplace-toolkit at 04f98f82, read 2026-11.
 """

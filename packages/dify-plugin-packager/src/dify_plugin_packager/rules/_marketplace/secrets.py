@@ -1,7 +1,7 @@
-"""Secrets in a package's files, found as Dify's marketplace finds them.
+"""Search for secrets in a package's files, in the way of Dify's marketplace.
 
-What looks like the key of a known service is one. A value beside a name such as `api_key` is one where it is written out and as random
-as keys are; where it is not, the marketplace asks a reviewer to look.
+Text that looks like the key of a known service is one. A value beside a name such as `api_key` is one if it is a literal and as random
+as keys are; if it is not, the marketplace asks a reviewer to look.
 
 Source: `toolkit/checks/secrets.py` of langgenius/dify-marketplace-toolkit at 9b618f84, whose bounds of randomness are those of Yelp/detect-secrets,
 read 2026-11.
