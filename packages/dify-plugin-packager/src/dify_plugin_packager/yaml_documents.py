@@ -9,7 +9,7 @@ import yaml
 
 __all__ = ["Node", "YamlError", "compose", "load_yaml"]
 
-# The C parser is five times as fast, and a start reads a dozen files.
+# The C parser is five times as fast, and each start of a plugin reads a dozen files.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Source: https://github.com/go-yaml/yaml/blob/v3.0.1/scannerc.go, `max_flow_level` and `max_indents`.
 _MAX_DEPTH = 10_000
@@ -111,6 +111,7 @@ def load_yaml(content: bytes | str) -> Any:
     """
     depth = 0
     try:
+        # Measured before loading, which is recursive.
         for event in _parse(content):
             starts = isinstance(event, yaml.CollectionStartEvent)
             depth += starts - isinstance(event, yaml.CollectionEndEvent)

@@ -23,7 +23,8 @@ def exit_codes(program: str, *usage_errors: type[DifyPluginError]) -> Generator[
     try:
         yield
     except OSError as error:  # pragma: no cover - the host's tests see it from outside
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # Nothing more to flush into.
+        # At exit Python flushes stdout once more, which would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
         if not isinstance(error, BrokenPipeError):
             typer.echo(f"{program}: error: {error}", err=True)
         raise typer.Exit(1) from None

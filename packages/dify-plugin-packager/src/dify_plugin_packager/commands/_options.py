@@ -31,7 +31,7 @@ def _with_flags(run: Callable[[Any], None], options: type[Any]) -> Callable[...,
 
     command.__doc__ = run.__doc__
     fields = dataclasses.fields(options)
-    # typer reads both: the plain types out of the annotations, all else out of the signature.
+    # typer reads both: the plain types from the annotations, all else from the signature.
     command.__annotations__ = {field.name: field.type for field in fields}
     setattr(command, "__signature__", inspect.Signature(list(map(_parameter, fields))))  # noqa: B010 - functions declare no such attribute
     return command

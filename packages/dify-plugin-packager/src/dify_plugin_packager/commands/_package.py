@@ -70,6 +70,7 @@ def package_plugins(options: PackageOptions, judge: Refusals = lambda _: ()) -> 
         platforms = _platforms(options.platform or ())
         write, find = functools.partial(_package_offline, platforms=platforms), _find_sources
     sources = find(names, start=Path.cwd())
+    # A plugin that was named must have the variant; of all plugins, those count that have it.
     if options.variant is not None and not names:
         sources = with_variant(sources, options.variant)
     for source in sources:
@@ -82,7 +83,7 @@ def _package(folder: Path, options: PackageOptions, judge: Refusals) -> Iterator
     built = build_package(folder, options.output, variant=options.variant, judge=judge)
     _print_line(built)
     if built.left_out:
-        # Whether Dify's own packager would have taken it, too.
+        # Dify's own packager takes these files, so its checksum is another one.
         differs = "; the checksum is not that of Dify's own packager" if built.is_as_is else ""
         yield f"left out: {', '.join(built.left_out)}{differs}"
     if built.unsaid:

@@ -28,7 +28,7 @@ class CallKind:
     is_streamed: bool = False
 
 
-# The type of its request, the path, and what the daemon says has failed.
+# The type of its request, the path, and the daemon's words for what failed.
 _CALLS = {
     "app": ("InvokeAppRequest", "invoke/app", "read app"),
     "fetch_app": ("FetchAppRequest", "fetch/app/info", "fetch app"),

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-_MOST_DIGITS = 100_000  # our choice: a small text must not become a huge one
+_MOST_DIGITS = 100_000  # our choice: `1e999999999` must not become a huge text
 
 
 def parse_decimal(text: str) -> str:

@@ -24,7 +24,7 @@ from ._types import (
 
 
 _TYPES = {"array": "[]interface {}", "number": "float64", "object": "map[string]interface {}"}
-_SMALLEST_INT = -(2**63)  # what becomes of a float that no int holds
+_SMALLEST_INT = -(2**63)  # Go's result for a float that no int holds
 _KINDS = {"array": "slice", "number": "float64", "object": "map"}
 
 
@@ -38,6 +38,7 @@ def read_call(struct: Struct, call: Any) -> dict[str, Any]:
     reader = _Reader()
     reader.read(struct, "", call, place, 0)
     if reader.problems:
+        # Sorted, as the daemon's library lists them.
         problems = "\n".join(f"* {problem}" for problem in sorted(reader.problems))
         count = len(reader.problems)
         raise ShapeError(f"error decoding map: {count} error(s) decoding:\n\n{problems}")
@@ -90,6 +91,7 @@ class _Reader:
     ) -> None:
         for each in struct.fields:
             given = each.json
+            # Like the daemon's library: the exact key first, then any that differs in case only.
             if given not in data:
                 folded = given.casefold()
                 given = next((key for key in data if key.casefold() == folded), None)
@@ -107,6 +109,8 @@ class _Reader:
             elif item is not None and item < 0:
                 self.problems.append(f"cannot parse '{where}', {item:f} overflows uint")
             else:
+                # As Go converts a float to a byte: without the fraction, and of the rest the last
+                # eight bits.
                 read.append(math.floor(item or 0) % 256)
         return bytes(read)
 

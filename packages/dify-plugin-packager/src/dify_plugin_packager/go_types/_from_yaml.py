@@ -45,7 +45,8 @@ _WORDS = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), False),
 }
-# Of a document of aliases the daemon's library takes so many nodes; see `allowedAliasRatio`.
+# The daemon's library takes so many nodes of a document that consists of aliases; see
+# `allowedAliasRatio`.
 _MAX_ALIASED = 396_000
 
 
@@ -78,6 +79,7 @@ class YamlDecoder:
             return node
         if node.kind == "alias":
             return self._follow(node, kind, where)
+        # Only nodes behind an alias count.
         self._aliased += bool(self._followed)
         if self._aliased > _MAX_ALIASED:
             raise ExcessiveAliasesError("excessive aliasing")
@@ -128,13 +130,15 @@ class YamlDecoder:
     def _decode_struct(self, node: Node, kind: Struct, where: str) -> dict[str, Any] | None:
         if node.kind != "mapping":
             return self.refuse(where, "a mapping", node)
-        # Of two fields with one name the later is the outer one, which hides that of an embedded struct.
+        # Of two fields with the same name the later one is the outer, which hides that of an embedded
+        # struct.
         fields = {each.json: each.type for each in kind.fields}
         found: dict[str, Any] = {}
         for key, value in self._with_merged(node, where):
             name = key.target.value if key.target else key.value
             if key.kind not in {"scalar", "alias"}:
                 self.refuse(where, "a text as key", key)
+            # The mapping's own keys come first, and win over those that `<<` brings in.
             elif name in fields and name not in found:
                 found[name] = self.decode(value, fields[name], join(where, name))
         if check := self._checks.get(kind.go):
@@ -166,7 +170,7 @@ class YamlDecoder:
     def _decode_scalar(self, node: Node, kind: GoType, where: str) -> Any:
         expected, read = _SCALARS.get(kind.go, ("a text", _read_text))
         if node.kind == "mapping" and kind.go in {TIME.go, DECIMAL.go}:
-            # To Go it is a struct, none of whose fields a mapping can name.
+            # To Go it is a struct without any field that a mapping could name.
             self._decode_struct(node, _NO_FIELDS, where)
             return None
         if node.kind != "scalar":

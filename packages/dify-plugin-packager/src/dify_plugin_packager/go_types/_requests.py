@@ -63,6 +63,7 @@ def read_query(shape: Struct, query: Mapping[str, str]) -> dict[str, Any]:
         if each.type is TEXT:
             found[each.json] = given
         elif given:
+            # As gin does it: what was read before the error stays.
             if not _WHOLE.fullmatch(given):
                 break
             found[each.json] = int(given)

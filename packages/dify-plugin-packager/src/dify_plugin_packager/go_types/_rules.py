@@ -145,6 +145,7 @@ def _check_struct(struct: Struct, value: Any, within: str, path: str) -> Iterato
 
 def _check(kind: GoType, value: Any, rules: Sequence[str], at: Violation) -> Iterator[Violation]:
     """Check a value against its rules and yield the first violation."""
+    # Pointers and interfaces can be nil in Go, and `required` and `omitempty` look at that alone.
     is_pointed = isinstance(kind, Optional) or kind.go == ANY.go
     if is_pointed and value is None:
         if rules and rules[0] != "omitempty":
@@ -152,7 +153,7 @@ def _check(kind: GoType, value: Any, rules: Sequence[str], at: Violation) -> Ite
         return
     kind = kind.of if isinstance(kind, Optional) else kind
     if isinstance(kind, Struct) and rules and rules[0] == "required":
-        rules = rules[1:]  # It means nothing there.
+        rules = rules[1:]  # The validator ignores it for a struct.
     for number, rule in enumerate(rules):
         if rule == "omitempty":
             if not (is_pointed or _has_value(kind, value)):
@@ -189,8 +190,9 @@ def _keeps(rule: str, kind: GoType, value: Any, *, is_pointed: bool) -> bool:
 
 
 def _has_value(kind: GoType, value: Any) -> bool:
+    # To the validator an empty list has a value; only a nil one has none.
     if isinstance(kind, ListOf | Object):
         return value is not None
     if isinstance(kind, DecimalType):
-        return True  # A struct in Go, of which `required` asks nothing.
+        return True  # A struct in Go, for which `required` is ignored.
     return value is not ABSENT and value != kind.zero()

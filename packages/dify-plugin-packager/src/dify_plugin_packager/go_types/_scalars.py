@@ -63,7 +63,7 @@ def resolve(node: Node) -> tuple[str, Any]:
     raise TagError(f"expected what {tag!r} says, got {node.value!r:.80}")
 
 
-# Aliases bring the same scalars back, hundreds of thousands of times.
+# Aliases bring back the same scalars, up to hundreds of thousands of times.
 @functools.lru_cache(maxsize=256)
 def _resolve_plain(text: str, *, may_be_time: bool) -> tuple[str, Any]:
     if text in _NAMED:
@@ -72,12 +72,14 @@ def _resolve_plain(text: str, *, may_be_time: bool) -> tuple[str, Any]:
         return TIME, text
     if not text[0].isdecimal() and text[0] not in "+-.":
         return TEXT, text
+    # Digits may be grouped by underscores.
     plain = text.replace("_", "")
     if match := _INTEGER.fullmatch(plain):
         sign, *digits = match.groups()
         bases = zip(digits, (16, 2, 8, 10), strict=True)
         number = next(int(found, base) for found, base in bases if found)
         number = -number if sign == "-" else number
+        # Go's int64 and, without a sign, uint64; anything larger becomes a float.
         if -(2**63) <= number < (2**63 if sign else 2**64):
             return INT, number
     if _FLOAT.fullmatch(plain):
@@ -107,7 +109,7 @@ def _exists(parts: dict[str, str | None]) -> bool:
     number = {name: int(text) for name, text in parts.items() if text is not None}
     hour, minute, second = (number.get(key, number.get(f"{key}2", 0)) for key in ("H", "M", "S"))
     try:
-        # Go knows a year 0, a leap year.
+        # Go has a year 0, which is a leap year like 4.
         dt.datetime(number["Y"] or 4, number["mo"], number["D"], hour, minute, second)  # noqa: DTZ001 - only whether it exists
     except ValueError:
         return False

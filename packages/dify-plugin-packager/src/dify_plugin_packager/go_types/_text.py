@@ -15,9 +15,9 @@ from typing import Any, Self
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = " \t\n\r"
-# Go's encoder makes JSON that may stand in HTML.
+# Go's encoder writes JSON that can be embedded in HTML.
 _ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-# Exponents of floats that are still written out, in JSON and by `fmt`.
+# Exponents of floats that are written out in full, in JSON and by `fmt`.
 _PLAIN_IN_JSON, _PLAIN_PRINTED = range(-6, 21), range(-4, 6)
 
 
@@ -124,7 +124,7 @@ def _quoted(text: str) -> str:
         quoted = quoted.replace(char, escape)
     if quoted.isascii():
         return quoted
-    # Only a value that is handed on verbatim has one; there it stays the escape that it was.
+    # Only a value that is passed on verbatim has one; it stays the escape that it was.
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 

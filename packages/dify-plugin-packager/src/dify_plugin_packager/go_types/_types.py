@@ -128,6 +128,7 @@ def _free(node: Any, at: Decoding) -> Any:
         case list():
             return [_free(item, at) for item in node]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
         case _:
+            # Go writes the keys of a map sorted.
             return {go_text(key): _free(node[key], at) for key in sorted(node)}
 
 
@@ -141,6 +142,7 @@ def _plain_int(number: float) -> float:
 def _float(number: float) -> float:
     try:
         return float(getattr(number, "text", number))
+    # A whole number of very many digits.
     except OverflowError:
         return math.inf
 
@@ -181,6 +183,7 @@ class Basic(GoType):
 
 def _whole(number: float) -> int:
     text = number_text(number)
+    # Go reads neither a fraction nor an exponent into an integer.
     if not text.lstrip("-").isdigit() or not -(2**63) <= (whole := int(text)) < 2**63:
         raise ValueError(text)
     return whole
@@ -359,7 +362,7 @@ class ListOf(GoType):
     def decode(self, node: Any, at: Decoding, place: Any, key: Any) -> None:
         if node is not None and not at.is_of("array", node, f"[]{self.of.go}"):
             return
-        # In its place before its items are decoded: what came before one that ends everything stays.
+        # Stored before its items are decoded, because those before one that ends everything stay.
         place[key] = None if node is None else []
         for index, item in enumerate(node or ()):
             place[key].append(self.of.zero())
@@ -429,6 +432,8 @@ class Struct(GoType):
                 at.struct = self.name
                 at.path += (*found.within, found.json)
                 found.type.decode(value, at, place[key], found.json)
+                # Not in a `finally`: an error that ends everything is reported with the path where
+                # it arose.
                 at.struct = struct
                 del at.path[depth:]
 
@@ -451,7 +456,7 @@ def decode_into(kind: GoType, node: Any) -> Any:
     try:
         kind.decode(node, at, place, 0)
     except MisfitError as error:
-        # The context is that of the place where decoding ended.
+        # In Go's message the path is that of the field where decoding ended.
         raise (error.within(at.struct, at.path) if at.struct or at.path else error) from None
     if at.misfit:
         raise at.misfit

@@ -74,7 +74,7 @@ def read_yaml_declaration(content: bytes, kind: GoType) -> Any:
     except (YamlError, TagError, ExcessiveAliasesError) as error:
         raise DeclarationError([f"expected YAML: {error}"]) from None
     except RecursionError:
-        # The daemon goes deeper than Python does; what the SDK says of it comes later.
+        # The daemon can go deeper than Python; a later check reports the SDK's limit.
         found = None
     if decoder.problems:
         raise DeclarationError([_sentence(*problem) for problem in decoder.problems])
@@ -106,7 +106,7 @@ def _naming(key: str, item: GoType | None, credentials: tuple[str, ...] = ()) ->
 
     def check(decoder: YamlDecoder, _: Node, where: str, provider: dict[str, Any]) -> None:
         if credentials:
-            # The older name counts where there is nothing under the newer.
+            # The older name counts if there is nothing under the newer one.
             has_any = [name for name in credentials if (n := provider.get(name)) and n.children]
             name = (has_any or credentials[-1:])[0]
             _decode_credentials(decoder, join(where, name), provider.get(name))

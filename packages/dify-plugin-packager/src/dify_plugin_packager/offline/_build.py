@@ -28,9 +28,9 @@ from ._wheelhouse import WheelError, Wheelhouse
 type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
 
 _SIGNATURE = ".verification.dify.json"
-# What would take uv elsewhere, or to another Python.
+# They would send uv to another index, or to another Python.
 _SETTINGS = ("uv.toml", ".python-version", ".python-versions")
-# Where people write what to install, and from where.
+# Files in which people write what to install, and from where.
 _LISTS = (".txt", ".in", ".toml", ".lock", ".conf", ".cfg", ".ini")
 _SHOWN_WHEELS = 3
 _MB = 1024 * 1024
@@ -150,6 +150,7 @@ class _Maker:
         if signature:
             notes.append("its signature is gone, for it was one of other files")
         dropped = [name for name in _SETTINGS if files.pop(name, None) is not None]
+        # They are written anew.
         for name in DEPENDENCY_FILES:
             files.pop(name, None)
         telling = [name for name, content in files.items() if self._credentials.are_in(content)]

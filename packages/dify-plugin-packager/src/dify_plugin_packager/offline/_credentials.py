@@ -14,7 +14,7 @@ _INDEX_VARIABLES = (
     *("UV_INDEX", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"),
     *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"),
 )
-_TELLING_LENGTH = 12  # of a password that no other text has in it by chance
+_TELLING_LENGTH = 12  # of a password that no other text contains by chance
 
 
 class Credentials:
@@ -35,6 +35,7 @@ class Credentials:
                 self._by_host[match["host"]] = match["credentials"]
         for credentials in self._by_host.values():
             user, _, password = credentials.partition(":")
+            # A file may have it escaped, as in a URL, or as it is.
             alone = {password or user, unquote(password or user)}
             telling = {secret for secret in alone if len(secret) >= _TELLING_LENGTH}
             self._secrets |= {secret.encode() for secret in (f"{credentials}@", *telling)}

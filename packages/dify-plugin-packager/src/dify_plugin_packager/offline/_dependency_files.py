@@ -60,6 +60,7 @@ def write_dependency_files(
     pins = wheels.pins
     pyproject = _pyproject(name, version, pins, list(wheels.names))
     (staging / "pyproject.toml").write_text(pyproject, encoding="utf-8", newline="\n")
+    # A link, so that the lock names the wheels by the path that they have in the package.
     (staging / "wheels").symlink_to(wheels.folder)
     options = ("--quiet", "--no-config", "--offline", "--no-index", "--find-links", "wheels")
     environment = neutral_environment()

@@ -29,7 +29,7 @@ from ._platforms import GLIBC, PYTHON_VERSION, Platform
 
 type Source = PackageArchive | PackageDirectory | PackageSdist | PackageVcs | PackageWheel
 
-# What would make uv look into another environment than the one that is asked about.
+# They would make uv look at another environment or project.
 _OTHERS = ("VIRTUAL_ENV", "UV_PROJECT", "UV_WORKING_DIR", "UV_FROZEN", "UV_LOCKED", "PYTHON")
 
 
@@ -99,6 +99,7 @@ def choose(lock: Pylock, platform: Platform) -> tuple[list[Chosen], list[str]]:
     chosen: list[Chosen] = []
     problems: list[str] = []
     for package in lock.packages:
+        # One package at a time, so that all problems are found and not the first alone.
         alone = dataclasses.replace(lock, packages=[package], environments=None)
         version = str(package.version or "")
         try:

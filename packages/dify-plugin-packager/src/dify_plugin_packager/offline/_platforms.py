@@ -18,7 +18,8 @@ PYTHON = (3, 12)
 PYTHON_VERSION = "3.12"
 GLIBC = (2, 39)
 
-_PATCHES = (3, 99)  # Python's own patch: the image's, and whatever comes later
+_PATCHES = (3, 99)  # Python's patch version: the image's, and any later one
+# Minor versions of glibc 2 with which each processor's manylinux begins.
 _OLDEST_GLIBC = {"x86_64": 5, "aarch64": 17}
 _OLD_NAMES = {5: "manylinux1", 12: "manylinux2010", 17: "manylinux2014"}
 _SYNONYMS = {"amd64": "x86_64", "arm64": "aarch64"}

@@ -113,7 +113,7 @@ class Wheelhouse:
     def _download(self, missing: Sequence["_Download"]) -> None:
         """Let pip download wheels by their URLs, or if these cannot be reached, by their hashes from this machine's index."""
         tags = {tag for one in missing for tag in parse_wheel_filename(one.name)[3]}
-        # Even `any` is a platform to pip, which otherwise means this machine's.
+        # Even `any` is a platform to pip, and without one it takes this machine's.
         options = [f"--platform={name}" for name in sorted({tag.platform for tag in tags})]
         options += [f"--abi={name}" for name in sorted({tag.abi for tag in tags})]
         options += [f"--python-version={PYTHON_VERSION}", "--implementation=cp"]
@@ -128,6 +128,7 @@ class Wheelhouse:
 
     def _build(self, one: Chosen, line: str, platform: Platform) -> str:
         """Build a wheel that runs everywhere, and return its file name."""
+        # Built once for all platforms; that it failed is remembered as well.
         if line not in self._built:
             self._built[line] = self._build_line(one, line)
         name = self._built[line]
@@ -183,6 +184,7 @@ class Wheelhouse:
     def _pip(self, command: str, *options: str, lines: Iterable[str]) -> None:
         listed = self.path.with_name("listed.txt")
         listed.write_text("\n".join(lines), encoding="utf-8")
+        # No dependencies, because the lock has all of them.
         done = run_program(
             *(sys.executable, "-m", "pip", command, "--quiet", "--no-deps", *_ATTEMPTS, *options),
             *("--requirement", str(listed)),

@@ -23,7 +23,7 @@ _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _MAX_NAME_BYTES = 255  # of a file system
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # what Go reads
 _UTF_8 = 0x800
-_NO_SYSTEM = 0  # An archive of no system in particular says nothing of file modes.
+_NO_SYSTEM = 0  # An archive of no particular system holds no file modes.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,7 @@ class Archive:
             content = path.read_bytes()
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 entries = tuple(archive.infolist())
+                # The archive's own figures, before anything is unpacked.
                 if sum(entry.file_size for entry in entries) > SIZE_LIMIT_BYTES:
                     problem = f"expected at most {SIZE_LIMIT_BYTES} bytes uncompressed"
                     raise PackageError(path, problem)
@@ -65,6 +66,7 @@ class Archive:
         except IsADirectoryError:
             problem = f"expected a .difypkg file, found a folder; `dify-host package {path}` makes one of a plugin's folder"
             raise PackageError(path, problem) from None
+        # zipfile raises RuntimeError for an encrypted entry or an unknown method.
         except (*_UNREADABLE, OSError, RuntimeError) as error:
             raise PackageError(path, f"expected a readable zip archive: {error}") from None
         return cls(
@@ -109,6 +111,7 @@ def entry_path(entry: zipfile.ZipInfo) -> str:
     """Return an entry's path as the daemon normalises it, which reads names as UTF-8 whatever the archive says."""
     name = entry.orig_filename
     if not entry.flag_bits & _UTF_8:
+        # Undoes zipfile's guess, so that the bytes of the name can be read as UTF-8.
         name = name.encode("cp437").decode(errors="surrogateescape")
     return posixpath.normpath(name)
 

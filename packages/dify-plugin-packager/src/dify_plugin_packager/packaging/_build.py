@@ -80,6 +80,7 @@ def build_package(
         declared = apply_variant(plugin.path, declared, changes)
     author = (owner and owner.author) or plugin.author
     own = (author, *_name_and_version(declared))
+    # Before wheels are built: the names become a path.
     validate_identifier(plugin.path, build_identifier(*own, {}))
     needed = _read_needed(plugin.path, workspace) if workspace else {}
     with tempfile.TemporaryDirectory(prefix="dify-host-") as staging:
@@ -139,7 +140,8 @@ def _exported_requirements(folder: Path) -> dict[str, bytes]:
     ]
     if is_there != [False, True, True]:
         return {}
-    # The packager says `--no-group dev`, which fails where there is no such group and means the same where there is.
+    # The packager says `--no-group dev`, which fails if there is no such group, and else means the
+    # same.
     options = ("--frozen", "--format", "requirements.txt", "--no-dev", "--no-emit-project")
     options = (*options, "--no-hashes", "--no-header", "--no-annotate")
     program = os.environ.get("UV_PATH") or shutil.which("uv")
@@ -179,6 +181,7 @@ def _build_wheel(member: Member, files: Mapping[str, bytes], staging: Path) -> B
         path = sources / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+    # A folder of its own for each, since uv may leave more than the wheel in it.
     built = folder / member.name
     _uv("build", "--wheel", "--no-sources", "--out-dir", str(built), cwd=sources)
     (path,) = built.glob("*.whl")

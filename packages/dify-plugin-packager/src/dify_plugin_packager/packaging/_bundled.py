@@ -58,6 +58,7 @@ class BundledWheel:
         moved = {_moved(name, stem, new_stem): data for name, data in files.items()}
         metadata, record = f"{new_stem}.dist-info/METADATA", f"{new_stem}.dist-info/RECORD"
         header = f"Version: {labelled}".encode()
+        # Only the header: the description below it may have such a line as well.
         moved[metadata] = _VERSION_HEADER.sub(header, moved[metadata], count=1)
         moved[record] = _record(moved, record)
         return cls(
@@ -102,7 +103,7 @@ def build_requirements(exported: str, wheels: Iterable[BundledWheel]) -> str:
         if wheel:
             requirement, hashes = f"{wheel.name}=={wheel.version}", [f"sha256:{wheel.sha256}"]
         lines.append(" ".join([requirement, *(f"--hash={value}" for value in hashes)]))
-    if not all("--hash=" in line for line in lines):  # pip wants one for each, or none
+    if not all("--hash=" in line for line in lines):  # pip wants a hash for each line or for none
         lines = [line.partition(" --hash=")[0] for line in lines]
     options = [f"--find-links ./{FOLDER}"] if by_path else []
     return "\n".join([*options, *sorted(lines, key=_name), ""])

@@ -94,6 +94,7 @@ class Contents:
         if path not in self._decoded:
             try:
                 self._decoded[path] = load(self.text(path))
+            # Also for a number of more digits than Python reads.
             except ValueError as error:
                 raise ContentError(f"{path}: expected {language}: {error}") from None
             except RecursionError:
@@ -127,7 +128,7 @@ def _translate(token: re.Match[str]) -> str:
         case "?":
             return "[^/]"
         case "[" | "\\":
-            return "("  # Neither stands alone in a pattern; nor does this.
+            return "("  # Invalid alone in a pattern, and so is this in a regular expression.
         case found if found[0] == "[":
             return found.replace("[", "\\[").replace("\\[", "[", 1)
         case found:

@@ -54,6 +54,7 @@ def read_identity(path: Path) -> tuple[str, str, VersionOrder]:
         raise PackageError(path, str(error)) from None
     author, name, version = _names(archive)
     numbers, _, suffix = version.partition("-")
+    # A version without a suffix is the later one: 1.0.0 comes after 1.0.0-beta.
     return author, name, (tuple(map(int, numbers.split("."))), not suffix, suffix)
 
 

@@ -35,6 +35,7 @@ def walk(folder: Path, rules: Sequence[str] = (), parents: Sequence[str] = ()) -
 
 def _matches(rule: str, parts: Sequence[str], *, is_folder: bool) -> bool:
     """Tell whether a rule matches exactly this path; it then covers everything below."""
+    # `fnmatch` has no escapes: a character in brackets stands for itself. It negates with `!`.
     pattern = re.sub(r"\\(.)", r"[\1]", rule.removesuffix("/").replace("[^", "[!"))
     if rule.endswith("/") and not is_folder:
         return False

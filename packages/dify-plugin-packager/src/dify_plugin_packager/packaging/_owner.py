@@ -15,7 +15,7 @@ from ._toml import read_toml
 _MANIFEST = "manifest.yaml"
 _YAML = (".yaml", ".yml")
 _README = re.compile(r"README\.md|readme/README_\w+\.md")
-_FIELDS = {"repo": "repository", "contact": "contact"}  # the manifest's, and the table's
+_FIELDS = {"repo": "repository", "contact": "contact"}  # the manifest's keys, and the table's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,7 @@ class Owner:
         Raises:
             PackageError: If the manifest has no line for its author.
         """
+        # On a line of its own or in a mapping on one line, with quotation marks or without.
         pattern = rf"""((?:^|[{{,\s])author:\s*)(["']?){re.escape(author)}\2(?=\s*[,}}#]|\s*$)"""
         author_line = re.compile(pattern.encode(), re.MULTILINE)
         named = rb"\1" + json.dumps(self.author or author).encode()
@@ -73,6 +74,7 @@ class Owner:
         manifest = written[_MANIFEST].decode().rstrip("\n") + "\n"
         fields = {key: getattr(self, attribute) for key, attribute in _FIELDS.items()}
         given = {key: value for key, value in fields.items() if value}
+        # Replaced as text and not as YAML, so that comments and order stay.
         for key in given:
             manifest = re.sub(rf"^{key}:.*\n", "", manifest, flags=re.MULTILINE)
         lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in given.items())

@@ -20,7 +20,7 @@ from ._ignore import read_rules, walk
 from ._toml import read_settings
 
 
-# Written anew, or made by every run: nobody misses them.
+# Written anew, or made by every run, so nobody misses them.
 _SILENT = (
     "wheels",
     "pyproject.toml",
@@ -32,7 +32,7 @@ _SILENT = (
     ".gitignore",
     ".difyignore",
 )
-# Nobody's business but the developer's.
+# They concern nobody but the developer.
 _PERSONAL = (
     *("*.difypkg", "venv", "node_modules", "log", "logs", "*.log"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
@@ -52,7 +52,7 @@ _EXCLUDED_AS_IS = (
     *(".env", ".env.*", ".netrc", ".pypirc", ".npmrc", ".aws", ".ssh", ".gnupg", ".kube"),
     *(".git-credentials", ".*_history"),
 )
-# A file of such a name may belong to a plugin, but where nobody says so it is more often somebody's own.
+# A file of such a name may belong to a plugin, but unless somebody says so, it is more often private.
 _SUSPICIOUS = (
     ".*",
     *("*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.asc"),
@@ -69,7 +69,7 @@ _SUSPICIOUS = (
     *("*.log.*", "*.out", "*.sqlite", "*.sqlite3", "*.db", "*.dump", "*.bak", "*.orig"),
     *("*.swp", "*~", "core.[0-9]*"),
 )
-# What looks like such a name, and says nothing of anybody.
+# They look like such names and hold nothing private.
 _HARMLESS = (
     *(".env.example", ".env.sample", ".env.template", ".python-version", ".editorconfig"),
     *(".difyignore", ".gitignore", ".gitattributes", ".gitkeep", ".gitmodules", ".github"),
@@ -150,6 +150,7 @@ def read_member_sources(folder: Path, root: Path) -> Sources:
 def _is_file_of(root: Path, path: Path) -> bool:
     """Tell whether a path is a file of a workspace, or a link to a public one."""
     target = path.resolve()
+    # git lists a repository inside the repository as well, and that is a folder.
     if not path.is_file() or not target.is_relative_to(root):
         return False
     return not path.is_symlink() or _is_public(root, target.relative_to(root).as_posix())
@@ -183,14 +184,16 @@ def _named_files(folder: Path, named: Collection[Any]) -> tuple[set[str], set[st
 def _git_files(folder: Path) -> tuple[set[str], set[str]]:
     """Return the files that git tracks, and these together with untracked ones that it does not ignore."""
     listed = _git(folder, "--cached", "--recurse-submodules")
+    # git also lists files that were deleted and not committed.
     tracked = {path for path in listed if os.path.lexists(folder / path)}
     return tracked, tracked | _git(folder, "--others", "--exclude-standard")
 
 
 def _git(folder: Path, *options: str) -> set[str]:
-    # Not the repository that a hook or a script around us works on.
+    # A hook or a script around us may have set another repository in these.
     environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
-    # A folder may belong to somebody else, as in a container: git is only asked, and runs nothing of its repository's.
+    # In a container the folder may belong to another user. That is safe here: git only lists files
+    # and runs nothing that the repository configures.
     settings = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false")
     try:
         listed = subprocess.run(  # noqa: S603 - nothing of a stranger's

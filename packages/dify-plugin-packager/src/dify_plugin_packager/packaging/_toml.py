@@ -49,4 +49,5 @@ def _write(value: Value) -> str:
     if isinstance(value, list) and value:
         lines = "".join(f"  {_write(item)},\n" for item in value)
         return f"[\n{lines}]"
+    # A string of JSON is one of TOML, too.
     return json.dumps(value, ensure_ascii=False)

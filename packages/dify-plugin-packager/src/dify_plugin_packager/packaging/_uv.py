@@ -14,7 +14,7 @@ from dify_plugin_packager._errors import DifyPluginError
 # 1980-01-01, the first date that a zip file can hold.
 _SOURCE_DATE_EPOCH = "315532800"
 _SHOWN_LINES = 12
-_TIMEOUT_SECONDS = 600.0  # as long as the daemon gives an installation
+_TIMEOUT_SECONDS = 600.0  # the daemon's own limit for an installation
 
 
 class UvError(DifyPluginError):

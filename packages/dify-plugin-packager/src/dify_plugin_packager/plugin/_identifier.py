@@ -13,6 +13,7 @@ from dify_plugin_packager.go_types import names_package
 def checksum(files: Mapping[str, bytes]) -> str:
     """Return the checksum of a package's files: 64 hex digits that do not depend on how the archive was written."""
     total = hashlib.sha256()
+    # By bytes, as Go sorts strings.
     for path in sorted(files, key=str.encode):
         total.update(hashlib.sha256(path.encode()).digest())
         total.update(hashlib.sha256(files[path]).digest())

@@ -20,7 +20,7 @@ def initialize_parameter(declaration: JsonObject, value: Any) -> Any:
         DifyPluginError: If a run in Dify would fail because of it; with the parameter's name and Dify's sentence.
     """
     name, kind = declaration.get("name"), declaration.get("type")
-    # 0 and false are values; any other nothing, such as "" or [], is not.
+    # 0 and false are values; other empty ones, such as "" and [], are not.
     if not value and value != 0:
         value = declaration.get("default")
         if not value and declaration.get("required"):

@@ -20,13 +20,13 @@ from stream_text import parse_json
 from ._finding import Finding, findings
 
 
-# An installation of Dify may set a lower limit for uploads than its daemon has.
+# An installation of Dify may have a lower limit for uploads than its daemon.
 _SIZE_TO_ASK_FOR_BYTES = 5 * 1024 * 1024
 _LEFTOVERS = (
     *("__pycache__", "*.pyc", "tests", ".venv", "venv", ".git", ".idea", ".vscode", ".DS_Store"),
     *(".env", ".*_cache", "*.difypkg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
 )
-# What acts without being asked for, by the pattern of its name in small letters.
+# Files that act without being asked, by the pattern of their names in lower case.
 _UNASKED = {
     "sitecustomize.py": "Python runs it by itself; expected such code in the plugin's modules",
     "usercustomize.py": "Python runs it by itself; expected such code in the plugin's modules",

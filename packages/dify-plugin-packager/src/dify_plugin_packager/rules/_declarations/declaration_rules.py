@@ -18,7 +18,7 @@ from .dify_rules import check_use, iter_needs
 from .upload import Declared, Stage, Upload
 
 
-# The SDK looks at the third part from the end of a module's name when a call fails.
+# When a call fails, the SDK looks at the third part from the end of the module's name.
 _MODULE_DEPTH = 3
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _HOST_PYTHON = (3, 12)  # what the daemon runs

@@ -20,7 +20,7 @@ type _Report = tuple[Kind, str, str]
 
 _MODELS = frozenset({"llm", "text-embedding", "rerank", "tts", "speech2text", "moderation"})
 _SCOPES = _MODELS | {"all", "chat", "workflow", "completion", "vision", "custom", "builtin"}
-# Semantic versioning, which Dify's web page compares with; the daemon takes shorter versions as well.
+# Semantic versions, which Dify's web page compares; the daemon takes shorter ones as well.
 _VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 # Dify's own fields in a model's form, on which other fields may depend.
 _SHOWN_WITHOUT_FIELD = frozenset({"__model_type", "__model_name"})

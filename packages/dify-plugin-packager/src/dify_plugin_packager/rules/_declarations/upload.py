@@ -80,6 +80,7 @@ class Upload:
                 where = f"manifest.yaml: 'plugins.{kind}'"
                 declared = Declared(kind, "provider", path)
                 found = self._declare("providers", declared, provider_type, named_by=where)
+                # Of several files of a kind the last one counts.
                 provider = providers[key] = {**(found or {}), "path": path}
                 self._read_items(kind, path, provider, item_type)
         self._refuse("manifest.yaml", *_iter_manifest_problems(manifest, providers))

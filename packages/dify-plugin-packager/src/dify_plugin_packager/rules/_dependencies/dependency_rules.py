@@ -24,7 +24,7 @@ from .wheels import Wheel, read_wheels
 
 PUBLIC_INDEX = "https://pypi.org/simple"
 
-_PYTHON = "3.12"  # what the daemon installs for
+_PYTHON = "3.12"  # the daemon's
 _DEPENDENCY_FILES = ("pyproject.toml", "uv.lock", "requirements.txt")
 # Keys of [tool.uv] that make an installation depend on where it happens.
 _OF_THE_MACHINE = {
@@ -37,9 +37,10 @@ _OF_THE_MACHINE = {
 }
 _INDEX_OPTION = re.compile(r"(-i(?=\W)|--index-url|--extra-index-url|--pypi-url)[\s=]*(\S*)")
 _SHOWN = 5  # of the requirements of one kind
-# Into older ones the daemon copies files of its own, by the version that it reads off the text.
+# Into older ones the daemon copies files of its own; it takes the version from the file's text.
 _OLDEST_UNPATCHED_SDK = Version("0.1.1")
-# A plugin's folder comes first on its path: a module of one of these names would never be imported from a wheel.
+# A plugin's folder comes first on its path, so a module of one of these names would never be
+# imported from a wheel.
 _DIFYS_FOLDERS = {"main", "models", "provider", "strategies", "tools", "wheels"}
 # How the daemon finds the SDK's version in the text of a file, in this order.
 _EXACT_SDK = re.compile(r"dify[_-]plugin(?:~=|==)([0-9.a-z]+)")
@@ -84,7 +85,7 @@ class Dependencies:
         own = {path.partition("/")[0].removesuffix(".py") for path in self._contents.files}
         for path, wheel in self._read_wheels.items():
             if isinstance(wheel, ContentError):
-                # One that nothing installs is of no consequence.
+                # A wheel that nothing installs has no effect.
                 texts = map(self._contents.any_text, _DEPENDENCY_FILES)
                 is_used = any(path in text for text in texts)
                 yield Finding("broken" if is_used else "advice", str(wheel))
@@ -281,11 +282,11 @@ class Dependencies:
             if not self._is_there(path):
                 yield Finding("broken", f"requirements.txt: {path!r}: expected this file")
         for found in filter(None, map(_INDEX_OPTION.match, requirements.options)):
-            option, index = found.groups()  # the index is not shown: it may contain a password
+            option, index = found.groups()  # The index is not shown: it may contain a password.
             if index.rstrip("/") != PUBLIC_INDEX:
                 text = f"{option!r}: expected no index but the one of whoever installs"
                 yield Finding("advice", f"requirements.txt: {text}")
-        if not self._own_folders:  # of which the lock has said what is missing
+        if not self._own_folders:  # otherwise the check of the lock has found what is missing
             if "uv.lock" in self._contents.files:
                 for wheel in self._wheels.values():
                     yield from _check_listed(wheel, requirements)

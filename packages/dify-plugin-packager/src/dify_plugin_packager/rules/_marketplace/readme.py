@@ -29,7 +29,7 @@ _OTHER_SCRIPTS = re.compile(r"[぀-ヿ가-힯Ѐ-ӿ؀-ۿ]")
 _FEW = 20  # a name or a quotation
 _MAX_WORDS = 500
 _SENTENCE_WORDS = 5
-# What is to be found in a README, and by which words.
+# The subjects that a README has to cover, and the words by which they are recognised.
 _SECTIONS = {
     "how it is set up": r"set[- ]?up|install\w*|configur\w*|getting started|authoriz\w*",
     "what it connects to": r"connect\w*|endpoints?|base url|hosts?|proxy|network",

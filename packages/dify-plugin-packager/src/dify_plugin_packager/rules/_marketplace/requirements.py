@@ -57,7 +57,7 @@ def _iter_declared(contents: Contents) -> Iterator[tuple[str, str]]:
     try:
         pyproject = contents.toml(_PROJECT)
     except ContentError:
-        return  # The platform's own checks tell.
+        return  # Reported by the checks for the platform.
     project = object_at(pyproject, "project")
     optional, groups = object_at(project, "optional-dependencies"), object_at(pyproject, "dependency-groups")  # fmt: skip
     tables = {

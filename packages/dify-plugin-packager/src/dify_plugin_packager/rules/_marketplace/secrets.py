@@ -32,6 +32,7 @@ _ASSIGNED = re.compile(
 _CODE = (".py", ".pyi", ".js", ".ts", ".go", ".java", ".rb", ".rs", ".php", ".c", ".h", ".cpp")
 _HEX = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_.-]+")
+# The entropy above which detect-secrets takes such a text for a key.
 _HEX_BITS, _BASE64_BITS = 3.0, 4.5
 _MIN_LENGTH = 12
 _NO_SECRET = re.compile(
@@ -45,6 +46,7 @@ _SHOWN_LETTERS = 4
 def check_secrets(files: Mapping[str, bytes]) -> Iterator[Finding]:
     """Check that the package contains no keys, tokens or passwords; none is shown in full."""
     for path, content in sorted(files.items()):
+        # A binary file.
         if b"\0" in content[:4096]:
             continue
         if len(content) > _MAX_BYTES:
@@ -59,6 +61,7 @@ def _find_in(line: str, *, is_code: bool) -> Iterator[Finding]:
     known = [(what, found[0]) for what, one in _KEYS.items() if (found := one.search(line))]
     for what, secret in known:
         yield Finding("rejected", f"expected no secret, found {what}: {_masked(secret)}")
+    # A key that was found is not reported once more by its name.
     for name, written in () if known else _ASSIGNED.findall(line):
         value = written.strip("\"'")
         if (is_code and value == written) or _NO_SECRET.fullmatch(value):
