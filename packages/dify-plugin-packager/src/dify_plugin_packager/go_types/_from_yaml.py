@@ -156,7 +156,7 @@ class YamlDecoder:
         if node.kind != "sequence":
             return self.refuse(where, "a list", node)
         items = enumerate(node.children)
-        found = [self.decode(item, kind.of, join(where, place)) for place, item in items]
+        found = [self.decode(item, kind.of, join(where, index)) for index, item in items]
         return [item for item in found if item is not None]
 
     def _decode_object(self, node: Node, kind: Object, where: str) -> Node | None:
@@ -183,8 +183,8 @@ class YamlDecoder:
     def _decode_any(self, node: Node, kind: GoType, where: str) -> Any:
         """Decode a value of any type that can be stored as JSON: keys are texts, numbers finite."""
         if node.kind == "sequence":
-            for place, item in enumerate(node.children):
-                self.decode(item, kind, join(where, place))
+            for index, item in enumerate(node.children):
+                self.decode(item, kind, join(where, index))
             return node
         if node.kind == "mapping":
             for key, value in self._with_merged(node, where):

@@ -113,9 +113,9 @@ def _naming(key: str, item: GoType | None, credentials: tuple[str, ...] = ()) ->
         items: Node | None = provider.get(key)
         children = items.children if items and items.kind == "sequence" else []
         provider["files"] = [child.value for child in children if child.kind == "scalar"]
-        for place, child in enumerate(children):
+        for index, child in enumerate(children):
             if child.kind == "mapping" and item:
-                decoder.decode(child, item, join(join(where, key), place))
+                decoder.decode(child, item, join(join(where, key), index))
 
     return check
 

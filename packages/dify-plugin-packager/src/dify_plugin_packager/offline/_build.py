@@ -153,13 +153,13 @@ class _Maker:
         # They are written anew.
         for name in DEPENDENCY_FILES:
             files.pop(name, None)
-        telling = [name for name, content in files.items() if self._credentials.are_in(content)]
-        for name in telling:
+        with_key = [name for name, content in files.items() if self._credentials.are_in(content)]
+        for name in with_key:
             del files[name]
         if dropped:
             notes.append(f"left out, for it says otherwise what to install: {', '.join(dropped)}")
-        if telling:
-            notes.append(f"left out, for it holds the key of an index: {', '.join(telling)}")
+        if with_key:
+            notes.append(f"left out, for it holds the key of an index: {', '.join(with_key)}")
         runner = object_at(self._manifest, "meta", "runner")
         if (python := str(runner.get("version", PYTHON_VERSION))) != PYTHON_VERSION:
             always = f"the daemon always takes {PYTHON_VERSION}"

@@ -14,7 +14,7 @@ _INDEX_VARIABLES = (
     *("UV_INDEX", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"),
     *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"),
 )
-_TELLING_LENGTH = 12  # of a password that no other text contains by chance
+_DISTINCT_LENGTH = 12  # of a password that no other text contains by chance
 
 
 class Credentials:
@@ -37,8 +37,8 @@ class Credentials:
             user, _, password = credentials.partition(":")
             # A file may have it escaped, as in a URL, or as it is.
             alone = {password or user, unquote(password or user)}
-            telling = {secret for secret in alone if len(secret) >= _TELLING_LENGTH}
-            self._secrets |= {secret.encode() for secret in (f"{credentials}@", *telling)}
+            distinct = {secret for secret in alone if len(secret) >= _DISTINCT_LENGTH}
+            self._secrets |= {secret.encode() for secret in (f"{credentials}@", *distinct)}
 
     def add_to(self, url: str) -> str:
         """Return a URL with the credentials of its host, if they are known and it has none of its own."""

@@ -192,17 +192,17 @@ class Wheelhouse:
             environment=_environment(),
         )
         if done.returncode:
-            told = (line.strip() for line in done.stderr.splitlines())
-            said = [line for line in told if line and not line.startswith(_CHATTER)]
-            raise WheelError([redact_text("; ".join(said[-_SHOWN_LINES:]))])
+            output = (line.strip() for line in done.stderr.splitlines())
+            shown = [line for line in output if line and not line.startswith(_CHATTER)]
+            raise WheelError([redact_text("; ".join(shown[-_SHOWN_LINES:]))])
 
 
 def _environment() -> dict[str, str]:
     """Return this process's environment, with uv's index for pip unless pip has its own."""
     index = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL")
-    told = {"PIP_INDEX_URL": index} if index else {}
+    fallback = {"PIP_INDEX_URL": index} if index else {}
     quiet = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "GIT_TERMINAL_PROMPT": "0"}
-    return {**told, **os.environ, **neutral_environment(), **quiet}
+    return {**fallback, **os.environ, **neutral_environment(), **quiet}
 
 
 def _wheel_name(one: Chosen) -> str | None:

@@ -42,9 +42,9 @@ def iter_advice(declaration: JsonObject) -> Iterator[str]:
         yield from _iter_twins(f"{key}.credential_form_schemas", fields, "variable")
     for key, check in (("parameters", _check_parameter), ("parameter_rules", _check_rule)):
         yield from _iter_twins(key, objects_at(declaration, key), "name")
-        for place, parameter in enumerate(objects_at(declaration, key)):
+        for index, parameter in enumerate(objects_at(declaration, key)):
             for field, problem in check(parameter):
-                yield f"'{key}.{place}.{field}': {problem}"
+                yield f"'{key}.{index}.{field}': {problem}"
 
 
 def _iter_twins(where: str, items: Iterable[JsonObject], key: str) -> Iterator[str]:

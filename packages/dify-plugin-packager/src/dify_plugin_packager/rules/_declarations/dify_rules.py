@@ -62,8 +62,8 @@ def _check_manifest(manifest: JsonObject) -> Iterator[_Report]:
 
 
 def _check_strategy(strategy: JsonObject) -> Iterator[_Report]:
-    for place, parameter in enumerate(objects_at(strategy, "parameters")):
-        field = f"parameters.{place}"
+    for index, parameter in enumerate(objects_at(strategy, "parameters")):
+        field = f"parameters.{index}"
         yield from _check_strategy_parameter(field, parameter)
         yield from _check_selector(field, parameter)
         if problem := _unset_problem(parameter):
@@ -126,8 +126,8 @@ def _unset_problem(parameter: JsonObject) -> str | None:
 
 
 def _check_tool(tool: JsonObject) -> Iterator[_Report]:
-    for place, parameter in enumerate(objects_at(tool, "parameters")):
-        field = f"parameters.{place}"
+    for index, parameter in enumerate(objects_at(tool, "parameters")):
+        field = f"parameters.{index}"
         yield from _check_selector(field, parameter)
         if parameter.get("form") == "form" and (problem := _unset_problem(parameter)):
             text = f"expected a type and a default with which it can be left empty: in agents' apps of Dify calls fail with {problem!r}"
@@ -155,8 +155,8 @@ def _check_model_provider(provider: JsonObject) -> Iterator[_Report]:
     for key in ("provider_credential_schema", "model_credential_schema"):
         fields = objects_at(object_at(provider, key), "credential_form_schemas")
         known = {field.get("variable") for field in fields} | _SHOWN_WITHOUT_FIELD
-        for place, field in enumerate(fields):
-            where = f"{key}.credential_form_schemas.{place}"
+        for index, field in enumerate(fields):
+            where = f"{key}.credential_form_schemas.{index}"
             yield from _check_credential(where, field, known)
 
 
