@@ -1,4 +1,4 @@
-"""Runs Dify plugins outside of Dify: starts them, calls them, and answers what they ask of Dify."""
+"""Runs Dify plugins outside of Dify: starts them, calls them, and answers their calls back into Dify."""
 
 from dify_plugin_packager import PackageError, PluginFolder, PluginFolderError
 

@@ -1,4 +1,4 @@
-"""What can go wrong, named by whose fault it is.
+"""Errors, by whose fault they are.
 
 PluginHostError
 ├── PluginFolderError       the folder is not a plugin that can be started
@@ -31,20 +31,20 @@ _PYDANTIC_LINK = "For further information visit"  # under every error of a decla
 
 
 PluginHostError = DifyPluginError
-"""The root of everything that this package raises on purpose; the packager's errors have the same one."""
+"""The root of all errors that this package raises on purpose; the packager's errors have the same root."""
 
 
 class InstallError(PluginHostError):
-    """A step of the daemon's installation that failed, with its own words."""
+    """A step of the daemon's installation that failed, with its own error message."""
 
 
 class ToolFileError(PluginHostError):
-    """A function of a tools file that cannot become a tool, with what was expected.
+    """A function of a tools file that cannot become a tool, with the expectation.
 
     Attributes:
         path: The tools file.
-        function: The function at fault; None when it is the file itself.
-        parameter: The parameter at fault; None when it is the function itself.
+        function: The function at fault; None if it is the file itself.
+        parameter: The parameter at fault; None if it is the function itself.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class ToolFileError(PluginHostError):
 
 
 class FileInputError(PluginHostError):
-    """A file that cannot be handed over as Dify would, with what was expected.
+    """A file that cannot be sent as Dify would, with the expectation.
 
     Attributes:
-        file: The file in question, as it was named.
-        problem: What is wrong with it.
+        file: The file in question, by the name that was given.
+        problem: The problem with it.
     """
 
     def __init__(self, file: str, problem: str) -> None:
@@ -79,9 +79,9 @@ class UnknownNameError(PluginHostError):
     """A name that is not declared, with those that are.
 
     Attributes:
-        kind: What was looked for, such as `"strategy"`.
-        name: The name that was asked for.
-        known: The names there are.
+        kind: The kind of thing, such as `"strategy"`.
+        name: The unknown name.
+        known: The known names.
     """
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
@@ -93,11 +93,11 @@ class UnknownNameError(PluginHostError):
 
 
 class PluginProcessError(PluginHostError):
-    """The end of a plugin's process; the text ends with the last words of its stderr.
+    """The end of a plugin's process; the text ends with the end of its stderr.
 
     Attributes:
         plugin: The plugin's name.
-        stderr_tail: The end of what the process wrote to stderr, up to 1024 bytes; may be empty.
+        stderr_tail: The end of the process's stderr, up to 1024 bytes; may be empty.
     """
 
     def __init__(self, plugin: str, problem: str, *, stderr_tail: str = "") -> None:
@@ -108,7 +108,7 @@ class PluginProcessError(PluginHostError):
 
     @property
     def last_words(self) -> str:
-        """All of the message of the exception that ended the process, on one line; without one, stderr's last line."""
+        """The whole message of the exception that ended the process, on one line; without an exception, stderr's last line."""
         lines = [line for line in self.stderr_tail.splitlines() if line.strip()]
         told = [line for line in lines if not line.lstrip().startswith(_PYDANTIC_LINK)]
         places = [n for n, line in enumerate(told) if line.lstrip().startswith('File "')]
@@ -135,7 +135,7 @@ class PluginInvokeError(PluginHostError):
     Attributes:
         error_type: The class name that the plugin gave, such as `"InvokeRateLimitError"`.
         message: The plugin's own text.
-        details: What came with it (`traceback`, `description`), not part of the text; None if nothing did.
+        details: Further fields (`traceback`, `description`), which are not part of the text; None if there are none.
     """
 
     def __init__(
@@ -174,12 +174,12 @@ class InvokeTimeoutError(PluginHostError):
 
 
 class PollingError(PluginHostError):
-    """A model that is polled and has failed, in its own words, or took longer than Dify waits, in Dify's."""
+    """A failure of a model that is polled, with its own message, or a wait longer than Dify's, with Dify's message."""
 
 
 class BackwardsError(PluginHostError):
-    """The text with which Dify refuses a plugin's backwards call."""
+    """Dify's refusal of a plugin's backwards call."""
 
 
 class DaemonServerError(PluginHostError):
-    """A server that cannot be run: its port is taken, or its key fits into no header."""
+    """A server that cannot be run: its port is taken, or its key does not fit into a header."""

@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback interface: uvicorn, started and ended as a part of this program."""
+"""An HTTP server on the loopback interface: uvicorn, started and stopped as a part of this program."""
 
 import asyncio
 import contextlib
@@ -20,8 +20,8 @@ class HttpServer:
     """A server that answers on a socket.
 
     Args:
-        app: What answers.
-        listener: The socket, which listens already; closed when the server stops.
+        app: The application that answers.
+        listener: The socket, which already listens; closed when the server stops.
     """
 
     def __init__(self, app: "ASGIApp", listener: socket.socket) -> None:
@@ -47,7 +47,7 @@ class HttpServer:
         await self._server.ready.wait()
 
     async def stop(self) -> None:
-        """Let what is being answered end, and close every socket."""
+        """Let running requests end, and close every socket."""
         await self.wait_ready()  # Told to end before, it would leave its sockets open.
         self._server.should_exit = True
         try:
@@ -57,7 +57,7 @@ class HttpServer:
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it is ready, and leaves signals to the program that it is a part of."""
+    """A server that reports when it is ready, and leaves signals to the program that it is a part of."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

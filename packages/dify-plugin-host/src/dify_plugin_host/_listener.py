@@ -13,7 +13,7 @@ def listen(port: int) -> socket.socket:
     """Return a socket that listens on a port of the loopback interface; 0 takes a free one.
 
     Raises:
-        DaemonServerError: If the port cannot be had.
+        DaemonServerError: If the port is not free.
     """
     # asyncio turns Nagle's algorithm off only where the protocol is named; with it on, frames wait for an ACK.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

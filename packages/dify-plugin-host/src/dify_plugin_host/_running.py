@@ -1,4 +1,4 @@
-"""Starting and stopping, the same for everything that runs."""
+"""The base of everything that is started and stopped."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -26,4 +26,4 @@ class Running(ABC):
 
     @abstractmethod
     async def stop(self) -> None:
-        """End what runs; do nothing if nothing does."""
+        """End everything that runs; do nothing if nothing does."""

@@ -12,16 +12,16 @@ class PlatformRules:
 
     Attributes:
         chunk_rules: Refuse answers that the daemon cannot decode and drop the keys it does not know.
-        call_rules: Refuse backwards requests that the daemon cannot decode, as with an `opaque_body` that is no list on a message.
+        call_rules: Refuse backwards requests that the daemon cannot decode, such as one with a message whose `opaque_body` is not a list.
         permissions: Refuse backwards calls that the manifest does not ask permission for.
         model_callbacks: Refuse every backwards call of a model plugin.
         filter_features: Hide from strategies the model features that Dify's agent node hides.
-        float_numbers: Send numbers through float64, where Go does, and sort keys as Go does.
+        float_numbers: Send numbers through float64 and sort keys wherever Go does.
         always_stream: Stream every backwards LLM call, whatever it asks for, as Dify does.
-        tool_files: Hand what tools put out as blobs to strategies as links to tool files, as Dify does.
+        tool_files: Hand tools' blobs to strategies as links to tool files, as Dify does.
         drop_opaque_body: Behave like an older Dify core, which loses `opaque_body` everywhere. Off by default.
-        silent_exit: Say nothing of a plugin that died to who waits for it, until the call's time is over. Off by default.
-        share_credentials: Show plugins the credentials that came for what they call back. Off by default.
+        silent_exit: Let the callers of a plugin that died wait until the call's time is up. Off by default.
+        share_credentials: Show plugins the credentials that came for their calls back. Off by default.
     """
 
     chunk_rules: bool = True
@@ -39,16 +39,16 @@ class PlatformRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollingLimits:
-    """The limits of how often and how long Dify asks; what a plugin wishes shortens its time and its attempts, and never lengthens them.
+    """The limits on how often and how long Dify asks; a plugin's wishes can shorten its time and its attempts, and never lengthen them.
 
     Source: `LLMPollingConfig` of graphon 0.8.0, read 2026-11-23.
 
     Attributes:
         min_interval_seconds: The shortest wait between two questions.
         max_interval_seconds: The longest.
-        max_wait_seconds: How long an answer may take in all.
-        max_attempts: How often it is asked for after the start.
-        wake_seconds: How often a wait is interrupted, in Dify to see whether the user has stopped the run.
+        max_wait_seconds: The most time for an answer in all.
+        max_attempts: The most times that it is asked for after the start.
+        wake_seconds: The interval at which a wait is interrupted, in Dify to see whether the user has stopped the run.
     """
 
     min_interval_seconds: float = 1.0
@@ -64,17 +64,17 @@ class HostSettings:
 
     Attributes:
         start_timeout_seconds: How long the first heartbeat may take.
-        heartbeat_timeout_seconds: How long a running plugin may stay without a heartbeat.
+        heartbeat_timeout_seconds: How long a running plugin may go without a heartbeat.
         call_timeout_seconds: How long one call of a plugin may take in all.
         backwards_timeout_seconds: How long one backwards call may take in all, streaming or not.
         stop_timeout_seconds: How long a plugin may take to end after SIGTERM before SIGKILL.
-        line_limit_bytes: The longest line a plugin may write to stdout.
+        line_limit_bytes: The longest line that a plugin may write to stdout.
         blob_limit_bytes: The largest blob that chunks may add up to.
         blob_chunk_limit_bytes: The largest single blob chunk.
         file_link_seconds: How long a link to a file lives (Dify's `FILES_ACCESS_TIMEOUT`).
         send_format: How a model gets files: with their bytes, or by a link (Dify's `MULTIMODAL_SEND_FORMAT`).
         polling: How often and how long a model that is polled is asked for its answer.
-        rules: The rules that are applied.
+        rules: The rules to apply.
     """
 
     start_timeout_seconds: float = 120.0

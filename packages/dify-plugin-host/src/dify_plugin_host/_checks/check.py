@@ -32,11 +32,11 @@ class CheckResult:
     """The result of one check.
 
     Attributes:
-        stage: Whose check it is: the platform's, of the files or of an installation of them, or the marketplace's.
+        stage: The stage of the check: the platform's, of the files or of their installation, or the marketplace's.
         name: The check.
-        findings: What it found.
-        note: What else there is to say.
-        is_skipped: Whether it was left out, because there is nothing to check or the platform refuses the package.
+        findings: Its findings.
+        note: A remark, such as how long it took.
+        is_skipped: Whether it was skipped, because there is nothing to check or the platform refuses the package.
     """
 
     name: str
@@ -49,12 +49,12 @@ class CheckResult:
 def check_package(
     path: Path, *, quick: bool, start: Path, for_marketplace: bool = False
 ) -> Iterator[CheckResult]:
-    """Check a package through all stages; one that the platform refuses is not installed.
+    """Check a package in all stages; one that the platform refuses is not installed.
 
     Args:
         path: The package.
         quick: Whether to leave out the installation.
-        start: A folder in the workspace, if any, whose members' names may come from no index.
+        start: A folder in the workspace, if any, whose members must not come from an index.
         for_marketplace: Whether to check by the marketplace's rules as well, after the platform's.
 
     Raises:
@@ -95,7 +95,7 @@ def _skipped(route: Route) -> Iterator[CheckResult]:
 
 
 def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
-    """Install in an empty folder and try the plugin there."""
+    """Install the package in an empty folder and try the plugin there."""
     installing, trying = _steps(route)
     with tempfile.TemporaryDirectory(prefix="dify-host-") as temporary:
         folder = Path(temporary) / "plugin"

@@ -1,7 +1,7 @@
 """A program that loads a plugin's declarations with the plugin SDK's own loader and prints its errors as JSON.
 
-It runs in the plugin's folder, with the Python of the plugin's environment, where none of our packages is installed: it needs the standard
-library alone.
+It runs in the plugin's folder, with the Python of the plugin's environment, where none of our packages is installed, so it uses only the
+standard library.
 
 Source: `core/plugin_registration.py` of dify-plugin 0.10.2, read 2026-11.
 """
@@ -15,11 +15,11 @@ from typing import Any
 
 
 type _Loaded = list[tuple[str, Any]]
-"""The path and the content of each YAML file that the SDK has read, in its order."""
+"""The path and the content of each YAML file that the SDK has read, in order."""
 
 
 class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
-    """The SDK's loader, with a record of the files that it reads, for its errors do not name them.
+    """The SDK's loader, with a record of the files that it reads, because its errors do not name them.
 
     Args:
         folder: The plugin's folder, which is the current one.
@@ -30,7 +30,7 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
         self._loaded: _Loaded = []
 
     def find_problems(self) -> list[str]:
-        """Return why the SDK cannot load the declarations, a sentence for each field; an empty list if there is no SDK."""
+        """Return the SDK's problems with the declarations, a sentence for each field; an empty list if there is no SDK."""
         try:
             registration = importlib.import_module("dify_plugin.core.plugin_registration")
             base: Any = registration.PluginRegistration
@@ -59,7 +59,7 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
         return watched
 
     def _iter_sentences(self, error: Any, file: str = "") -> Iterator[str]:
-        """Iterate over the sentences for an error in `file`, or in a file that has to be found."""
+        """Yield the sentences for an error in `file`, or in a file that has to be found."""
         last = self._loaded[-1][0] if self._loaded else "manifest.yaml"
         if not hasattr(error, "errors"):
             if error.__cause__:
@@ -82,7 +82,7 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
             yield f"{path}: {field!r}: {said}{got}" if field else f"{path}: {said}{got}"
 
     def _find_file(self, field: Sequence[Any], value: Any) -> str:
-        """Return the file with this value in this field, else the last one that the manifest names."""
+        """Return the latest file with this value in this field, else the last one that the manifest names."""
         for path, content in reversed(self._loaded):
             if _has(content, field, value):
                 return path
@@ -96,7 +96,7 @@ def _pass_over(_: object) -> None:  # pragma: no cover - as above
 
 
 def _has(content: Any, field: Sequence[Any], value: Any) -> bool:  # pragma: no cover - as above
-    """Tell whether a value is a field's value, its key, or one of its parents, which is the value of an error about a missing field."""
+    """Tell whether a value is a field's value or key, or, as in an error about a missing field, the value of a parent."""
     for step in field:
         if value in (content, step):
             return True

@@ -1,4 +1,4 @@
-"""The marketplace's trial of a package: pip installs it from another folder, and it serves HTTP, as in Dify's cloud.
+"""The marketplace's test of a package: pip installs it from another folder, and it serves HTTP, as in Dify's cloud.
 
 Source: `.github/workflows/pre-check-plugin-sandbox.yaml` of langgenius/dify-plugins at 53a5341e and `validator/test-plugin-install.py` of
 langgenius/dify-marketplace-toolkit at 94a5a31, read 2026-11.
@@ -54,10 +54,10 @@ def install_elsewhere(archive: Archive, folder: Path) -> None:
 
 
 def start_serverless(folder: Path) -> float:
-    """Start what `install_elsewhere` installed in its serverless form, and return the seconds until it answered.
+    """Start the plugin that `install_elsewhere` installed in serverless form, and return the seconds until it answered.
 
     Raises:
-        InstallError: If it ends before, or does not answer for as long as the marketplace waits.
+        InstallError: If it ends before, or does not answer within the time that the marketplace waits.
     """
     return asyncio.run(_start(folder))
 
@@ -112,7 +112,7 @@ def _free_port() -> int:
 
 
 def _environment() -> Mapping[str, str]:
-    """Return this process's environment without what selects a Python environment."""
+    """Return this process's environment without the variables that select a Python environment."""
     kept = {
         name: value
         for name, value in os.environ.items()

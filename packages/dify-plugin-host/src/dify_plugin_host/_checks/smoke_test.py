@@ -1,6 +1,6 @@
 """A smoke test of an installed plugin: load its declarations with its SDK, start it, and call its model or each strategy once.
 
-A plugin that exits, or streams what the platform refuses, would break when used. One that answers with an error of its own is not
+A plugin that exits, or streams an object that the platform refuses, would break when used. One that answers with an error of its own is not
 broken as far as we can tell: it may need other parameters, or a better model.
 """
 
@@ -42,12 +42,12 @@ _VALUES: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmokeTestResult:
-    """A plugin's start and calls.
+    """The result of a plugin's start and calls.
 
     Attributes:
-        start_seconds: How long the first heartbeat took.
-        calls: What was called and answered.
-        findings: What is wrong or odd about the answers.
+        start_seconds: The time until the first heartbeat.
+        calls: The models and strategies that were called and answered.
+        findings: The findings about wrong or odd answers.
     """
 
     start_seconds: float
@@ -58,8 +58,8 @@ class SmokeTestResult:
 def smoke_test(folder: Path) -> SmokeTestResult:
     """Start a plugin, call its model or each of its strategies once, and end it.
 
-    A model is asked for through the simulator, if its credentials can name a server of this kind; a strategy gets a model that calls
-    one tool and then answers. Others are only started.
+    A model is answered by the simulator, if its credentials can name such a server; a strategy gets a model that calls one tool and then
+    answers. Other plugins are only started.
 
     Raises:
         PluginHostError: If it does not start, or ends in a call.
@@ -70,9 +70,9 @@ def smoke_test(folder: Path) -> SmokeTestResult:
 
 
 def find_load_problems(folder: Path) -> list[str]:
-    """Return why the SDK of an installed package cannot load its declarations, a sentence for each file and field.
+    """Return the SDK's problems with the declarations of an installed package, a sentence for each file and field.
 
-    The list is empty if the environment has no SDK, or its loader cannot be run: the plugin's start shows that.
+    The list is empty if the environment has no SDK, or its loader cannot be run: starting the plugin shows that.
     """
     python = str(folder / ".venv" / "bin" / "python")
     # Isolated, so that neither the plugin's folder nor this one is where Python looks for modules.

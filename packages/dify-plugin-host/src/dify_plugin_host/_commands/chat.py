@@ -1,4 +1,4 @@
-"""`dify-host chat`: one question, answered by both plugins together."""
+"""The command `dify-host chat`: a question, answered by a model plugin and an agent strategy plugin together."""
 
 import asyncio
 import contextlib
@@ -49,7 +49,7 @@ from .tool_offers import ToolOffers, credential_variables, find_offers, python_t
 _DEFAULT_STRATEGY = "gpt5_function_calling"
 _DEFAULT_MODEL = "gpt-5.2"
 RUN_LOG = "GPT5_AGENT_RUN_LOG"
-"""The environment variable by which our strategies are asked to log their runs to a folder."""
+"""The environment variable with the folder to which our strategies log their runs."""
 
 _APPROVAL = "approval"  # The stop reason of a run that waits for somebody's leave.
 
@@ -64,7 +64,7 @@ def run_chat(options: ChatOptions, *, out: TextIO) -> None:
     """Answer the question on `out`.
 
     Raises:
-        PluginHostError: If that fails.
+        PluginHostError: If the run fails.
     """
     show = _json_lines(out) if options.as_json else _screen(out, options)
     try:
@@ -83,17 +83,17 @@ async def answer_again(
     controls: Mapping[str, object],
     about: JsonObject,
 ) -> None:
-    """Answer a question once more, and show nothing: its log does.
+    """Answer a question once more, without output: the log shows the run.
 
     Args:
         options: As for a chat.
-        controls: The parameters of the strategy, in place of those of the options.
-        history: The prompt messages of the turns before.
-        recorded: What answers in place of the model and the tools at first.
-        about: What the log says of the run besides.
+        controls: The parameters of the strategy, in place of those in the options.
+        history: The prompt messages of earlier turns.
+        recorded: The recorded answers that come before those of the model and the tools.
+        about: Further facts about the run for the log.
 
     Raises:
-        PluginHostError: If that fails.
+        PluginHostError: If the run fails.
     """
     opening = _open_chat(options, lambda _: None, controls=controls, about=about, recorded=recorded)
     with opening as chat:
@@ -109,7 +109,7 @@ def _open_chat(
     about: JsonObject | None = None,
     recorded: RecordedAnswers | None = None,
 ) -> Generator["_Chat"]:
-    """Find what a chat needs, and say what its failures mean for someone at a command line."""
+    """Open a chat with its plugins, files and server; its errors are explained for a person at a command line."""
     tools = () if options.direct else python_tools(options.tools)
     files = read_files(options.file or ())
     settings = with_file_settings(HostSettings(), os.environ)
@@ -134,7 +134,7 @@ def _open_chat(
 def _log_setting(
     options: ChatOptions, controls: Mapping[str, object], about: JsonObject | None
 ) -> dict[str, str]:
-    """Return the variables by which our strategies are asked to log their runs; those of the caller's own stay where no option is given."""
+    """Return the variables that make our strategies log their runs; none without the option, so that the caller's own stay."""
     if options.run_log is None:
         return {}
     told = {"program": "dify-host", "strategy": options.strategy, "parameters": controls}
@@ -166,7 +166,7 @@ def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
 def _environment(
     server: ModelServer, plugins: Sequence[PluginFolder | PluginSource]
 ) -> dict[str, str]:
-    """Return the environment of the plugins, without what they get as credentials."""
+    """Return the environment of the plugins, without the variables that hold credentials of tools."""
     folders = (one if isinstance(one, PluginFolder) else one.folder for one in plugins)
     providers = (provider for folder in folders for provider in tool_providers(folder))
     hidden = {name for provider in providers for name in credential_variables(provider).values()}
@@ -188,7 +188,7 @@ def _screen(out: TextIO, options: ChatOptions) -> Show:
 
 
 class _Chat:
-    """One run, or one after the other, from start to end."""
+    """A chat of one run, or of several in turn."""
 
     def __init__(  # noqa: PLR0913 - a run has these settings
         self,
@@ -210,7 +210,7 @@ class _Chat:
         self._model_error: PluginHostError | None = None
 
     async def run(self) -> None:
-        """Start the plugins and answer what is asked."""
+        """Start the plugins and answer the questions."""
         self._request("")  # A wrong name is told before anything is started.
         self._show_all(iter(self._offers().left_out))
         with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
@@ -222,12 +222,12 @@ class _Chat:
                     await self._talk(self._options.question)
 
     async def answer_once(self, question: str, history: Sequence[JsonObject]) -> None:
-        """Start the plugins and answer one question, which belongs to no conversation."""
+        """Start the plugins and answer one question outside of any conversation."""
         async with self._host:
             await self._answer(question, history)
 
     async def _answer_all(self) -> None:
-        """Answer questions until there are no more; one that fails does not end it."""
+        """Answer questions until there are no more; a failure does not end the chat."""
         while question := await self._questions.read():
             try:
                 await self._talk(question)
@@ -237,7 +237,7 @@ class _Chat:
                 Console(stderr=True).print("Enter asks again; another question, or Ctrl-D to end:")
 
     async def _talk(self, question: str) -> None:
-        """Answer a question, in a conversation of its own; where the strategy asks for approval, the next line is what is said to it."""
+        """Answer a question in a conversation of its own; if the strategy asks for approval, the next line of stdin is the reply."""
         conversation_id = str(uuid.uuid4())
         history: tuple[JsonObject, ...] = ()
         said: str | None = question
@@ -249,7 +249,7 @@ class _Chat:
             said = await self._read_decision()
 
     async def _read_decision(self) -> str | None:
-        """Return what somebody says to calls that wait; an empty line denies them, None is the end of stdin."""
+        """Return a person's reply about calls that wait; an empty line denies them, None is the end of stdin."""
         if is_terminal():
             Console(stderr=True).print("Your answer; Enter denies, Ctrl-D leaves it open:")
         line = await self._questions.read_answer()
@@ -258,7 +258,7 @@ class _Chat:
     async def _answer(
         self, question: str, history: Sequence[JsonObject], conversation_id: str | None = None
     ) -> RunFinished:
-        """Answer a question after what was said before, and return how that ended."""
+        """Answer a question after the earlier turns, and return the end of the run."""
         self._model_error = None
         await self._host.refresh()
         request = self._request(question)
@@ -340,16 +340,16 @@ class _Chat:
         return dataclasses.replace(request, strategy=name, parameters=parameters, origin=origin)
 
     def _take_notice(self, notice: Notice) -> None:
-        """Show what a plugin complains about."""
+        """Show a plugin's complaint."""
         if notice.kind != "failed_call" and not is_quiet(notice):
             self._show(NoticeGiven(plugin=notice.plugin, level=notice.level, text=notice.text))
 
     def _take_model_error(self, error: PluginHostError) -> None:
-        """Keep why a model call failed; the strategy gets only a text."""
+        """Keep the reason of a failed model call, of which the strategy gets only a text."""
         self._model_error = error
 
     def explain(self, error: PluginHostError) -> PluginHostError:
-        """Say what a failure means for someone at a command line."""
+        """Return an error that explains a failure to a person at a command line."""
         if isinstance(error, FileInputError) and error.file in {file.name for file in self._files}:
             return name_option(error)
         if not isinstance(error, PluginInvokeError):

@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def show_results(results: Iterable[CheckResult], out: TextIO, *, as_json: bool) -> Counter[str]:
-    """Show the results of checks; return how many findings there are of each kind."""
+    """Show the results of checks; return the number of findings of each kind."""
     counts: Counter[str] = Counter()
     table = Table("", "check", "", box=None, pad_edge=False)
     for result in results:

@@ -1,7 +1,7 @@
 """The command `dify-host`.
 
-Exit codes: 0 answered, 1 the run failed, 2 bad usage, 3 only the marketplace refuses a package, 130 interrupted, 143 terminated. Each command imports what it needs when it
-runs, so that none waits for what another needs.
+Exit codes: 0 answered, 1 the run failed, 2 bad usage, 3 only the marketplace refuses a package, 130 interrupted, 143 terminated. Each command does its imports when it
+runs, so that none waits for those of another.
 """
 
 import contextlib
@@ -82,8 +82,8 @@ def runs(options: RunsOptions) -> None:
 def view(options: ViewOptions) -> None:
     """Show logged runs on a page of this machine until interrupted.
 
-    Prints its address, which has a key. A run can be run again from there, with the plugins and tools of here, by whoever answers a chat: the
-    server that OPENAI_API_KEY or OPENAI_BASE_URL names, else the simulator.
+    Prints the page's address, which contains a key. From the page a run can be run again, with the plugins and tools of this folder. The model
+    is the one of a chat: the server that OPENAI_API_KEY or OPENAI_BASE_URL names, else the simulator.
     """
     from .runs import find_folder, find_name, view_runs
 
@@ -98,7 +98,7 @@ def view(options: ViewOptions) -> None:
 def package(options: PackageOptions) -> None:
     """Make packages that Dify can install.
 
-    Each holds a plugin and wheels of the workspace packages that it needs; outside of a workspace, what Dify's own packager takes.
+    Each holds a plugin and wheels of the workspace packages that it needs; outside of a workspace, the files that Dify's own packager takes.
     Prints the path, the size in bytes and the unique identifier of each.
     """
     from dify_plugin_packager.rules import find_refusals
@@ -134,7 +134,7 @@ def check(options: CheckOptions) -> None:
 
 @add_command(app)
 def serve(options: ServeOptions) -> None:
-    """Serve plugins by the daemon's HTTP API.
+    """Serve plugins over the daemon's HTTP API.
 
     Listens on 127.0.0.1 until interrupted, and offers the plugin daemon's dispatch API.
     """
@@ -155,10 +155,10 @@ def _exit_codes() -> contextlib.AbstractContextManager[None]:
 
 
 def _validate_question(question: str | None, *, reload: bool) -> None:
-    """Validate a question, which only `--reload` can do without.
+    """Validate a question, which is optional only with `--reload`.
 
     Raises:
-        BadParameter: If there is none, or it says nothing.
+        BadParameter: If it is missing, blank or not UTF-8.
     """
     if question is None:
         if not reload:

@@ -1,4 +1,4 @@
-"""The command `dify-plugin`, with the part of Dify's own command line that the plugin SDK's tests call.
+"""The command `dify-plugin`: the part of Dify's own command line that the plugin SDK's tests call.
 
 It packages and runs plugins with this host. Exit codes: 0 done, 1 failed, 2 bad usage.
 """
@@ -21,9 +21,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Packages and runs Dify plugins as Dify's own command line does.",
+    help="Package and run Dify plugins as Dify's own command line does.",
 )
-plugin = typer.Typer(no_args_is_help=True, help="Packages and runs plugins.")
+plugin = typer.Typer(no_args_is_help=True, help="Package and run plugins.")
 app.add_typer(plugin, name="plugin")
 
 

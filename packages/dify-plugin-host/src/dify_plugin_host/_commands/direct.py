@@ -1,4 +1,4 @@
-"""A model asked without an agent, as Dify's LLM node does: its answer as the messages that a strategy would send."""
+"""Calls of a model without an agent, as Dify's LLM node makes them: the answer comes as the messages that a strategy would send."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Iterator
@@ -10,7 +10,7 @@ from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 
 
 async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[JsonObject]:
-    """Call the model of a request once, or poll it where it declares that, and iterate over messages: text, files, and at the end what it cost.
+    """Call the model of a request once, or poll it if it declares that, and yield messages: text, files, and the cost at the end.
 
     Raises:
         FileInputError: If the model has no feature for a file.
@@ -46,7 +46,7 @@ async def _streamed(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonOb
 
 
 async def _polled(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonObject]:
-    """Iterate over the waits for an answer, and all of it at the end: a model that is polled streams nothing and gives no reason for its end."""
+    """Yield the waits for an answer, and the whole answer at the end: a model that is polled streams nothing and gives no finish reason."""
     async with contextlib.aclosing(host.poll_llm(call)) as steps:
         async for step in steps:
             if step.result is None:
@@ -63,7 +63,7 @@ def _cost(metadata: JsonObject) -> JsonObject:
 
 
 def _said(content: object) -> Iterator[JsonObject]:
-    """Iterate over what a message says: its text, and a blob or a link for each file."""
+    """Yield the content of a message: its text, and a blob or a link for each file."""
     if isinstance(content, str) and content:
         yield _message("text", {"text": content})
     parts: list[object] = content if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON

@@ -1,4 +1,4 @@
-"""Files on the command line: those that go with a question, and those that come with an answer."""
+"""Files on the command line: those of a question and those of an answer."""
 
 import base64
 import binascii
@@ -18,10 +18,10 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def read_files(paths: Iterable[Path]) -> tuple[LocalFile, ...]:
-    """Read the files that go with a question.
+    """Read the files of a question.
 
     Raises:
-        FileInputError: If one cannot be handed over; the text names the option.
+        FileInputError: If one cannot be sent as Dify would; the text names the option.
     """
     try:
         return tuple(LocalFile.read(path) for path in paths)
@@ -40,14 +40,14 @@ class Files:
 
     Attributes:
         find: Returns the file behind a link of the host; None for any other link.
-        folder: Where they are saved; None saves none.
+        folder: The folder to save them in; None saves none.
     """
 
     find: Callable[[str], LocalFile | None]
     folder: Path | None = None
 
     def read(self, message: JsonObject) -> LocalFile | None:
-        """Return the file that a strategy's message holds or links to; None if it does neither."""
+        """Return the file that a strategy's message holds or links to; None if there is none."""
         content, meta = object_at(message, "message"), object_at(message, "meta")
         match message.get("type"):
             case "blob":
@@ -64,7 +64,7 @@ class Files:
                 return None
 
     def save(self, file: LocalFile) -> Path | None:
-        """Write a file under a name that was not there; of its own name only plain characters stay.
+        """Write a file under a new name, which keeps only plain characters of its own.
 
         Raises:
             FileInputError: If it cannot be written.

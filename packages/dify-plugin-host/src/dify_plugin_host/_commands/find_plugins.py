@@ -1,4 +1,4 @@
-"""Plugins, found by their folders, by the folder around them, or as packages."""
+"""Search for plugins, by their folders, by the folder around them, or as packages."""
 
 import os
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ def read_plugins(folder: Path) -> list[PluginSource]:
     """Return the plugin folders in a folder.
 
     Raises:
-        PluginFolderError: If there is no such folder, or what lies in it cannot be read.
+        PluginFolderError: If there is no such folder, or a plugin in it cannot be read.
     """
     if not folder.is_dir():
         raise PluginFolderError(folder, "no such folder; expected one that holds plugin folders")
@@ -31,11 +31,11 @@ def read_plugins(folder: Path) -> list[PluginSource]:
 def install_packages(
     folder: Path, *, settings: InstallSettings | None = None
 ) -> list[PluginSource]:
-    """Install what lies in a folder of packages, of several versions of a plugin the latest.
+    """Install the packages in a folder; of several versions of a plugin, the latest.
 
     Raises:
         PluginFolderError: If there is no such folder.
-        PackageError: If a file in it is no package.
+        PackageError: If a file in it is not a package.
         InstallError: If a package cannot be installed.
     """
     if not folder.is_dir():
@@ -49,11 +49,11 @@ def install_packages(
 
 
 def install_settings(*, requirements: bool, is_bare: bool) -> InstallSettings:
-    """Return how packages are to be installed here.
+    """Return the settings for installing packages on this machine.
 
     Args:
-        requirements: Whether from their requirements.txt, where they have one.
-        is_bare: Whether with nothing of how this machine reaches its index.
+        requirements: Whether to install from their requirements.txt, if they have one.
+        is_bare: Whether to leave out this machine's settings for reaching its index.
     """
     route = "requirements.txt" if requirements else "uv.lock"
     return InstallSettings.from_environment(os.environ, route=route, is_bare=is_bare)
@@ -62,7 +62,7 @@ def install_settings(*, requirements: bool, is_bare: bool) -> InstallSettings:
 def choose_plugins(
     folder: Path, found: list[PluginSource], kinds: Iterable[PluginKind]
 ) -> tuple[PluginSource, ...]:
-    """Return the plugin of each kind among those of a folder, and for a strategy all plugins with tools.
+    """Return the plugin of each kind among those of a folder, and, with a strategy, all plugins with tools.
 
     Raises:
         PluginFolderError: If there is not one plugin of each kind.

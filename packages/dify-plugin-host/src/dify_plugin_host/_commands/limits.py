@@ -16,19 +16,19 @@ _SEND_FORMAT = "MULTIMODAL_SEND_FORMAT"
 
 
 def with_daemon_limits(settings: HostSettings, environment: Mapping[str, str]) -> HostSettings:
-    """Return settings with the limits of calls that the daemon's variables set.
+    """Return settings with the limits of calls from the daemon's variables.
 
     Raises:
-        DaemonServerError: If a limit is no whole number.
+        DaemonServerError: If a limit is not a whole number.
     """
     return _with_limits(settings, environment, _DAEMON)
 
 
 def with_file_settings(settings: HostSettings, environment: Mapping[str, str]) -> HostSettings:
-    """Return settings with what Dify's variables say of files.
+    """Return settings with the settings for files from Dify's variables.
 
     Raises:
-        DaemonServerError: If one is not what Dify takes.
+        DaemonServerError: If Dify would not take one of them.
     """
     settings = _with_limits(settings, environment, _LINKS)
     match environment.get(_SEND_FORMAT) or settings.send_format:
@@ -47,7 +47,7 @@ def _with_limits(
 
 
 def _limit(environment: Mapping[str, str], variable: str, unit: float) -> float | None:
-    """Return a limit in seconds; None where the variable is not set."""
+    """Return a limit in seconds; None if the variable is not set."""
     given = environment.get(variable)
     if not given:
         return None

@@ -1,4 +1,4 @@
-"""What each command is asked for: a field for each flag, with its type, its limits and its help."""
+"""The options of each command: a field for each flag, with its type, its limits and its help."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +18,14 @@ _Requirements = Annotated[
     bool,
     typer.Option(
         "--requirements",
-        help="Install packages from their requirements.txt where they have one, as a daemon with a mirror does.",
+        help="Install packages from their requirements.txt if they have one, like a daemon with a mirror.",
     ),
 ]
 _InstallAsDaemon = Annotated[
     bool,
     typer.Option(
         "--install-as-daemon",
-        help="Install packages with what the daemon hands to uv and nothing of how this machine reaches its index.",
+        help="Install packages with the environment that the daemon gives uv, without this machine's settings for reaching its index.",
     ),
 ]
 _Reload = Annotated[
@@ -39,7 +39,7 @@ _Runs = Annotated[
     Path | None,
     typer.Option(
         "--run-log",
-        help="The folder of the runs; that of GPT5_AGENT_RUN_LOG by default, else runs/.",
+        help="The folder of the runs; by default the one in GPT5_AGENT_RUN_LOG, else runs/.",
     ),
 ]
 
@@ -62,12 +62,12 @@ _AGENTS = ("strategy", "tools", "max_iterations", "run_log", "view")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """A question, and what answers it."""
+    """A question, and the choice of what answers it."""
 
     question: Annotated[
         str | None,
         typer.Argument(
-            help="What to ask. With --reload it may be left out: then each line of stdin is asked."
+            help="The question. With --reload it may be left out: then each line of stdin is one."
         ),
     ] = None
     strategy: Annotated[
@@ -85,23 +85,23 @@ class ChatOptions:
         typer.Option(help="A tool that the run may call; can be given several times."),
     ] = None
     answer_schema: Annotated[
-        str | None, typer.Option(help="The JSON schema that the answer has to fulfil, as JSON.")
+        str | None, typer.Option(help="The JSON schema that the answer has to match, as JSON.")
     ] = None
     approval_rules: Annotated[
         str | None,
         typer.Option(
-            help="The calls that you are asked about, as JSON; each next line of stdin is an answer."
+            help="The calls that need your approval, as JSON; each further line of stdin is a reply."
         ),
     ] = None
     tool_search: Annotated[
-        bool | None, typer.Option(help="Whether the model searches where tools are many.")
+        bool | None, typer.Option(help="Whether the model searches if there are many tools.")
     ] = None
     fallback_model: Annotated[
-        str | None, typer.Option(help="The model that takes over where the first one fails.")
+        str | None, typer.Option(help="The model that takes over if the first one fails.")
     ] = None
     fail_on_model_failure: Annotated[
         bool | None,
-        typer.Option(help="Whether a run fails with its model whatever is known by then."),
+        typer.Option(help="Whether a run fails with its model even if results are there by then."),
     ] = None
     max_total_tokens: Annotated[
         int | None, typer.Option(min=1, help="How many tokens a run may use.")
@@ -152,14 +152,14 @@ class ChatOptions:
 
     @property
     def controls(self) -> dict[str, object]:
-        """The parameters of the strategy that were given, by their names."""
+        """The strategy's parameters among the options, by their names; only those that are set."""
         given: dict[str, object] = {name: getattr(self, name) for name in _CONTROLS}
         given["allowed_tools"] = "\n".join(self.allowed_tools) if self.allowed_tools else None
         return {name: value for name, value in given.items() if value is not None}
 
     @property
     def for_agents(self) -> list[str]:
-        """The flags that were given and mean nothing without an agent."""
+        """The flags that are set and have no meaning without an agent."""
         given = [name for name in _AGENTS if getattr(self, name) not in (None, False)]
         return [f"--{name.replace('_', '-')}" for name in [*given, *self.controls]]
 
@@ -173,35 +173,35 @@ class RunsOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
-    """A run to look at, and what runs it again."""
+    """A run to look at, and the plugins and tools to run it again."""
 
     run: Annotated[
         str | None,
-        typer.Argument(help="The run, or a part of its name that no other has; by default all."),
+        typer.Argument(help="The run, or a part of its name that is unique; by default all."),
     ] = None
     run_log: _Runs = None
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 0
-    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False
     tools: _Tools = None
     plugins: _Plugins = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
-    """A package, and by which rules it is checked."""
+    """A package, and the rules to check it by."""
 
     file: Annotated[Path, typer.Argument(help="The package.")]
     quick: Annotated[
-        bool, typer.Option("--quick", help="Check the files only: install, start and call nothing.")
+        bool, typer.Option("--quick", help="Check only the files: install, start and call nothing.")
     ] = False
     marketplace: Annotated[
         bool,
         typer.Option(
             "--marketplace",
-            help="Check by the rules of Dify's marketplace as well; exit code 3 if it alone refuses.",
+            help="Check by the rules of Dify's marketplace as well; exit code 3 if only these refuse the package.",
         ),
     ] = False
-    strict: Annotated[bool, typer.Option("--strict", help="Let advice fail as well.")] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on advice as well.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per check.")] = (
         False
     )
@@ -209,7 +209,7 @@ class CheckOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """Plugins, and how they are served."""
+    """The plugins to serve, and the settings of the server."""
 
     sources: Annotated[
         list[Path] | None,
@@ -245,11 +245,11 @@ class ServeOptions:
         bool,
         typer.Option(
             "--as-daemon",
-            help="Behave like the daemon also where this host is kinder, as to a plugin that dies.",
+            help="Behave exactly like the daemon, even where this host is kinder, such as when a plugin dies.",
         ),
     ] = False
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", help="Show all that plugins log, and what they write to stderr."),
+        typer.Option("--verbose", help="Show everything that plugins log or write to stderr."),
     ] = False
     as_json: _Events = False

@@ -1,4 +1,4 @@
-"""What happens in an agent run, read from the strategy's messages.
+"""The progress of an agent run, read from the strategy's messages.
 
 Strategies report rounds, model calls and tool calls as log messages: `ROUND 1`, `gpt-5.2 Thought`, `CALL clock`, each first with
 status `start`, then with the same id and `success` or `error`.
@@ -26,7 +26,7 @@ _RESULT_KEYS = ("tool_response", "response", "result", "observation", "output", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """The start of a run; without a strategy it is the model alone that is asked."""
+    """The start of a run; without a strategy only the model is asked."""
 
     event: ClassVar[str] = "start"
     strategy: str | None
@@ -54,7 +54,7 @@ class ThoughtPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPiece:
-    """A piece of what the model says to the user."""
+    """A piece of the model's text to the user."""
 
     event: ClassVar[str] = "text"
     text: str
@@ -113,7 +113,7 @@ class OtherMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeGiven:
-    """Something that a plugin said outside of the run."""
+    """A plugin's message outside of the run."""
 
     event: ClassVar[str] = "notice"
     plugin: str
@@ -176,7 +176,7 @@ class Progress:
     _metadata: JsonObject = field(default_factory=dict[str, Any])
 
     def feed(self, message: JsonObject) -> Iterator[RunEvent]:
-        """Iterate over the events that a message stands for."""
+        """Yield the events that a message stands for."""
         content = object_at(message, "message")
         match message.get("type"):
             case "text":
@@ -197,7 +197,7 @@ class Progress:
                 yield OtherMessage(type=str(kind), message=content)
 
     def finish(self, *, seconds: float) -> Iterator[RunEvent]:
-        """Iterate over what is left and the closing sum."""
+        """Yield the events that are left, and the end with the totals."""
         yield from self._pieces(self._reader.close())
         metadata = self._metadata
         yield RunFinished(
@@ -219,7 +219,7 @@ class Progress:
                 yield from self._text(self._blank + text)
 
     def _text(self, text: str) -> Iterator[RunEvent]:
-        """Say something; line breaks that begin a passage wait for its first word, and are nothing without one."""
+        """Emit text; line breaks at the beginning of a passage wait for its first word, and are dropped without one."""
         self._blank = "" if self._is_said or not text.isspace() else text
         if not self._blank:
             self._is_said = True
@@ -258,7 +258,7 @@ class Progress:
 
 
 def _budgets(data: JsonObject) -> Iterator[BudgetUsed]:
-    """Iterate over what a round's log says of budgets, wherever it stands."""
+    """Yield the budgets in a round's log, from wherever in it they stand."""
     parts = (data, *(part for part in data.values() if is_object(part)))
     for use in (use for part in parts for use in objects_at(part, "budgets")):
         yield BudgetUsed(
@@ -271,7 +271,7 @@ def _metadata_of(content: JsonObject) -> Any:
 
 
 def _decoded(arguments: Any) -> Any:
-    """Return arguments that came as JSON text as the object that it holds."""
+    """Return arguments as an object, also those that came as JSON text."""
     try:
         decoded: Any = from_json(arguments) if isinstance(arguments, str) else None
     except ValueError:
@@ -280,7 +280,7 @@ def _decoded(arguments: Any) -> Any:
 
 
 def _find(data: JsonObject, keys: tuple[str, ...]) -> Any:
-    """Return the first of `keys` that is there, also one level down; all of the data if none is."""
+    """Return the value of the first of `keys` that is there, also one level down; all of the data if none is."""
     for key in keys:
         if key in data:
             found = data[key]

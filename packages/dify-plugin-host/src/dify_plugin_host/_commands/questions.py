@@ -1,4 +1,4 @@
-"""Questions, one to a line of stdin, waited for while plugins go on running."""
+"""Questions from stdin, one a line, read while plugins go on running."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ _READ_BYTES = 64 * 1024
 
 
 class Questions:
-    """The lines of stdin as questions; an empty line asks the one before again.
+    """The lines of stdin as questions; an empty line repeats the one before.
 
     Args:
         first: The question to begin with; None takes the first line.
@@ -22,7 +22,7 @@ class Questions:
         self._lines: list[bytes] = [b""]
 
     async def read(self) -> str | None:
-        """Return the next question; None if there is none any more."""
+        """Return the next question; None if there are no more."""
         question, self._next = self._next, None
         while question is None and (line := await self._read_line()) is not None:
             question = line.decode(errors="replace").strip() or self._last or None
@@ -30,7 +30,7 @@ class Questions:
         return question
 
     async def read_answer(self) -> str | None:
-        """Return the next line as it is, which answers something; None if there is none any more."""
+        """Return the next line as a reply; None if there are no more."""
         line = await self._read_line()
         return None if line is None else line.decode(errors="replace").strip()
 
@@ -48,12 +48,12 @@ class Questions:
 
 
 def is_terminal() -> bool:
-    """Tell whether somebody sits at stdin."""
+    """Tell whether stdin is a terminal."""
     return os.isatty(_STDIN)
 
 
 async def _wait_readable() -> None:
-    """Wait until stdin has something, for which a file never makes anybody wait."""
+    """Wait until stdin can be read; a file always can, and the event loop refuses to wait for one."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
     try:

@@ -1,4 +1,4 @@
-"""A package run for one client on stdin and stdout, a JSON object a line: what the SDK's own `PluginRunner` drives.
+"""Runner of a package for one client on stdin and stdout, with a JSON object a line, as the SDK's own `PluginRunner` expects it.
 
 Source: `cmd/commandline/run` of langgenius/dify-plugin-daemon at bdb5642a and `integration` of dify-plugin 0.10.2, read 2026-11.
 """
@@ -28,7 +28,7 @@ _LINE_LIMIT_BYTES = 15 * 1024 * 1024
 
 
 class RequestError(PluginHostError):
-    """A line of the client that is no request."""
+    """A line of the client that is not a request."""
 
 
 def run_package(package: Path, write: Write) -> None:
@@ -86,7 +86,7 @@ def _parse_request(line: bytes) -> tuple[str, str, str, JsonObject]:
     """Return invoke id, type, action and fields of a request.
 
     Raises:
-        RequestError: If the line is none.
+        RequestError: If the line is not a request.
     """
     try:
         request = parse_json(line.decode())

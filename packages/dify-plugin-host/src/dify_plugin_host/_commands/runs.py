@@ -1,4 +1,4 @@
-"""`dify-host runs` and `dify-host view`: the runs that were logged, as a table and on a page."""
+"""The commands `dify-host runs` and `dify-host view`: logged runs as a table and on a page."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ class RunFolderError(PluginHostError):
 
 
 def find_folder(given: Path | None, environment: Mapping[str, str]) -> Path:
-    """Return the folder of the runs: the one that is given, else the environment's, else `runs`."""
+    """Return the folder of the runs: `given`, else the environment's, else `runs`."""
     named = environment.get(RUN_LOG, "").strip()
     return given or (Path(named) if named else _DEFAULT_FOLDER)
 
@@ -73,7 +73,7 @@ def _describe(summary: RunSummary) -> tuple[str, ...]:
 
 
 def find_name(folder: Path, wanted: str | None) -> str | None:
-    """Return the name of the run that somebody means by it or by a part of it that no other has.
+    """Return the full name of a run by its name or by a unique part of it.
 
     Raises:
         UnknownNameError: If there is none, or more than one.
@@ -93,10 +93,10 @@ def find_name(folder: Path, wanted: str | None) -> str | None:
 def view_runs(
     folder: Path, run: str | None, *, options: ChatOptions, port: int, opens: bool
 ) -> None:
-    """Show the runs on a page until somebody interrupts it.
+    """Show the runs on a page until interrupted.
 
     Raises:
-        RunFolderError: If the port cannot be had.
+        RunFolderError: If the port is not free.
     """
     with _server(folder, options, port) as server:
         _announce(server.url(run), opens=opens)
@@ -105,10 +105,10 @@ def view_runs(
 
 @contextlib.contextmanager
 def shown_live(options: ChatOptions) -> Generator[None]:
-    """Show the run that begins now, and keep the page after it until somebody interrupts it.
+    """Show the run that begins now, and keep the page afterwards until interrupted.
 
     Raises:
-        RunFolderError: If no port can be had.
+        RunFolderError: If no port is free.
     """
     folder = options.run_log or _DEFAULT_FOLDER
     with _server(folder, options, 0) as server, server:
@@ -144,14 +144,14 @@ def _list(folder: Path) -> list[RunSummary]:
 
 
 def _run_again(options: ChatOptions, wanted: "RunAgain") -> None:
-    """Run a logged run again: with the plugins of here, and the simulator or the server that the environment names.
+    """Run a logged run again, with this machine's plugins, and the simulator or the server that the environment names.
 
     Args:
-        options: Where the plugins and the tools are; the rest comes from the run.
-        wanted: The run, and what is to be different.
+        options: The plugins and the tools; everything else comes from the run.
+        wanted: The run, and the changes to it.
 
     Raises:
-        PluginHostError: If that fails, or the run cannot be run again.
+        PluginHostError: If the run fails, or cannot be run again.
     """
     about, history = _read_beginning(wanted.path)
     options = replace(
@@ -173,10 +173,10 @@ def _run_again(options: ChatOptions, wanted: "RunAgain") -> None:
 
 
 def _read_beginning(path: Path) -> tuple[JsonObject, list[JsonObject]]:
-    """Return what the first record says of a run, and the turns before its question.
+    """Return the facts in a run's first record, and the turns before its question.
 
     Raises:
-        RunFolderError: If it does not say enough to run it again.
+        RunFolderError: If they are not enough to run it again.
     """
     file = RunFile(path)
     starts = (one["about"] for one in file.iter_records() if one["type"] == "start")

@@ -1,4 +1,4 @@
-"""Calls to copy: one of a model, a tool and a strategy that a server offers, as a shell runs them."""
+"""Sample calls to copy into a shell: one of a model, a tool and a strategy that a server offers."""
 
 import json
 import re
@@ -27,7 +27,7 @@ ROUTES = {
     "tools": "tool/invoke",
     "agent_strategies": "agent_strategy/invoke",
 }
-"""The route by which each kind of model or other part is called; what is not here has none."""
+"""The route of each kind of model or other part; kinds that are missing have none."""
 
 _VARIABLE = re.compile(r"@@(\w+)@@")
 _QUESTION = "What is 17 * 23?"
@@ -50,7 +50,7 @@ class SampleCall:
     Attributes:
         plugin_id: The plugin, `author/name`.
         path: The path below `dispatch/`.
-        body: The body; a text such as `@@NAME@@` stands for the shell's variable of that name.
+        body: The body; a text such as `@@NAME@@` stands for the shell variable of that name.
     """
 
     plugin_id: str
@@ -71,11 +71,11 @@ class SampleCall:
 
 
 class SampleCalls:
-    """The calls that show how plugins are called.
+    """Sample calls of a host's plugins.
 
     Args:
         host: The plugins.
-        given: The credentials that the host has for models, to be shown as they are; `@@NAME@@` stands for the shell's variable.
+        given: The host's credentials for models, which are shown as they are; `@@NAME@@` stands for a shell variable.
     """
 
     def __init__(self, host: PluginHost, given: Mapping[str, str]) -> None:
@@ -83,7 +83,7 @@ class SampleCalls:
         self._given = given
 
     def __iter__(self) -> Iterator[SampleCall]:
-        """Iterate over one call of each kind, where one can be made up."""
+        """Iterate over one call of each kind for which one can be made up."""
         for find in self._models, self._tools, self._strategies:
             if call := next(find(), None):
                 yield call
@@ -135,7 +135,7 @@ class SampleCalls:
             yield call
 
     def _context(self) -> JsonObject:
-        """Return the credentials for the model that a strategy calls back, where the host has none."""
+        """Return the credentials for the model that a strategy calls back, if the host has none."""
         provider = self._provider()
         credentials = self._credentials(provider.folder, provider.name) if provider else {}
         if provider is None or credentials.keys() <= self._given.keys():
@@ -144,7 +144,7 @@ class SampleCalls:
         return {"context": {"credentials": {"provider_credentials": named}}}
 
     def _values(self, parameters: list[JsonObject]) -> JsonObject | None:
-        """Return a value for each parameter that is required; None if one of them cannot be made up."""
+        """Return a value for each required parameter; None if one of them cannot be made up."""
         values: JsonObject = {}
         for parameter in parameters:
             name = str(parameter.get("name"))
@@ -180,7 +180,7 @@ class SampleCalls:
         return next((provider for provider in self._host.model_providers if provider.models), None)
 
     def _credentials(self, folder: PluginFolder, provider: str) -> JsonObject:
-        """Return what a model provider's schema requires; of a model's where the users name the models."""
+        """Return the credentials that a model provider's schema requires, or that of its models if users name the models."""
         fields = [
             field
             for declaration in folder.providers("models")
@@ -227,7 +227,7 @@ def _credential_schema(declaration: JsonObject) -> JsonObject:
 
 
 def _required_credentials(fields: list[JsonObject], key: str, provider: str) -> JsonObject:
-    """Return a value for each credential that is required: its default, else the shell's variable that is to hold it."""
+    """Return a value for each required credential: its default, else a shell variable to hold it."""
     return {
         str(field.get(key)): _default_of(field) or f"@@{_variable(str(field.get(key)), provider)}@@"
         for field in fields

@@ -32,11 +32,11 @@ _QUIET_LEVELS = frozenset({"DEBUG", "INFO"})
 class Screen:
     """A printer of events as they come.
 
-    Nothing is redrawn, so that a pipe gets the same text without any control code. Thoughts are dim, and have a bar in front that tells
-    them from answers in a pipe too.
+    Nothing is redrawn, so that a pipe gets the same text without any control code. Thoughts are dim, and have a bar in front that
+    distinguishes them from answers in a pipe as well.
 
     Args:
-        console: Where to print.
+        console: The console to print to.
         show_thoughts: Whether to print thoughts.
     """
 
@@ -100,7 +100,7 @@ class Screen:
                 self._end_line()  # The reason goes to stderr.
 
     def _piece(self, text: str) -> None:
-        """Print a piece of a line; blank lines that begin a thought or an answer are left out."""
+        """Print a piece of a line; blank lines at the beginning of a thought or an answer are left out."""
         begins = self._at_line_start and not self._has_said
         if begins and text == "\n":
             return
@@ -152,12 +152,12 @@ def _summary(event: RunFinished) -> str:
 
 
 def is_quiet(notice: Notice) -> bool:
-    """Tell whether a notice is shown to those alone who want to see all."""
+    """Tell whether a notice is shown only with `--verbose`."""
     return notice.kind in {"log", "stderr"} and notice.level in _QUIET_LEVELS
 
 
 def printable(text: str) -> str:
-    """Take out control characters: what a model or a tool says must not steer the terminal."""
+    """Remove control characters, since the text of a model or a tool must not control the terminal."""
     return "".join(
         character
         for character in text

@@ -1,4 +1,4 @@
-"""`dify-host serve`: plugins behind the plugin daemon's dispatch API, until it is interrupted."""
+"""The command `dify-host serve`: plugins behind the plugin daemon's dispatch API, until interrupted."""
 
 import asyncio
 import contextlib
@@ -34,10 +34,10 @@ from .tool_offers import python_tools
 
 
 def run_serve(options: ServeOptions, *, out: TextIO) -> None:
-    """Serve until a signal comes; say on `out` where.
+    """Serve until a signal comes; print the address on `out`.
 
     Raises:
-        PluginHostError: If a plugin cannot be found or started, or the port cannot be had.
+        PluginHostError: If a plugin cannot be found or started, or the port is not free.
     """
     given_key = options.api_key or os.environ.get(API_KEY) or None
     reporter = Reporter(out, as_json=options.as_json, verbose=options.verbose)
@@ -75,10 +75,10 @@ async def _serve(server: DaemonServer, report_ready: Callable[[], None]) -> None
 
 
 def _settings(options: ServeOptions, environment: Mapping[str, str]) -> HostSettings:
-    """Return the limits that Dify and its daemon read from their environment, and the rules that were asked for.
+    """Return the limits that Dify and its daemon read from their environment, and the rules that the options ask for.
 
     Raises:
-        DaemonServerError: If one is not what they take.
+        DaemonServerError: If a variable has a value that they would not take.
     """
     rules = PlatformRules(silent_exit=options.as_daemon, share_credentials=options.as_daemon)
     settings = with_file_settings(HostSettings(rules=rules), environment)
@@ -89,7 +89,7 @@ def _settings(options: ServeOptions, environment: Mapping[str, str]) -> HostSett
 def _model_server(
     options: ServeOptions, environment: Mapping[str, str]
 ) -> Generator[ModelServer | None]:
-    """Find what answers the models that plugins call back, where the caller says nothing."""
+    """Open the server for the models that plugins call back without credentials from the caller."""
     if options.simulator:
         with open_simulator(environment) as server:
             yield server
@@ -100,7 +100,7 @@ def _model_server(
 def _shown_credentials(
     models: ModelServer | None, simulator: Mapping[str, str] | None
 ) -> Mapping[str, str]:
-    """Return the credentials that a sample call may show; instead of those of the environment, the variables that hold them."""
+    """Return the credentials that a sample call may show; those of the environment appear as the variables that hold them."""
     if models is None or simulator:
         return simulator or {}
     held = {os.environ.get(name, "").strip(): f"@@{name}@@" for name in SERVER_VARIABLES}
@@ -108,7 +108,7 @@ def _shown_credentials(
 
 
 def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:
-    """Return the plugins that were named, each once; those of the `plugins` folder if none was."""
+    """Return the plugins that the options name, each once; those of the `plugins` folder if they name none."""
     installing = install_settings(
         requirements=options.requirements,
         is_bare=options.install_as_daemon or options.as_daemon,

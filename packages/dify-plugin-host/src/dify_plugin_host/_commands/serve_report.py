@@ -1,4 +1,4 @@
-"""What `dify-host serve` says: where the server is, what it serves, how it is called, and what plugins complain about."""
+"""The output of `dify-host serve`: the address, the plugins, sample calls, and the plugins' notices."""
 
 import json
 import sys
@@ -26,12 +26,12 @@ _KINDS = (
 
 
 class Reporter:
-    """What the server says, to people or to programs.
+    """A printer of the server's messages, for people or for programs.
 
     Args:
-        out: Where it says it.
-        as_json: Whether programs read it.
-        verbose: Whether all is said that plugins say, also what they complain of to nobody.
+        out: The stream to print to.
+        as_json: Whether to print JSON, for programs.
+        verbose: Whether to print every notice of the plugins.
     """
 
     def __init__(self, out: TextIO, *, as_json: bool, verbose: bool) -> None:
@@ -47,11 +47,11 @@ class Reporter:
         simulator: Mapping[str, str] | None,
         samples: SampleCalls,
     ) -> None:
-        """Say where the server is, what it serves and how it is called.
+        """Print the server's address, its plugins and sample calls.
 
         Args:
-            server: The server, which runs.
-            api_key: The key that callers must send; None if whoever calls has it already.
+            server: The running server.
+            api_key: The key that callers must send; None if they already have it.
             simulator: The credentials for the simulator, if there is one.
             samples: Calls to copy.
         """
@@ -81,7 +81,7 @@ class Reporter:
         self._say("\n".join(lines))
 
     def report_notice(self, notice: Notice) -> None:
-        """Show what a plugin complains about, and which of its calls failed."""
+        """Print a notice of a plugin, such as a complaint or a failed call."""
         if is_quiet(notice) and not self._verbose:
             return
         text = printable(f"{notice.plugin}: {notice.level}: {notice.text}")

@@ -1,4 +1,4 @@
-"""The tools of plugins, as `dify-host chat` offers them to a strategy: with the credentials that variables hold."""
+"""The tools of plugins that `dify-host chat` offers to a strategy, with credentials from environment variables."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,12 +16,12 @@ from .progress import NoticeGiven
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOffers:
-    """The tools of some providers that a strategy is offered.
+    """The tools of some providers for a strategy.
 
     Attributes:
         entities: The tools, as Dify hands them to a strategy.
         credentials: The credentials of each provider, by its long name.
-        left_out: What there is to say of tools that cannot be offered.
+        left_out: Notices about tools that cannot be offered.
     """
 
     entities: tuple[JsonObject, ...]
@@ -30,7 +30,7 @@ class ToolOffers:
 
 
 def python_tools(paths: Iterable[Path] | None) -> tuple[PythonTool, ...]:
-    """Return the built-in tools and those of the files; of two with one name the later.
+    """Return the built-in tools and those of the files; of two with the same name, the later.
 
     Raises:
         ToolFileError: If a file, or a function in it, cannot become tools.
@@ -42,7 +42,7 @@ def python_tools(paths: Iterable[Path] | None) -> tuple[PythonTool, ...]:
 
 
 def find_offers(providers: Iterable[ToolProvider], environment: Mapping[str, str]) -> ToolOffers:
-    """Offer what can be called: where a required credential or setting is missing, it is left out and said."""
+    """Return the tools that can be called, with a notice about each that lacks a required credential or setting."""
     entities: list[JsonObject] = []
     credentials: dict[str, JsonObject] = {}
     left_out: list[NoticeGiven] = []
@@ -73,7 +73,7 @@ def find_offers(providers: Iterable[ToolProvider], environment: Mapping[str, str
 
 
 def credential_variables(provider: ToolProvider) -> dict[str, str]:
-    """Return the variable that each credential of a provider is taken from: its name, behind the provider's where it does not begin with that."""
+    """Return the environment variable of each credential of a provider: its name, behind the provider's unless it begins with that."""
     names = [str(one.get("name")) for one in objects_at(provider.declaration, "credentials_schema")]
     prefixes = ["" if name.startswith(provider.name) else f"{provider.name}_" for name in names]
     return {
@@ -89,7 +89,7 @@ def _required(provider: ToolProvider) -> Iterator[str]:
 
 
 def _unset(entity: JsonObject) -> Iterator[str]:
-    """Iterate over the settings that an app's builder would have to make."""
+    """Yield the settings that an app's builder would have to make."""
     for parameter in entity["parameters"]:
         is_set = parameter["name"] in entity["runtime_parameters"]
         if parameter["form"] == "form" and parameter["required"] and not is_set:

@@ -30,7 +30,7 @@ type _Handler = Callable[[Request], Awaitable[Response]]
 
 
 class _RefusalError(PluginHostError):
-    """A request that is refused, with a status and a reason, before any plugin sees it."""
+    """A refusal of a request, with a status and a reason, before any plugin sees it."""
 
     def __init__(self, status: int, error_type: FailureType, message: str) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class DaemonApp:
     Args:
         host: The plugins, with Dify's part in between.
         plugins: The plugins, by `author/name`.
-        api_key: The key that callers must show.
+        api_key: The key that callers must send.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class DaemonApp:
     async def _single(
         self, process: PluginProcess, route: Route, request: DispatchRequest
     ) -> Response:
-        """Answer with the last object that comes, as the daemon does for slow model calls."""
+        """Answer with the last object of the plugin, as the daemon does for slow model calls."""
         with self._counted():
             try:
                 items = [item async for item in iter_answer(process, route, request)]
@@ -164,7 +164,7 @@ class DaemonApp:
 
 
 class _EventStream(StreamingResponse):
-    """A response that sends frames as they come, and lets go of their source when the caller goes away."""
+    """A response that sends frames as they come, and closes their source when the caller goes away."""
 
     def __init__(self, frames: AsyncGenerator[bytes]) -> None:
         # Named here, for Starlette would add a charset to it, which the daemon does not.
@@ -183,7 +183,7 @@ def _route(path: str, method: str, handler: _Handler) -> HttpRoute:
 
 
 def _is_json(request: Request) -> bool:
-    """Tell whether the daemon reads a body as JSON; others hold nothing that it could use."""
+    """Tell whether the daemon reads a body as JSON; it does not use any other body."""
     return request.headers.get("content-type", "").split(";")[0].split(" ")[0] == "application/json"
 
 

@@ -1,4 +1,4 @@
-"""What the daemon's dispatch API can be asked, and one answer of it: a request in, envelopes out, with no HTTP.
+"""The routes of the daemon's dispatch API, and one call by them: a request in, the plugin's objects out, without HTTP.
 
 Source: `internal/server/http_server.gen.go`, `internal/core/io_tunnel` and `internal/service` of langgenius/dify-plugin-daemon at
 bdb5642a, read 2026-11.
@@ -30,7 +30,7 @@ class Route:
         action: The protocol's `action`.
         request: The daemon's name for the request.
         joins_blobs: Whether the daemon puts blobs together; it does so for strategies, and leaves it to Dify for tools.
-        is_streamed: Whether the answer is a stream of events; else one JSON object, for which the daemon waits as long as it takes.
+        is_streamed: Whether the answer is a stream of events; else it is one JSON object, for which the daemon waits without limit.
     """
 
     kind: str
@@ -89,8 +89,8 @@ class DispatchRequest:
     Attributes:
         data: The fields for the plugin.
         user_id: The user on whose behalf the call is made.
-        context: The call's context, without what is for the host alone.
-        origin: What the call belongs to.
+        context: The call's context, without the parts that are only for the host.
+        origin: The conversation, app and tenant that the call belongs to.
     """
 
     data: JsonObject
@@ -102,10 +102,10 @@ class DispatchRequest:
 def parse_request(
     route: Route, body: bytes, host: PluginHost, *, tenant_id: str
 ) -> DispatchRequest:
-    """Parse the body of a dispatch as the daemon does: what is no JSON, or of a wrong type, counts as not sent.
+    """Parse the body of a dispatch as the daemon does: anything that is not JSON, or of a wrong type, counts as not sent.
 
-    Of `context.credentials` the key `provider_credentials` may hold credentials for what the plugin calls back: objects by provider
-    name. The plugin does not get to see those of the providers that this host runs.
+    The key `provider_credentials` in `context.credentials` may hold credentials for the plugin's calls back: objects by provider name. The
+    plugin does not see those of the providers that this host runs.
 
     Raises:
         ShapeError: If a field breaks a rule; the text is the daemon's.
@@ -134,7 +134,7 @@ def parse_request(
 def iter_answer(
     process: PluginProcess, route: Route, request: DispatchRequest
 ) -> AsyncGenerator[JsonObject]:
-    """Call the plugin and iterate over its answer as the daemon hands it on.
+    """Call the plugin and yield its answer as the daemon hands it on.
 
     Raises:
         PluginHostError: If the call fails, or the daemon would end it.
@@ -162,7 +162,7 @@ def _without_bodies(data: JsonObject, rules: PlatformRules) -> JsonObject:
 def _split_context(
     context: JsonObject | None, host: PluginHost
 ) -> tuple[JsonObject | None, Mapping[str, JsonObject]]:
-    """Separate what the plugin is told from the credentials that are for the providers of this host."""
+    """Separate the plugin's context from the credentials for the providers of this host."""
     given = object_at(context or {}, "credentials")
     by_provider = given.get(_CREDENTIALS)
     if context is None or not is_object(by_provider):

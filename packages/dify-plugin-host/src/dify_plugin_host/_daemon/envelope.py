@@ -36,20 +36,20 @@ _CODES: dict[FailureType, int] = {
 
 
 def success(data: Any) -> JsonObject:
-    """Build the envelope of something that went well."""
+    """Build the envelope of a success."""
     return {"code": 0, "message": "success", "data": data}
 
 
 def failure(error_type: FailureType, message: str) -> JsonObject:
-    """Build the envelope of something that went wrong: the JSON text of the error stands in `message`."""
+    """Build the envelope of a failure, with the JSON text of the error in `message`."""
     error = {"message": message, "error_type": error_type, "args": None}
     return {"code": _CODES[error_type], "message": dump_json(error), "data": None}
 
 
 def failure_of(error: PluginHostError) -> JsonObject:
-    """Build the envelope for why a call of a plugin failed.
+    """Build the envelope of a failed call of a plugin.
 
-    What the plugin itself said is nested once more. A plugin that is gone is an internal error, of which the daemon's callers
+    The plugin's own error is nested once more. A plugin that is gone is an internal error, of which the daemon's callers
     learn nothing until the time of the call is over.
     """
     match error:

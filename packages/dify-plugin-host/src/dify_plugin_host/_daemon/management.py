@@ -1,4 +1,4 @@
-"""What the daemon's management API tells of the plugins that it serves.
+"""The daemon's management API, for the plugins that are served.
 
 Source: `internal/server/controllers`, `internal/service/manage_plugin.go` and `internal/types/models` of langgenius/dify-plugin-daemon at
 bdb5642a, read 2026-11.
@@ -46,7 +46,7 @@ PATHS = (*_LISTS, *_SINGLES, "list", "fetch/readme")
 
 
 class Management:
-    """The answers of the management API, in which every tenant has all plugins.
+    """The management API, in which every tenant has all plugins.
 
     Args:
         host: The plugins.
@@ -58,7 +58,7 @@ class Management:
         self._read = [_Plugin(process.folder, self._started) for process in host.plugins]
 
     async def answer(self, path: str, tenant_id: str, query: Mapping[str, str]) -> JsonObject:
-        """Return the envelope of one answer, of the plugins as they are now.
+        """Return the envelope of an answer about the plugins as they are now.
 
         Raises:
             ShapeError: If the query breaks a rule.
@@ -100,7 +100,7 @@ class Management:
 
 
 class _Plugin:
-    """A plugin, as the management API shows it."""
+    """A plugin as the management API shows it."""
 
     def __init__(self, folder: PluginFolder, started: str) -> None:
         self.folder = folder
@@ -136,7 +136,7 @@ class _Plugin:
         return entry
 
     def installation(self) -> JsonObject:
-        """Return the plugin as it is installed, with all that it declares."""
+        """Return the plugin's installation, with all its declarations."""
         plugin_uuid = str(uuid.uuid5(uuid.NAMESPACE_URL, self._id))
         created = {"created_at": str(self._manifest.get("created_at"))}
         declared = {**self._manifest, **created, **self._declarations}
@@ -160,7 +160,7 @@ class _Plugin:
         }
 
     def readme(self, language: str) -> JsonObject:
-        """Return the plugin's README in a language, in English where it has none in that."""
+        """Return the plugin's README in a language, or else in English."""
         files = {"en_US": "README.md"}
         if language in _LANGUAGES:
             files = {language: f"readme/README_{language}.md", **files}

@@ -1,4 +1,4 @@
-"""The plugin daemon's HTTP API, served on the loopback interface for some plugins."""
+"""A server of the plugin daemon's HTTP API on the loopback interface."""
 
 import re
 import secrets
@@ -32,18 +32,18 @@ class DaemonServer(Running):
     started again for the next call, as the daemon does.
 
     Args:
-        folders: The plugin folders, or sources of plugins: these are started again, between calls, once they have changed.
+        folders: The plugin folders, or sources of plugins, which are started again, between calls, once they have changed.
         port: The port; 0 takes a free one.
         api_key: The key that callers must send as `X-Api-Key`; None makes a random one.
-        credentials: The credentials for the models that plugins call back, where the caller brings none.
+        credentials: The credentials for the models that plugins call back, if the caller sends none.
         tools: The Python tools that plugins may call back, besides the tools of the plugins.
         settings: The platform's limits and rules.
-        on_notice: Told of what plugins say outside of any call.
+        on_notice: Gets the plugins' notices, which come outside of any call.
         environment: The environment of the plugins, `os.environ` by default.
 
     Raises:
-        PluginFolderError: If a folder is no plugin, a declaration in it cannot be read, or two are the same plugin.
-        DaemonServerError: If the key cannot stand in a header.
+        PluginFolderError: If a folder is not a plugin, a declaration in it cannot be read, or two are the same plugin.
+        DaemonServerError: If the key does not fit into a header.
     """
 
     def __init__(  # noqa: PLR0913 - a server has these settings
@@ -70,7 +70,7 @@ class DaemonServer(Running):
             environment=environment,
             restarts=True,
         )
-        """The plugins, and what they declare."""
+        """The plugins, with their declarations."""
         self._port = port
         self._plugins = _by_id(self.host.plugins)
         self._running: HttpServer | None = None
@@ -80,7 +80,7 @@ class DaemonServer(Running):
         """The URL of the server, `http://127.0.0.1:PORT`.
 
         Raises:
-            DaemonServerError: If the server does not run.
+            DaemonServerError: If the server is not running.
         """
         if self._running is None:
             raise DaemonServerError("the server runs only inside its `async with` block")
@@ -118,7 +118,7 @@ class DaemonServer(Running):
             raise
 
     async def stop(self) -> None:
-        """End the plugins, whose callers are told so, and the server."""
+        """End the plugins, which fails the calls that run, then the server."""
         await self.host.stop()
         if self._running:
             await self._running.stop()

@@ -1,1 +1,1 @@
-"""Files as Dify has them: what it says of them, and the short-lived links by which it hands them over."""
+"""Files in the way of Dify: their types, and the short-lived links by which it hands them over."""

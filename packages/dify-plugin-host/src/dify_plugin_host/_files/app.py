@@ -1,4 +1,4 @@
-"""What answers at the links: the bytes of a file, and 201 to an upload."""
+"""The application behind the links, which answers with the bytes of a file, or with 201 to an upload."""
 
 from starlette.applications import Starlette
 from starlette.datastructures import UploadFile
@@ -16,7 +16,7 @@ _MOST_BYTES = 100 * 1024 * 1024
 
 
 def build_app(store: FileStore) -> Starlette:
-    """Build the application that answers at the links of a store."""
+    """Build the application behind the links of a store."""
 
     async def show(request: Request) -> Response:
         shared = store.find(_path(request))
@@ -54,7 +54,7 @@ def _path(request: Request) -> str:
 
 
 def _tool_file(shared: SharedFile) -> JsonObject:
-    """Return what Dify tells who uploaded a file."""
+    """Return Dify's answer to the upload of a file."""
     file = shared.file
     return {
         "id": shared.id,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FileLinks:
-    """The files of one host, each behind a link that nobody can guess and that ends by itself.
+    """The files of one host, each behind a link that nobody can guess and that expires.
 
     The server listens from the first link on, until `stop`.
 
@@ -31,7 +31,7 @@ class FileLinks:
         self._starting = asyncio.Lock()
 
     async def share(self, file: LocalFile, *, is_tool_file: bool = False) -> SharedFile:
-        """Put a file behind a link; a tool's files have links of their own kind."""
+        """Put a file behind a link; the links of tools' files have a form of their own."""
         await self._start()
         return self._store.add(file, is_tool_file=is_tool_file)
 
@@ -41,7 +41,7 @@ class FileLinks:
         return self._store.add_upload(Upload(name=name, mime_type=mime_type))
 
     def find(self, url: str) -> SharedFile | None:
-        """Return the file behind a link; None if the link is none of these, or has ended."""
+        """Return the file behind a link; None if the link is unknown or has expired."""
         return self._store.find(url)
 
     async def stop(self) -> None:

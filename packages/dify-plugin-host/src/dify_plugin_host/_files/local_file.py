@@ -1,4 +1,4 @@
-"""A file and what Dify says of it: its type, its MIME type, and how it stands in a message or among parameters.
+"""A file and its forms in Dify: its type, its MIME type, and its entry in a message or among parameters.
 
 Source: `api/factories/file_factory` of langgenius/dify at 02b5705b, and `file/constants.py` and `file/file_manager.py` of
 langgenius/graphon at 3d14fc9, read 2026-11.
@@ -74,18 +74,16 @@ _MIME_TYPES = {
     ".webp": "image/webp",
     ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
 }
-_TYPES = (
-    mimetypes.MimeTypes()
-)  # Python's own table; the machine's own would make this depend on it.
+_TYPES = mimetypes.MimeTypes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFile:
-    """A file as Dify has it.
+    """A file in the way of Dify.
 
     Attributes:
         name: Its name, without a folder.
-        content: What is in it.
+        content: Its bytes.
         mime_type: Its MIME type.
     """
 
@@ -98,7 +96,7 @@ class LocalFile:
         """Read a file as a user of Dify would upload it.
 
         Raises:
-            FileInputError: If it cannot be read, is empty, has no extension, or is larger than Dify takes.
+            FileInputError: If it cannot be read, is empty, has no extension, or is larger than Dify allows.
         """
         where = Path(path)
         if not where.suffix[1:]:
@@ -124,13 +122,13 @@ class LocalFile:
 
     @property
     def extension(self) -> str:
-        """Its extension with the dot, lower case; that of its MIME type where its name has none."""
+        """Its extension with the dot, in lower case; that of its MIME type if its name has none."""
         own = PurePosixPath(self.name).suffix.lower()
         return own or _TYPES.guess_extension(self.mime_type) or ".bin"
 
     @property
     def type(self) -> FileType:
-        """What Dify takes it for: by its extension, else by its MIME type."""
+        """Its type in Dify: by its extension, else by its MIME type."""
         extension = self.extension.removeprefix(".")
         for kind, extensions in _EXTENSIONS.items():
             if extension in extensions:
@@ -142,7 +140,7 @@ class LocalFile:
         return "document" if "text" in whole or "pdf" in whole else "custom"
 
     def to_dict(self, url: str) -> JsonObject:
-        """Return what a strategy or a tool gets of it."""
+        """Return the object that a strategy or a tool gets for it."""
         return {
             "dify_model_identity": "__dify__file__",
             "mime_type": self.mime_type,
@@ -154,7 +152,7 @@ class LocalFile:
         }
 
     def to_part(self, url: str | None = None) -> JsonObject:
-        """Return the part of a message that a model gets of it: by its URL if there is one, else with its bytes."""
+        """Return the part of a message that a model gets for it: with its URL if there is one, else with its bytes."""
         if self.type == "custom":
             return {"type": "text", "data": f"[Unsupported file type: {self.type}]"}
         given = {"url": url} if url else {"base64_data": base64.b64encode(self.content).decode()}
@@ -176,5 +174,5 @@ def _mime_type(suffix: str) -> str:
 
 
 def mime_type_of(content: bytes) -> str:
-    """Return the MIME type of what is known by its first bytes; else that of any bytes."""
+    """Return the MIME type by the first bytes, or that of unknown bytes."""
     return find_media_type(content) or _UNKNOWN

@@ -1,4 +1,4 @@
-"""Parameters that take files: of tools and of agent strategies, as Dify fills them.
+"""File parameters of tools and agent strategies, filled as Dify fills them.
 
 Source: `api/core/plugin/entities/parameters.py` of langgenius/dify at 70f6d8b4, read 2026-11.
 """
@@ -15,7 +15,7 @@ _ONE = "This parameter only accepts one file but got multiple files while invoki
 
 
 def cast_files(declared: Iterable[JsonObject], given: Mapping[str, Any]) -> JsonObject:
-    """Return parameters in which files stand as a plugin gets them: a list for several, the file itself for one.
+    """Return parameters with files as a plugin gets them: a list for several, the file itself for one.
 
     Raises:
         BackwardsError: If there are several files where one is expected.

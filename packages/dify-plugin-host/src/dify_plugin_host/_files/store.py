@@ -1,4 +1,4 @@
-"""Files and what may be uploaded, each under a secret that ends by itself."""
+"""Files and permitted uploads, each under a secret that expires."""
 
 import secrets
 import time
@@ -15,9 +15,9 @@ class SharedFile:
     """A file behind a link.
 
     Attributes:
-        id: Its id; a tool file's is what `tool_file_id` names.
+        id: Its id; for a tool file the one in `tool_file_id`.
         file: The file.
-        url: Where it is, for as long as the link lives.
+        url: The link, which expires.
     """
 
     id: str
@@ -25,20 +25,20 @@ class SharedFile:
     url: str
 
     def to_dict(self) -> JsonObject:
-        """Return what a strategy or a tool gets of it."""
+        """Return the object that a strategy or a tool gets for it."""
         return self.file.to_dict(self.url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """A file that may be uploaded: this name and this MIME type, as Dify signs them."""
+    """A permitted upload, of exactly this name and MIME type, which Dify signs as well."""
 
     name: str
     mime_type: str
 
 
 class FileStore:
-    """What is behind the links of one host.
+    """The files and permitted uploads behind the links of one host.
 
     Args:
         lifetime_seconds: How long a link lives.
@@ -64,7 +64,7 @@ class FileStore:
         return f"{self.base_url}/files/upload/for-plugin?sign={sign}"
 
     def find(self, url: str) -> SharedFile | None:
-        """Return the file behind a link, whole or from its path on; None if there is none, or its link has ended."""
+        """Return the file behind a link, given whole or from its path on; None if there is none, or the link has expired."""
         match self._entry(url):
             case SharedFile() as shared if url and shared.url.endswith(url):
                 return shared
@@ -72,7 +72,7 @@ class FileStore:
                 return None
 
     def find_upload(self, url: str) -> Upload | None:
-        """Return what may be uploaded to a link; None if nothing may."""
+        """Return the upload that a link permits; None if it permits none."""
         entry = self._entry(url)
         return entry if isinstance(entry, Upload) else None
 

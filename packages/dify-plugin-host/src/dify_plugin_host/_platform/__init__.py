@@ -1,1 +1,1 @@
-"""What Dify does around plugins: models, tools, files and storage for their calls back, and the rules on the way."""
+"""Dify's part around plugins: models, tools, files and storage for their calls back, and the rules on the way."""

@@ -1,4 +1,4 @@
-"""What Dify's agent node sends to a strategy.
+"""The parameters that Dify's agent node sends to a strategy.
 
 Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at 02b5705b, read 2026-10;
 docs/evidence/dify-declarations.md, S1 to S16.
@@ -30,7 +30,7 @@ def build_model_value(
     Args:
         provider: The model's provider.
         schema: The model's schema, as its plugin gave it.
-        completion_params: The parameters that the user set for the model.
+        completion_params: The user's parameters for the model.
         history: The prompt messages of earlier turns.
         filter_features: Whether to hide the features that the agent node hides.
     """
@@ -48,16 +48,16 @@ def build_model_value(
 
 
 def initialize_parameters(declared: Iterable[JsonObject], given: Mapping[str, Any]) -> JsonObject:
-    """Return what Dify sends to a strategy: a value for every parameter that it declares, whether the node sets it or not.
+    """Return the parameters that Dify sends to a strategy: a value for each that it declares, whether the node sets it or not.
 
-    What the node leaves empty gets its default, else what Dify makes of null: an empty text, false, or null. A name that is not declared gets null.
+    A parameter that the node leaves empty gets its default, or else Dify's conversion of null: an empty text, false, or null. A name that is not declared gets null.
 
     Args:
         declared: The declarations of the strategy's parameters.
-        given: The node's values, with models and tools as `build_model_value` and `PythonTool.to_entity` have them.
+        given: The node's values, with models and tools in the form of `build_model_value` and `PythonTool.to_entity`.
 
     Raises:
-        PluginHostError: If the run fails in Dify before the strategy is called; with the parameter's name and Dify's sentence.
+        PluginHostError: If the run would fail in Dify before the strategy is called; with the parameter's name and Dify's sentence.
     """
     values = {str(declaration.get("name")): declaration for declaration in declared}
     found = {name: initialize_parameter(one, given.get(name)) for name, one in values.items()}
@@ -83,7 +83,7 @@ def find_file_parameter(strategy: Strategy, files: Sequence[LocalFile]) -> str:
 
 
 def validate_completion_params(schema: JsonObject, params: Mapping[str, Any]) -> None:
-    """Make sure that a model knows the parameters set for it, and their options.
+    """Check that a model knows the parameters set for it, and their options.
 
     Raises:
         UnknownNameError: If it does not.

@@ -1,4 +1,4 @@
-"""What Dify answers when a plugin calls back: models, tools, storage and uploads.
+"""Dify's answers to plugins' calls back: models, tools, storage and uploads.
 
 Source: `internal/core/io_tunnel/backwards_invocation/task.go` of langgenius/dify-plugin-daemon at bdb5642a, and
 `api/core/plugin/backwards_invocation` of langgenius/dify, read 2026-10.
@@ -38,10 +38,10 @@ class Backwards:
         models: Answers `llm` calls.
         tools: Answer `tool` calls.
         plugin_tools: Answer those that are for the tools of plugins.
-        links: Where files are handed over.
-        settings: The rules to hold.
-        on_model_error: Told why a model call failed; the plugin gets only the text.
-        recorded: What answers models and tools before they are asked themselves.
+        links: The links by which files are handed over.
+        settings: The rules to apply.
+        on_model_error: Gets the error of a failed model call, of which the plugin gets only the text.
+        recorded: Recorded answers, which come before those of models and tools.
     """
 
     def __init__(  # noqa: PLR0913 - what is answered has these sources
@@ -103,7 +103,7 @@ class Backwards:
             validate_permission(request.type, folder)
 
     def _read(self, request: BackwardsRequest) -> JsonObject:
-        """Return a request as the daemon sends it to Dify."""
+        """Return a request in the form that the daemon sends to Dify."""
         if request.type not in CALLS:
             raise BackwardsError(f"unsupported invoke type: {request.type}")
         if not self._rules.call_rules:
@@ -205,7 +205,7 @@ class Backwards:
 
 
 def _credentials_of(provider: str, given: Mapping[str, JsonObject]) -> JsonObject | None:
-    """Return the credentials given for a provider; a short name on either side fits a long one on the other."""
+    """Return the credentials for a provider; a short name on either side matches a long one on the other."""
     if provider in given:
         return given[provider]
     short = provider.rpartition("/")[2]

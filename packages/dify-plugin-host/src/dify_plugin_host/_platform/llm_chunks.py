@@ -1,4 +1,4 @@
-"""The chunks of a model's answer, as Dify hands them to a plugin that has called back."""
+"""Chunks of a model's answer, in the form that Dify hands to a plugin that called back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ def build_chunk(
     reason: str | None = None,
     opaque_body: object = None,
 ) -> JsonObject:
-    """Build a chunk but for the model's name; usage and reason belong to the last one."""
+    """Build a chunk without the model's name; usage and reason belong to the last one."""
     message: JsonObject = {"role": "assistant", "content": text, "tool_calls": list(calls)}
     if opaque_body is not None:
         message["opaque_body"] = opaque_body
@@ -29,7 +29,7 @@ def build_tool_call(call_id: Any, name: Any, arguments: Any) -> JsonObject:
 
 
 def build_usage(usage: JsonObject) -> JsonObject:
-    """Return the usage of a run's log as Dify has it: other names, prices as texts."""
+    """Return the usage in a run's log in Dify's form, with other names and prices as texts."""
     counts = {
         "prompt_tokens": usage.get("input_tokens", 0),
         "completion_tokens": usage.get("output_tokens", 0),

@@ -14,7 +14,7 @@ _FEATURES = {"image": "vision", "document": "document", "audio": "audio", "video
 
 
 def validate_features(model: str, features: Sequence[str], files: Sequence[LocalFile]) -> None:
-    """Make sure that a model gets to see files; of those that it has no feature for, Dify sends nothing and says nothing.
+    """Check that a model gets all files: one that it has no feature for, Dify drops without a word.
 
     Raises:
         FileInputError: If it does not.
@@ -32,7 +32,7 @@ def validate_features(model: str, features: Sequence[str], files: Sequence[Local
 def build_user_message(
     text: str, files: Sequence[LocalFile], urls: Sequence[str | None]
 ) -> JsonObject:
-    """Build the message: the files, then the text; text alone is no list.
+    """Build the message: the files, then the text; a text alone is not a list.
 
     Args:
         text: The text.

@@ -1,4 +1,4 @@
-"""Which Responses server answers: OpenAI or a compatible one when the environment names it, else the simulator."""
+"""Choice of the Responses server: OpenAI or a compatible one if the environment names it, else the simulator."""
 
 import contextlib
 from collections.abc import Generator, Mapping
@@ -15,7 +15,7 @@ SERVER_VARIABLES = (_KEY, _URL)
 
 
 class ServerAddressError(PluginHostError):
-    """A server address in the environment that is none."""
+    """An invalid server address in the environment."""
 
 
 class SimulatorStartError(PluginHostError):
@@ -24,13 +24,13 @@ class SimulatorStartError(PluginHostError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServer:
-    """The server that answers, and what the plugins need to reach it.
+    """The server that answers, with the credentials and the environment by which plugins reach it.
 
     Attributes:
         description: For people; never holds the key.
         credentials: For the model plugin.
         environment: For the plugins' processes.
-        url_setting: The environment variable that names its address; None if none does.
+        url_setting: The environment variable with its address; None if there is none.
     """
 
     description: str
@@ -44,7 +44,7 @@ def open_server(environment: Mapping[str, str]) -> Generator[ModelServer]:
     """Find the server that the environment names; run the simulator if it names none.
 
     Raises:
-        ServerAddressError: If `OPENAI_BASE_URL` is no address.
+        ServerAddressError: If `OPENAI_BASE_URL` is not an address.
         SimulatorStartError: If the simulator does not start.
     """
     if named := named_server(environment):
@@ -58,7 +58,7 @@ def named_server(environment: Mapping[str, str]) -> ModelServer | None:
     """Return the server that the environment names, if it names one.
 
     Raises:
-        ServerAddressError: If `OPENAI_BASE_URL` is no address.
+        ServerAddressError: If `OPENAI_BASE_URL` is not an address.
     """
     key, url = environment.get(_KEY, "").strip(), environment.get(_URL, "").strip()
     if not (key or url):
@@ -79,8 +79,8 @@ def named_server(environment: Mapping[str, str]) -> ModelServer | None:
 def without_server(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment that names no server, and no proxy for this machine.
 
-    Plugins get their settings as credentials, as they do in Dify; they must not find others around them. Files and the simulator are
-    on this machine, where no proxy finds them; many networks prescribe one.
+    Plugins get their settings as credentials, as in Dify, and must not find others in the environment. Files and the simulator are on
+    this machine, which the proxy that many networks prescribe cannot reach.
     """
     rest = {name: value for name, value in environment.items() if name not in {_KEY, _URL}}
     excepted = rest.get("NO_PROXY") or rest.get("no_proxy") or ""
@@ -112,10 +112,10 @@ def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
 
 
 def _shown_address(url: str) -> str:
-    """Return a URL without what may be secret in it.
+    """Return a URL without the parts that may be secret.
 
     Raises:
-        ServerAddressError: If it is none.
+        ServerAddressError: If it is not a URL.
     """
     try:
         parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Model plugins as Dify calls them: requests and chunks change on the way as they do in the daemon."""
+"""Calls of model plugins in the way of Dify: requests and chunks change on the way as they do in the daemon."""
 
 import contextlib
 import math
@@ -27,9 +27,9 @@ class LLMRequest:
         tools: The tools: JSON objects with `name`, `description` and `parameters`.
         stop: The stop sequences.
         stream: Whether to stream.
-        json_schema: The schema that the answer has to fulfil; only a model that is polled gets it.
-        provider: The provider's name, short or long; None where there is only one.
-        credentials: The credentials to send; None sends those that the host was given.
+        json_schema: The schema that the answer has to match; only a model that is polled gets it.
+        provider: The provider's name, short or long; None if there is only one.
+        credentials: The credentials to send; None sends those of the host.
         user_id: The user on whose behalf the call is made.
     """
 
@@ -49,9 +49,9 @@ class Models:
     """The models of plugins, each provider with the process that serves it.
 
     Args:
-        processes: The plugins; what they declare counts as it is when it is asked for.
+        processes: The plugins, whose declarations are read anew each time, since they may change.
         credentials: Sent to every provider, over the defaults of its credential schema.
-        rules: The rules to hold.
+        rules: The rules to apply.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Models:
         raise UnknownNameError("model provider", name or "-", known)
 
     async def schema(self, model: str, *, provider: str | None = None) -> JsonObject:
-        """Return the schema of a model, as its plugin gives it.
+        """Return the schema of a model from its plugin.
 
         Raises:
             UnknownNameError: If the plugin does not know the model.
@@ -117,7 +117,7 @@ class Models:
                 yield chunk
 
     async def start_polling(self, request: LLMRequest) -> JsonObject:
-        """Have a model begin an answer that is asked for later; return its polling result.
+        """Make a model begin an answer to be fetched later; return its polling result.
 
         Raises:
             PluginHostError: If the call fails, or its answer breaks a rule of the platform.
@@ -127,7 +127,7 @@ class Models:
         return await self._polled(process, "start_polling", data, request)
 
     async def check_polling(self, request: LLMRequest, state: JsonObject) -> JsonObject:
-        """Ask for an answer that was begun, by the state that the plugin gave; return its polling result.
+        """Ask for an answer that was begun, by the plugin's state; return its polling result.
 
         Raises:
             PluginHostError: If the call fails, or its answer breaks a rule of the platform.
@@ -169,7 +169,7 @@ class Models:
         return {"provider": provider.name, "model_type": "llm", "credentials": credentials}
 
     def _request_data(self, provider: ModelProvider, request: LLMRequest) -> JsonObject:
-        """Build what the model plugin gets: what Dify sends to the daemon, and the daemon hands on."""
+        """Build the data for the model plugin, which Dify sends to the daemon and the daemon hands on."""
         data: JsonObject = {
             "model": request.model,
             **self._addressed(provider, self._given(request)),

@@ -47,12 +47,12 @@ class AgentRequest:
         strategy: The strategy's name.
         model: The model's name.
         instruction: The agent's instruction.
-        completion_params: The parameters set for the model, such as `{"reasoning_effort": "low"}`.
+        completion_params: The model's parameters, such as `{"reasoning_effort": "low"}`.
         history: The prompt messages of earlier turns.
         parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`.
-        provider: The model's provider, short or long; None where there is only one.
-        files: The files that come with the question, for the parameter of the strategy that takes files.
-        user_id: The user on whose behalf it is.
+        provider: The model's provider, by its short or long name; None if there is only one.
+        files: The files of the question, for the strategy's parameter that takes files.
+        user_id: The user on whose behalf the run is.
         origin: The conversation and the app that it belongs to; none by default.
     """
 
@@ -70,27 +70,27 @@ class AgentRequest:
 
 
 def _ignore_error(error: PluginHostError) -> None:
-    """Leave an error to the plugin that it goes to."""
+    """Ignore an error, which the plugin gets anyway."""
 
 
 class PluginHost(Running):
-    """Plugins that run together, with Dify's part in between: their calls to each other are answered as Dify would.
+    """Plugins that run together, with Dify's part in between: it answers their calls to each other as Dify would.
 
     Use it as an asynchronous context manager; leaving it ends every plugin.
 
     Args:
-        folders: The plugin folders, or sources of plugins: these are started again, between calls, once they have changed.
+        folders: The plugin folders, or sources of plugins, which are started again, between calls, once they have changed.
         credentials: The credentials for model providers; the defaults of their schemas are filled in.
         tools: The tools that strategies may use.
         settings: The platform's limits and rules.
-        on_notice: Told of what plugins say outside of any call.
-        on_model_error: Told why a strategy's model call failed; the strategy gets only the text.
+        on_notice: Gets the plugins' notices, which come outside of any call.
+        on_model_error: Gets the error of a strategy's failed model call, of which the strategy gets only the text.
         environment: The environment of the plugins, `os.environ` by default.
         restarts: Whether a plugin that ended by itself is started again for the next call.
-        recorded: What answers the strategy's models and tools before they are asked themselves.
+        recorded: Recorded answers, which come before those of the strategy's models and tools.
 
     Raises:
-        PluginFolderError: If a folder is no plugin, or a declaration in it cannot be read.
+        PluginFolderError: If a folder is not a plugin, or a declaration in it cannot be read.
     """
 
     def __init__(  # noqa: PLR0913 - a host has these settings
@@ -146,7 +146,7 @@ class PluginHost(Running):
         return tuple(strategy for strategy, _ in self._strategies().values())
 
     def has_provider(self, name: str) -> bool:
-        """Tell whether a plugin here declares a provider of models or tools with that name, short or long."""
+        """Tell whether one of the plugins declares a provider of models or tools with that name, short or long."""
         providers = (*self.model_providers, *self.tool_providers)
         return any(provider.answers_to(name) for provider in providers)
 
@@ -173,11 +173,11 @@ class PluginHost(Running):
         await self._links.stop()
 
     async def refresh(self) -> None:
-        """Start the plugins again whose files have changed; calls that run are let run to their end."""
+        """Restart the plugins whose files have changed; running calls go on to their end."""
         await asyncio.gather(*(plugin.refresh() for plugin in self.plugins))
 
     async def model_schema(self, model: str, *, provider: str | None = None) -> JsonObject:
-        """Return the schema of a model, as its plugin gives it.
+        """Return the schema of a model from its plugin.
 
         Raises:
             UnknownNameError: If the plugin does not know the model.
@@ -186,7 +186,7 @@ class PluginHost(Running):
         return await self._models.schema(model, provider=provider)
 
     def invoke_llm(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
-        """Call a model and iterate over the chunks of its answer, as the daemon would hand them on.
+        """Call a model and yield the chunks of its answer, as the daemon would hand them on.
 
         Raises:
             PluginHostError: If the call fails, or a chunk breaks a rule of the platform, while iterating.
@@ -196,11 +196,11 @@ class PluginHost(Running):
     def poll_llm(
         self, request: LLMRequest, *, clock: PollingClock | None = None
     ) -> AsyncGenerator[PollingStep]:
-        """Have a model that declares the feature `polling` make an answer, and ask for it until it is there, as Dify's LLM node does, within Dify's limits.
+        """Make a model that declares the feature `polling` begin an answer, and ask for it until it is there, like Dify's LLM node and within Dify's limits.
 
         Args:
-            request: What to ask; Dify sends no tools here.
-            clock: By which time is told; the machine's own by default.
+            request: The request; Dify sends no tools here.
+            clock: The clock to measure the waits by; the machine's own by default.
 
         Raises:
             PollingError: If the model fails, or takes too long, while iterating.
@@ -211,11 +211,11 @@ class PluginHost(Running):
         return poll(start, check, limits=self.settings.polling, clock=clock or RealClock())
 
     async def share_file(self, file: LocalFile) -> JsonObject:
-        """Put a file behind a short-lived link; return what a strategy or a tool gets of it as a parameter."""
+        """Put a file behind a short-lived link; return the object that a strategy or a tool gets for it as a parameter."""
         return (await self._links.share(file)).to_dict()
 
     def find_file(self, url: str) -> LocalFile | None:
-        """Return the file behind a link of this host; None if the link is none of these, or has ended."""
+        """Return the file behind a link of this host; None if the link is unknown or has expired."""
         shared = self._links.find(url)
         return shared.file if shared else None
 
@@ -241,7 +241,7 @@ class PluginHost(Running):
         return build_user_message(text, files, urls)
 
     async def run(self, request: AgentRequest) -> AsyncGenerator[JsonObject]:
-        """Run an agent strategy and iterate over its messages, as Dify would see them.
+        """Run an agent strategy and yield its messages, as Dify would see them.
 
         Raises:
             UnknownNameError: If a name in the request is not declared.

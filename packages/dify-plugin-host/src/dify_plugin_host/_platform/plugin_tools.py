@@ -15,7 +15,7 @@ from .rules import answer_decoder
 
 
 def tool_entities(provider: ToolProvider) -> Iterator[JsonObject]:
-    """Iterate over the tools of a provider as Dify's agent node hands them to a strategy, each with the defaults of its settings."""
+    """Yield the tools of a provider as Dify's agent node hands them to a strategy, each with the defaults of its settings."""
     for tool in read_declaration(
         TYPES["plugin_entities.ToolProviderDeclaration"], provider.declaration
     )["tools"]:
@@ -40,8 +40,8 @@ class PluginTools:
     """The tools of plugins, each with the process that serves it.
 
     Args:
-        processes: The plugins; what they declare counts as it is when it is asked for.
-        rules: The rules to hold.
+        processes: The plugins, whose declarations are read anew each time, since they may change.
+        rules: The rules to apply.
     """
 
     def __init__(self, processes: Sequence[PluginProcess], rules: PlatformRules) -> None:
@@ -62,7 +62,7 @@ class PluginTools:
         credentials: Mapping[str, Any] | None,
         user_id: str,
     ) -> AsyncGenerator[JsonObject]:
-        """Call a tool and iterate over its messages; blobs stay in chunks.
+        """Call a tool and yield its messages; blobs stay in chunks.
 
         Args:
             provider: The provider's name, short or long.

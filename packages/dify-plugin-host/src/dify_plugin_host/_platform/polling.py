@@ -1,4 +1,4 @@
-"""A model that is asked again and again until it has its answer, as Dify's LLM node does it.
+"""Polling: asking a model again and again until it has its answer, as Dify's LLM node does it.
 
 Source: `LLMPollingConfig` and `nodes/llm/node.py` of graphon 0.8.0, read 2026-11-23.
 """
@@ -15,14 +15,14 @@ from dify_plugin_packager.json_access import JsonObject, list_at, object_at
 
 
 class PollingClock(Protocol):
-    """What time it is, and waiting for later."""
+    """A clock, which tells the time and waits."""
 
     def now(self) -> float:
         """Return a time in seconds that only grows."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for so long."""
+        """Wait for some seconds."""
         ...
 
 
@@ -34,7 +34,7 @@ class RealClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for so long."""
+        """Wait for some seconds."""
         await asyncio.sleep(seconds)
 
 
@@ -44,9 +44,9 @@ class PollingStep:
 
     Attributes:
         status: `running` before each wait, then once `succeeded`.
-        attempt: How often the model has been asked since the start.
-        wait_seconds: How long is waited now; 0 at the end.
-        result: The model's result at the end, as Dify gets it: `message`, `usage`, `structured_output` where a schema was given; else None.
+        attempt: The number of times that the model has been asked since the start.
+        wait_seconds: The length of the wait that follows; 0 at the end.
+        result: The model's result at the end, as Dify gets it: `message`, `usage`, and with a schema `structured_output`; else None.
     """
 
     status: Literal["running", "succeeded"]
@@ -62,13 +62,13 @@ type Check = Callable[[JsonObject], Awaitable[JsonObject]]
 async def poll(
     start: Start, check: Check, *, limits: PollingLimits, clock: PollingClock
 ) -> AsyncGenerator[PollingStep]:
-    """Start an answer and ask for it until it is there; walking away tells the plugin nothing, as in Dify.
+    """Start an answer and ask for it until it is there; if the caller goes away, the plugin does not learn it, as in Dify.
 
     Args:
         start: Begins it, and returns the plugin's polling result.
         check: Asks once more with the plugin's state.
-        limits: How often and how long.
-        clock: By which time is told.
+        limits: The limits on the number and the length of waits.
+        clock: The clock to measure the waits by.
 
     Raises:
         PollingError: If the model fails, or its answer takes too long or too many questions.
@@ -122,5 +122,5 @@ async def _wait(
 
 
 def is_polled(schema: JsonObject) -> bool:
-    """Tell whether Dify's LLM node polls a model with this schema, instead of invoking it."""
+    """Tell whether Dify's LLM node polls a model with this schema instead of invoking it."""
     return "polling" in list_at(schema, "features")

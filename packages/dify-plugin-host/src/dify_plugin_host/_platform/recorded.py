@@ -1,4 +1,4 @@
-"""What a model and tools have answered in a run that was logged, to be given once more before they are asked anew."""
+"""Answers of a model and tools from a logged run, which are repeated before the model and the tools are asked anew."""
 
 import json
 from collections import defaultdict, deque
@@ -14,11 +14,11 @@ from .llm_chunks import build_chunk, build_tool_call, build_usage
 
 
 class RecordedAnswers:
-    """The answers of the first rounds of a run. Each is given once; what comes after them is not here.
+    """The answers of the first rounds of a run, each of which is given once.
 
     Args:
         path: The run's file.
-        rounds: How many model calls of it are answered from it.
+        rounds: The number of model calls that are answered from it.
 
     Raises:
         RunLogError: If the file cannot be read.
@@ -39,21 +39,21 @@ class RecordedAnswers:
 
     @property
     def is_over(self) -> bool:
-        """Whether all of its model calls have been answered."""
+        """Whether all recorded model calls have been answered."""
         return not self._answers
 
     def next_answer(self, model: str) -> list[JsonObject] | None:
-        """Return the chunks of the next model call, or None where the model has to be asked."""
+        """Return the chunks of the next model call, or None if the model has to be asked."""
         if not self._answers:
             return None
         return [{**chunk, "model": model} for chunk in self._answers.popleft()]
 
     def find_result(self, name: str, arguments: object) -> Iterator[JsonObject] | None:
-        """Return the messages of a tool call, or None where the tool has to be called.
+        """Return the messages of a tool call, or None if the tool has to be called.
 
         Args:
             name: The tool.
-            arguments: What it is called with.
+            arguments: Its arguments.
         """
         found = self._results.get(_key(name, arguments))
         return self._answer(found.popleft()) if found else None
@@ -106,7 +106,7 @@ def _key(name: str, arguments: object) -> str:
 
 
 def _message(part: Any) -> JsonObject:
-    """Return what a tool answers so that the model reads this part again; of an image its bytes."""
+    """Return the tool message from which the model reads this part again; for an image with its bytes."""
     if not isinstance(part, dict):
         return {"type": "text", "message": {"text": str(part or "")}, "meta": None}
     fields = cast("JsonObject", part)

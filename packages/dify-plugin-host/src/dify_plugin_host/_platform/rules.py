@@ -1,4 +1,4 @@
-"""What the real platform refuses, drops or changes on the way, so that a run here meets what a run in Dify would meet.
+"""The rules by which the real platform refuses, drops or changes messages, so that a run here meets the same as in Dify.
 
 Source: langgenius/dify-plugin-daemon at bdb5642a (`internal/core/io_tunnel/backwards_invocation/task.go`) and langgenius/dify (agent node), read 2026-10.
 """
@@ -46,7 +46,7 @@ _PERMISSIONS: Mapping[str, str] = {
 
 
 def validate_permission(kind: str, folder: PluginFolder) -> None:
-    """Make sure that a manifest asks permission for a kind of backwards call.
+    """Check that a manifest asks permission for a kind of backwards call.
 
     Raises:
         BackwardsError: If it does not, or if there is no such kind.
@@ -64,9 +64,9 @@ def validate_permission(kind: str, folder: PluginFolder) -> None:
 
 
 def answer_decoder(action: str, rules: PlatformRules) -> Callable[[Any], JsonObject]:
-    """Return what makes of each object that a plugin streams what Dify gets under these rules.
+    """Return a function that converts each object of a plugin to the one that Dify gets under these rules.
 
-    It raises StreamRejectedError for one that the daemon would not hand on.
+    It raises StreamRejectedError for an object that the daemon would not hand on.
     """
     shape = ANSWERS[action]
 
@@ -95,7 +95,7 @@ def _as_it_came(item: Any, rules: PlatformRules) -> JsonObject:
 
 
 def without_opaque_body(value: Any) -> Any:
-    """Return decoded JSON with every `opaque_body` emptied, as an older Dify core loses them."""
+    """Return decoded JSON with every `opaque_body` emptied, like an older Dify core."""
     if isinstance(value, list):
         return [without_opaque_body(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
     if is_object(value):
@@ -115,6 +115,6 @@ def through_go(value: Any) -> Any:
     """Return decoded JSON as Go's `map[string]any` hands it on: numbers through float64, keys sorted.
 
     Raises:
-        ShapeError: If a number fits into no float64.
+        ShapeError: If a number does not fit into a float64.
     """
     return decode_into(ANY, value)

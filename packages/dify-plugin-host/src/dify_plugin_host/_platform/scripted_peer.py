@@ -1,4 +1,4 @@
-"""A peer for a plugin that runs alone: a model that calls one tool and then answers, and tools that say they were called."""
+"""A scripted peer for a plugin that runs alone: a model that calls one tool and then answers, and tools that say that they were called."""
 
 import json
 import uuid
@@ -15,7 +15,7 @@ from .rules import validate_permission
 
 
 ANSWER = ("hello", " world")
-"""What the model answers in the end, piece by piece."""
+"""The pieces of the model's final answer."""
 
 MODEL_VALUE: JsonObject = {
     "provider": "host/scripted/scripted",
@@ -45,7 +45,7 @@ async def answer_scripted(
     """Answer a backwards call of the plugin in `folder`.
 
     Raises:
-        BackwardsError: If the manifest does not allow the call, or nobody here can answer it.
+        BackwardsError: If the manifest does not allow the call, or this peer cannot answer it.
     """
     if request.caller == "model":
         raise BackwardsError("you can not invoke dify from model")
@@ -77,7 +77,7 @@ def _model_chunks(payload: JsonObject) -> list[JsonObject]:
 
 
 def _example_arguments(schema: JsonObject) -> JsonObject:
-    """Return arguments that fit a tool's schema: an example of everything that it requires."""
+    """Return arguments that fit a tool's schema, with an example of each that is required."""
     properties = object_at(schema, "properties")
     return {name: _example(object_at(properties, name)) for name in list_at(schema, "required")}
 

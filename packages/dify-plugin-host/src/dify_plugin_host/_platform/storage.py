@@ -19,8 +19,8 @@ class Storage:
     """The stored values of one plugin.
 
     Args:
-        name: Where the values are, as errors say it.
-        size_bytes: How much may be stored in all; None for no limit.
+        name: The name of the storage in errors.
+        size_bytes: The most bytes in all; None for no limit.
     """
 
     def __init__(self, name: str, size_bytes: int | None = None) -> None:
@@ -34,7 +34,7 @@ class Storage:
         """Carry out a storage request.
 
         Raises:
-            BackwardsError: If it is malformed, asks for what is not there, or exceeds the limit.
+            BackwardsError: If it is malformed, asks for a missing value, or exceeds the limit.
         """
         key = posixpath.normpath(str(request.get("key")))
         match request.get("opt"):
@@ -72,7 +72,7 @@ class Storage:
         self._used += growth
 
     def _delete(self, key: str) -> int:
-        """Delete a value; return how many copies of it were held ready because it had been loaded."""
+        """Delete a value; return the number of its cached copies, of which a loaded value has one."""
         _validate_key(key, "delete data failed")
         if key not in self._values:
             path = f"{self._folder}/{key}"

@@ -1,4 +1,4 @@
-"""The files of tools on their way to a strategy: Dify keeps what a tool puts out as a blob and hands on a link to it.
+"""The files of tools on their way to a strategy: Dify keeps a tool's blob and hands on a link to it.
 
 Source: `api/core/tools/utils/message_transformer.py` of langgenius/dify at 06bb7da2, read 2026-11.
 """
@@ -21,7 +21,7 @@ _MOST_BYTES = 30 * 1024 * 1024
 async def link_blobs(
     messages: AsyncGenerator[JsonObject], links: FileLinks, settings: HostSettings
 ) -> AsyncGenerator[JsonObject]:
-    """Iterate over a tool's messages, with a link in the place of each blob.
+    """Yield a tool's messages, with a link in place of each blob.
 
     Raises:
         StreamRejectedError: If the chunks of a blob break a rule of the platform.

@@ -1,1 +1,1 @@
-"""A plugin, read without starting it: what it declares, what it offers, and where it comes from."""
+"""A plugin, read without starting it: its declarations, its offers, and its source."""

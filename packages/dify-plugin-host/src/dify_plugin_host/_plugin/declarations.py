@@ -1,4 +1,4 @@
-"""What plugin folders declare: model providers with their models, tools and agent strategies with their parameters."""
+"""The declarations in plugin folders: model providers with their models, tools and agent strategies with their parameters."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -71,7 +71,7 @@ class ToolProvider(_Provider):
     Attributes:
         tools: The declarations of its tools, by name.
         credential_defaults: The defaults of its credential schema.
-        declaration: All of it, the tools' declarations with it.
+        declaration: The whole declaration, including those of the tools.
     """
 
     tools: Mapping[str, JsonObject]
@@ -80,7 +80,7 @@ class ToolProvider(_Provider):
 
 
 class Declarations:
-    """What a plugin folder declares, each kind read when it is first asked for.
+    """The declarations in a plugin folder, each kind read on first use.
 
     Args:
         folder: The folder.
@@ -105,7 +105,7 @@ class Declarations:
         return tuple(strategies(self._folder))
 
     def validate(self) -> None:
-        """Make sure that all of it can be read.
+        """Check that all of them can be read.
 
         Raises:
             PluginFolderError: If it cannot.
@@ -114,7 +114,7 @@ class Declarations:
 
 
 def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
-    """Iterate over the model providers that a plugin declares.
+    """Yield the model providers that a plugin declares.
 
     Raises:
         PluginFolderError: If a declaration cannot be read.
@@ -139,7 +139,7 @@ def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
 
 
 def strategies(folder: PluginFolder) -> Iterator[Strategy]:
-    """Iterate over the agent strategies that a plugin declares.
+    """Yield the agent strategies that a plugin declares.
 
     Raises:
         PluginFolderError: If a declaration cannot be read.
@@ -160,7 +160,7 @@ def strategies(folder: PluginFolder) -> Iterator[Strategy]:
 
 
 def provider_contents(folder: PluginFolder) -> dict[str, JsonObject]:
-    """Return the contents of a plugin's provider files, with those of the files that they name, by the daemon's name of the kind.
+    """Return the contents of a plugin's provider files and of the files that they name, by the daemon's name of the kind.
 
     Of several providers of a kind the last one counts, as in the daemon.
 
@@ -188,7 +188,7 @@ def provider_contents(folder: PluginFolder) -> dict[str, JsonObject]:
 
 
 def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
-    """Iterate over the tool providers that a plugin declares.
+    """Yield the tool providers that a plugin declares.
 
     Raises:
         PluginFolderError: If a declaration cannot be read.
@@ -218,7 +218,7 @@ def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
 
 
 def _tool_identity(folder: PluginFolder, declaration: JsonObject) -> JsonObject:
-    """Return the identity of a tool provider; what it does not say of itself, the manifest says, as the daemon has it.
+    """Return the identity of a tool provider; like the daemon, take missing fields from the manifest.
 
     Source: `FillInDefaultValues` in `pkg/entities/plugin_entities/plugin_declaration.go` of langgenius/dify-plugin-daemon at bdb5642a.
     """
@@ -229,7 +229,7 @@ def _tool_identity(folder: PluginFolder, declaration: JsonObject) -> JsonObject:
 
 
 def _credential_fields(declaration: JsonObject) -> list[JsonObject]:
-    """Return the credential fields of a tool provider, each with its name, however they are written down."""
+    """Return the credential fields of a tool provider, each with its name, from any form in which they may be declared."""
     for key in ("credentials_schema", "credentials_for_provider"):
         if named := object_at(declaration, key):
             return [{**content, "name": name} for name, content in named.items()]

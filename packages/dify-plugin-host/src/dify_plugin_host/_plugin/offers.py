@@ -1,4 +1,4 @@
-"""What a plugin offers, of every kind and by name."""
+"""The offers of a plugin, by kind and name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ _PARTS: dict[PluginKind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What one provider of a plugin offers of one kind.
+    """The offers of one provider of a plugin, of one kind.
 
     Attributes:
         kind: The kind.
         provider: The provider's short name; empty for endpoints, whose groups have none.
-        names: The names of its models, tools, strategies, datasources or events; method and path of endpoints. None of a
+        names: The names of its models, tools, strategies, datasources or events; for endpoints method and path. Empty for a
             provider whose users name the models.
         model_type: The type of the models, such as `"text-embedding"`; empty for everything else.
     """
@@ -38,7 +38,7 @@ class Offer:
 
 
 def offers(folder: PluginFolder) -> Iterator[Offer]:
-    """Iterate over what a plugin offers.
+    """Yield the offers of a plugin.
 
     Raises:
         PluginFolderError: If a declaration cannot be read.
@@ -56,7 +56,7 @@ def offers(folder: PluginFolder) -> Iterator[Offer]:
 
 
 def parts_of(folder: PluginFolder, declaration: JsonObject, key: str) -> list[JsonObject]:
-    """Return the parts of a provider, each of which stands in a file of its own or in place.
+    """Return the parts of a provider, each from a file of its own or from the provider's declaration.
 
     Raises:
         PluginFolderError: If a file cannot be read.
@@ -68,7 +68,7 @@ def parts_of(folder: PluginFolder, declaration: JsonObject, key: str) -> list[Js
 
 
 def model_files(folder: PluginFolder, declared: JsonObject) -> Iterator[JsonObject]:
-    """Iterate over the contents of the predefined models' files of one type, those of the position file first, the others by name.
+    """Yield the contents of the predefined models' files of one type: those in the position file first, the others by name.
 
     Raises:
         PluginFolderError: If a file cannot be read.

@@ -1,4 +1,4 @@
-"""Where a plugin comes from, which may change while the plugin runs."""
+"""The source of a plugin, which may change while the plugin runs."""
 
 import contextlib
 import glob
@@ -22,15 +22,15 @@ type Stamps = dict[str, object]
 
 
 class PluginSource(Protocol):
-    """The place that a plugin comes from, whose contents may change."""
+    """The source of a plugin, whose contents may change."""
 
     @property
     def folder(self) -> PluginFolder:
-        """The plugin as it was read last."""
+        """The plugin as it was last read."""
         ...
 
     def find_changes(self) -> Sequence[str]:
-        """Return the names of the files that have changed since this was last asked."""
+        """Return the names of the files that have changed since the last call."""
         ...
 
     def read(self) -> PluginFolder:
@@ -43,24 +43,22 @@ class PluginSource(Protocol):
 
 
 class FolderSource:
-    """A plugin folder in which somebody works.
+    """A plugin folder that somebody is working on.
 
     Args:
         path: The folder.
 
     Raises:
-        PluginFolderError: If it is no plugin.
+        PluginFolderError: If it is not a plugin.
     """
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path).absolute()
-        self._stamps = _stamps(
-            self._path
-        )  # Before it is read: what changes meanwhile counts as changed.
+        self._stamps = _stamps(self._path)
         self.folder = PluginFolder.read(self._path)
 
     def find_changes(self) -> Sequence[str]:
-        """Return the paths of the files that were changed, added or removed since this was last asked."""
+        """Return the paths of the files that were changed, added or removed since the last call."""
         before, self._stamps = self._stamps, _stamps(self._path)
         paths = before.keys() | self._stamps.keys()
         changed = sorted(path for path in paths if before.get(path) != self._stamps.get(path))
@@ -72,14 +70,14 @@ class FolderSource:
         """Read the folder as it is now.
 
         Raises:
-            PluginFolderError: If it is no plugin any more.
+            PluginFolderError: If it is no longer a plugin.
         """
         self.folder = PluginFolder.read(self._path)
         return self.folder
 
 
 def stamp(path: Path | str) -> object:
-    """Return what changes whenever a file does; None for one that is not there."""
+    """Return a value that changes whenever a file does; None if there is no such file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - takes text, for which no object need be made
     except OSError:
@@ -94,7 +92,7 @@ def _stamps(folder: Path) -> Stamps:
 
 
 def _walk(folder: str, prefix: str) -> Iterator[tuple[str, object]]:
-    """Yield path and stamp of each file of a plugin; every call of the plugin waits for this."""
+    """Yield path and stamp of each file of a plugin, quickly, because every call of the plugin waits for it."""
     # What is gone by now has no files.
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
@@ -107,6 +105,6 @@ def _walk(folder: str, prefix: str) -> Iterator[tuple[str, object]]:
 
 
 def _drop_compiled(path: Path) -> None:
-    """Remove what Python has compiled: of two versions from one second with the same size it would take the older one."""
+    """Remove Python's compiled file: of two versions from the same second with the same size, Python would take the older one."""
     for compiled in path.parent.glob(f"__pycache__/{glob.escape(path.stem)}.*.pyc"):
         compiled.unlink(missing_ok=True)

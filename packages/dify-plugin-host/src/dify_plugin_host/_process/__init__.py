@@ -1,1 +1,1 @@
-"""A plugin's process: started, talked to over its pipes, and ended."""
+"""A plugin's process: its start, the traffic over its pipes, and its end."""

@@ -1,4 +1,4 @@
-"""Blobs put together again from their chunks, with the daemon's limits."""
+"""Assembly of blobs from their chunks, with the daemon's limits."""
 
 import base64
 import re
@@ -19,7 +19,7 @@ _BASE64 = re.compile("([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?
 class BlobAssembler:
     """A collector of one call's `blob_chunk` messages, which makes one `blob` message of each blob.
 
-    Like the daemon it passes over malformed chunks, over a blob that never ends, and over a length that does not fit.
+    Like the daemon it ignores malformed chunks, a blob that never ends, and a length that does not fit.
 
     Source: `internal/core/io_tunnel/agent_service.go` of langgenius/dify-plugin-daemon at bdb5642a.
     """
@@ -29,7 +29,7 @@ class BlobAssembler:
         self._open: dict[str, bytearray] = {}
 
     def feed(self, message: JsonObject) -> JsonObject | None:
-        """Take one stream object; return what the caller shall see of it now, if anything.
+        """Take one stream object; return the object for the caller, if there is one now.
 
         Raises:
             StreamRejectedError: If a chunk is not base64 or a limit is exceeded.
@@ -56,7 +56,7 @@ class BlobAssembler:
 
 
 def _decode(text: str) -> bytes:
-    """Decode base64; like Go pass over the ends of lines, and say where it is none."""
+    """Decode base64; like Go ignore line ends, and report the position of an error."""
     written = text.translate(_LINE_ENDS)
     if not _BASE64.fullmatch(written):
         problem = f"illegal base64 data at input byte {_find_error(text)}"
@@ -65,7 +65,7 @@ def _decode(text: str) -> bytes:
 
 
 def _find_error(text: str) -> int:
-    """Return where Go finds fault with a text that is no base64."""
+    """Return the position at which Go reports the error in a text that is not base64."""
     written = [place for place, char in enumerate(text) if char not in "\r\n"]
     padding = next((n for n, place in enumerate(written) if text[place] not in _DIGITS), None)
     if padding is None:

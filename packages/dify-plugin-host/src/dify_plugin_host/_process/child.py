@@ -1,4 +1,4 @@
-"""An operating-system process with its pipes, tied to the host's life."""
+"""An operating-system process with its pipes, which ends with the host."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ _AFTER_EXIT_SECONDS = 1.0
 
 
 class Child:
-    """One process, in a session of its own so that all of it can be ended at once."""
+    """One process, in a session of its own, so that it can be ended together with all its children."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, on_stderr: Callable[[str], None]
@@ -38,7 +38,7 @@ class Child:
         environment: Mapping[str, str],
         on_stderr: Callable[[str], None] = lambda _: None,
     ) -> Self:
-        """Start `command` with three pipes; each line that it writes to stderr is told."""
+        """Start `command` with three pipes; `on_stderr` gets each line of its stderr."""
         # -I and -S: the guard needs nothing of what they leave out, and starts in a third of the time without.
         tied = [sys.executable, "-I", "-S", str(guard.__file__), str(os.getpid())]
         process = await asyncio.create_subprocess_exec(
@@ -65,18 +65,18 @@ class Child:
 
     @property
     def stderr_tail(self) -> str:
-        """The end of what the process wrote to stderr."""
+        """The end of the process's stderr."""
         return self._stderr.decode("utf-8", errors="replace").strip()
 
     async def read(self) -> AsyncIterator[bytes]:
-        """Iterate over what the process writes to stdout, in pieces as they come."""
+        """Yield the process's stdout, in pieces as they come."""
         stdout = self._process.stdout
         assert stdout is not None  # noqa: S101 - a pipe was asked for
         while data := await stdout.read(_READ_BYTES):
             yield data
 
     async def write(self, data: bytes) -> None:
-        """Write to stdin; end the process if it no longer listens, since it can never answer then."""
+        """Write to stdin; kill the process if it no longer listens, since then it can never answer."""
         stdin = self._process.stdin
         assert stdin is not None  # noqa: S101 - a pipe was asked for
         try:
@@ -86,11 +86,11 @@ class Child:
             self.kill()
 
     def kill(self) -> None:
-        """End the process and everything that it started, without asking."""
+        """Kill the process and everything that it started."""
         self._signal(signal.SIGKILL)
 
     async def reap(self) -> int | None:
-        """Return the exit code of a process that has closed its stdout, ending it if it lingers."""
+        """Return the exit code of a process that has closed its stdout; kill it if it lingers."""
         await self._wait(_AFTER_EXIT_SECONDS)
         self.kill()
         await self._wait(_AFTER_EXIT_SECONDS)
@@ -98,7 +98,7 @@ class Child:
         return self.exit_code
 
     async def stop(self, timeout_seconds: float) -> None:
-        """Ask the process to end, then end it, and let go of its pipes."""
+        """Ask the process to end, kill it after a while, and close its pipes."""
         try:
             self._signal(signal.SIGTERM)
             await self._wait(timeout_seconds)
@@ -119,7 +119,7 @@ class Child:
                 await self._process.wait()
 
     async def _read_stderr(self) -> None:
-        """Keep the end of stderr, and tell its lines."""
+        """Keep the end of stderr, and report its lines."""
         stderr = self._process.stderr
         assert stderr is not None  # noqa: S101 - a pipe was asked for
         rest = b""

@@ -37,10 +37,10 @@ from .session import BackwardsRequest, Session
 
 
 type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]
-"""What answers a plugin's call back into Dify, piece by piece."""
+"""A function that answers a plugin's call back into Dify, piece by piece."""
 
 type NoticeHandler = Callable[["Notice"], None]
-"""What takes a plugin's notices."""
+"""A function that takes a plugin's notices."""
 
 _NOTICE_TEXT_LENGTH = 200
 _OVER = "session not found: the call that this belongs to has ended"
@@ -48,15 +48,15 @@ _OVER = "session not found: the call that this belongs to has ended"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something that a plugin said outside of any call, or that became of one.
+    """A message of a plugin outside of any call, or the report of a failed call.
 
     Attributes:
         plugin: The plugin's name.
-        kind: `"log"` is a log record, `"protocol_error"` a line that is no message, `"plugin_error"` the plugin's
-            complaint about a line that it was sent, `"reload"` what came of a change of its files, `"stderr"` a line of its stderr, `"failed_call"` a
+        kind: `"log"` is a log record, `"protocol_error"` a line that is not a message, `"plugin_error"` the plugin's
+            complaint about a line that it was sent, `"reload"` the outcome of a change of its files, `"stderr"` a line of its stderr, `"failed_call"` a
             call that failed.
-        level: The log level, such as `"INFO"`, which a line of stderr has as well; `"ERROR"` for what went wrong.
-        text: The message, or the offending line cut at 200 characters. Of a failed call the traceback follows on lines of its own, where there is one.
+        level: The log level, such as `"INFO"`, which a line of stderr has as well; `"ERROR"` for errors.
+        text: The message, or the offending line cut at 200 characters. The traceback of a failed call, if there is one, follows on further lines.
     """
 
     plugin: str
@@ -66,7 +66,7 @@ class Notice:
 
 
 class Connection:
-    """The traffic with one plugin: what it writes goes to the calls that wait for it, and its backwards calls get answers."""
+    """The connection to one plugin, which hands its messages to the calls that wait for them, and answers its backwards calls."""
 
     def __init__(
         self,
@@ -133,12 +133,12 @@ class Connection:
         await self._send(session, "request", data)
 
     def close(self, session: Session) -> None:
-        """Forget a call; what still comes for it is dropped. The protocol has no way to tell the plugin."""
+        """Forget a call, and drop the messages that still come for it. The protocol has no way to tell the plugin."""
         self._sessions.pop(session.id, None)
         session.close()
 
     async def wait_idle(self) -> None:
-        """Wait until the plugin has ended every call, also those that nobody waits for any more, or is gone."""
+        """Wait until the plugin is gone or has ended every call, also those that nobody waits for any more."""
         while self._unfinished and not self._lost:
             self._idle.clear()
             await self._idle.wait()
@@ -155,7 +155,7 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self) -> None:
-        """Take lines until stdout ends: the end of stdout is the end of the plugin."""
+        """Read lines until stdout ends, which is the end of the plugin."""
         splitter = LineSplitter(max_line_bytes=self._settings.line_limit_bytes)
         async for data in self._child.read():
             if self._lost:
@@ -179,7 +179,7 @@ class Connection:
         return PluginStartError(self._plugin, problem, stderr_tail=tail)
 
     def _beat(self) -> None:
-        """Note a heartbeat, and end the plugin, as the daemon does, if it was the last for too long."""
+        """Note a heartbeat, and like the daemon kill the plugin if the next one takes too long."""
         self._stop_heart_timer()
         limit = self._settings.heartbeat_timeout_seconds
         problem = f"was killed: it sent no heartbeat for {limit:g} s"
@@ -197,7 +197,7 @@ class Connection:
         self._child.kill()
 
     def _lose(self, error: PluginProcessError, *, is_silent: bool = False) -> None:
-        """Fail everything that waits, or leave it waiting; the first reason stands."""
+        """Fail all calls that wait, or leave them waiting if `is_silent`; only the first error counts."""
         if self._lost:
             return
         self._lost = error
@@ -261,7 +261,7 @@ class Connection:
                 pass  # Malformed, or late words for a call that nobody waits for any more.
 
     def _take_call(self, session: Session | None, session_id: str, data: Any) -> None:
-        """Start the answer to a backwards call; one that cannot even be told apart ends the call that it is made in."""
+        """Start the answer to a backwards call; a malformed one ends the call in which it is made."""
         try:
             call = _read_call(data)
         except ShapeError as error:
@@ -287,7 +287,7 @@ class Connection:
         request_id: str,
         task: asyncio.Task[None],
     ) -> None:
-        """Forget an answer; if it was dropped with its call, tell the plugin, which would wait minutes for it."""
+        """Forget an answer; if it was cancelled with its call, tell the plugin, which would wait minutes for it."""
         answers.discard(task)
         if task.cancelled() and self._lost is None:
             self._start_answer(None, session_id, request_id, {})
@@ -295,7 +295,7 @@ class Connection:
     async def _answer(
         self, session: Session | None, session_id: str, request_id: str, call: JsonObject
     ) -> None:
-        """Answer a backwards call: its objects, then `end`; on failure an `error` before the `end`."""
+        """Answer a backwards call with its objects, then `end`; on failure with an `error` before the `end`."""
         to = session or Session(id=session_id)
 
         async def reply(event: str, message: str, data: JsonObject | None = None) -> None:

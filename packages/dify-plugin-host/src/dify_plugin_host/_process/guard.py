@@ -1,6 +1,6 @@
-"""A small program that ties its process to the host's life, and then becomes the plugin.
+"""A small program that makes its process end with the host, and then becomes the plugin.
 
-Run as a script with the host's pid and the plugin's command line: a function run between fork and exec would do the same, but
+It is run as a script with the host's pid and the plugin's command line. A function between fork and exec would do the same, but
 is unsafe in a process that has threads.
 """
 
@@ -16,7 +16,7 @@ _PR_SET_PDEATHSIG = 1
 def main(
     host_pid: int, command: list[str]
 ) -> None:  # pragma: no cover - runs in the plugin's process
-    """Tie this process to the host's life, then become `command`."""
+    """Make this process end with the host, then become `command`."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != host_pid:  # the host died before the line above took effect

@@ -1,4 +1,4 @@
-"""A plugin folder, started and called as the daemon does it."""
+"""The process of a plugin folder, started and called in the way of the daemon."""
 
 import asyncio
 import contextlib
@@ -45,10 +45,10 @@ async def refuse_backwards(request: BackwardsRequest) -> AsyncGenerator[JsonObje
 
 
 def require_object(item: Any) -> JsonObject:
-    """Return an object that a plugin streamed, as it came.
+    """Return a plugin's streamed value as it came.
 
     Raises:
-        StreamRejectedError: If it is none.
+        StreamRejectedError: If it is not an object.
     """
     if not is_object(item):
         raise StreamRejectedError("unmarshal json failed: expected an object")
@@ -60,24 +60,24 @@ def ignore_notice(notice: Notice) -> None:
 
 
 class PluginProcess(Running):
-    """A plugin folder, started as the daemon does it, that can be called.
+    """The process of a plugin folder, started in the way of the daemon, that can be called.
 
     Use it as an asynchronous context manager; leaving it ends the process and everything that it started. Several calls may
     run at once.
 
     Args:
-        folder: The plugin folder, as a path or already read, or the source of a plugin: that is started again before a call once its
-            files have changed, while calls that run are let run to their end.
+        folder: The plugin folder, as a path or already read, or the source of a plugin, which is restarted before a call once its
+            files have changed, while running calls go on to their end.
         settings: The platform's limits.
         backwards: Answers the plugin's calls back into Dify with the objects of the reply. The text of a `PluginHostError`
             that it raises goes to the plugin. Without it every such call is refused.
-        on_notice: Told of what the plugin says outside of any call.
-        environment: The environment of the process, `os.environ` by default. `INSTALL_METHOD` is always added, and where it has no `PYTHONBREAKPOINT`
-            what makes `breakpoint()` an error.
+        on_notice: Gets the plugin's notices, which come outside of any call.
+        environment: The environment of the process, `os.environ` by default. `INSTALL_METHOD` is always added, and unless it has `PYTHONBREAKPOINT`,
+            variables that make `breakpoint()` an error.
         restarts: Whether a plugin that ended by itself is started again for the next call.
 
     Raises:
-        PluginFolderError: If the folder is no plugin.
+        PluginFolderError: If the folder is not a plugin.
     """
 
     def __init__(  # noqa: PLR0913 - a process has these settings
@@ -92,7 +92,7 @@ class PluginProcess(Running):
     ) -> None:
         self._source, self.folder = _source_of(folder)
         self.declarations = Declarations(self.folder)
-        """What the plugin declares."""
+        """The plugin's declarations."""
         self.settings = settings or HostSettings()
         self._backwards = backwards
         self._on_notice = on_notice
@@ -111,7 +111,7 @@ class PluginProcess(Running):
 
     @property
     def protocol_errors(self) -> int:
-        """How many lines on the plugin's stdout were no message of the protocol."""
+        """The number of lines on the plugin's stdout that were not a message of the protocol."""
         return self._connection.protocol_errors if self._connection else 0
 
     async def start(self) -> None:
@@ -171,7 +171,7 @@ class PluginProcess(Running):
         await asyncio.gather(*self._retiring, return_exceptions=True)
 
     async def refresh(self) -> None:
-        """Start the plugin again if its files have changed; a call that runs is let run to its end as it was."""
+        """Restart the plugin if its files have changed; running calls go on to their end in the old process."""
         if self._source and self._connection:
             async with self._starting:
                 await self._reload_changes(self._source, self._connection)
@@ -189,9 +189,9 @@ class PluginProcess(Running):
         joins_blobs: bool = True,
         decode: Callable[[Any], JsonObject] = require_object,
     ) -> AsyncGenerator[JsonObject]:
-        """Call the plugin and iterate over the objects of its answer.
+        """Call the plugin and yield the objects of its answer.
 
-        Walking away early is allowed; the plugin is not told, since the protocol has no message for it.
+        Stopping early is allowed; the plugin does not learn it, since the protocol has no message for that.
 
         Args:
             kind: The kind of action (the protocol's `type`), such as `"model"`.
@@ -199,13 +199,13 @@ class PluginProcess(Running):
             data: The action's fields.
             user_id: The user on whose behalf the call is made.
             context: The call's context, such as `{"credentials": {"tool_credentials": {}}}`.
-            timeout_seconds: How long all of it may take; the settings' limit by default.
-            origin: What the call belongs to.
-            joins_blobs: Whether blobs that come in chunks are put together.
-            decode: Makes of each streamed value what the caller shall see; may raise StreamRejectedError.
+            timeout_seconds: The limit for the whole call; that of the settings by default.
+            origin: The conversation, app and tenant that the call belongs to.
+            joins_blobs: Whether to put blobs together that come in chunks.
+            decode: Converts each streamed value to the object for the caller; may raise StreamRejectedError.
 
         Raises:
-            PluginInvokeError: If the plugin answers with an error, after what came before it.
+            PluginInvokeError: If the plugin answers with an error, after the objects before it.
             PluginProcessError: If the plugin ends meanwhile or has ended before.
             StreamRejectedError: If the answer breaks a rule of the protocol.
             InvokeTimeoutError: If it takes too long.
@@ -250,7 +250,7 @@ class PluginProcess(Running):
         raise PluginHostError(f"plugin {self.folder.name!r} sent no answer to {kind} {action!r}")
 
     async def _connect(self) -> Connection:
-        """Return the connection to the plugin, started again if it has ended by itself and shall come back."""
+        """Return the connection to the plugin; restart the plugin if it has changed or ended by itself."""
         if self._connection is None:
             raise PluginExitedError(self.folder.name, "was never started")
         if not self._restarts:
@@ -264,7 +264,7 @@ class PluginProcess(Running):
             return self._connection
 
     async def _reload_changes(self, source: PluginSource, old: Connection) -> None:
-        """Put a new process in the place of the old one if something has changed, and say what came of it."""
+        """Replace the old process by a new one if something has changed, and report the outcome."""
         changed = () if self._is_stopped else source.find_changes()
         if not changed:
             return
@@ -304,7 +304,7 @@ class PluginProcess(Running):
 
 
 def _describe_call(action: str, error: PluginHostError) -> str:
-    """Return what is said of a call that failed: why, and the traceback or the last words that came with it, without what looks like a secret."""
+    """Return the text about a failed call: the error, and its traceback or the end of stderr, without anything that looks like a secret."""
     match error:
         case PluginInvokeError(details={"traceback": str(told)}):
             pass
@@ -344,7 +344,7 @@ async def _objects(
 
 
 def _refusing_breakpoints(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables by which Python refuses `breakpoint()` with a sentence; none where the environment names a debugger."""
+    """Return the variables that make `breakpoint()` an error with an explanation; none if the environment names a debugger."""
     if environment.get(_BREAKPOINT):
         return {}
     path = filter(None, [str(_ON_PLUGIN_PATH), environment.get("PYTHONPATH")])

@@ -1,4 +1,4 @@
-"""What is said when a plugin's files have changed: one sentence."""
+"""The sentence about a change of a plugin's files."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _PLACE = re.compile(r'File "([^"<>]+)", line (\d+)')
 
 
 def describe_reload(changed: Sequence[str]) -> str:
-    """Return what is said of a plugin that was started again."""
+    """Return the sentence about a plugin that was started again."""
     text = f"{_files(changed)} changed: started again"
     if _DEPENDENCIES.isdisjoint(changed):
         return text
@@ -21,7 +21,7 @@ def describe_reload(changed: Sequence[str]) -> str:
 
 
 def describe_failure(changed: Sequence[str], error: PluginHostError, folder: Path) -> str:
-    """Return what is said of a plugin that cannot be started again from its folder."""
+    """Return the sentence about a plugin that cannot be started again from its folder."""
     return f"{_files(changed)} changed, but {_reason(error, folder)}; the plugin goes on as it was"
 
 
@@ -32,7 +32,7 @@ def _files(changed: Sequence[str]) -> str:
 
 
 def _reason(error: PluginHostError, folder: Path) -> str:
-    """Return why, in words that name the place in the plugin where there is one."""
+    """Return the reason, with the file and line in the plugin if there is one."""
     if not isinstance(error, PluginStartError):
         return " ".join(str(error).removeprefix(f"{folder}: ").split())
     places = [

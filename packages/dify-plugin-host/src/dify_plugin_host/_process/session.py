@@ -1,4 +1,4 @@
-"""One call of a plugin while it runs: what has come for it and not been taken yet."""
+"""A running call of a plugin, with the messages that have come for it and wait."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ type ItemKind = Literal["stream", "error", "end"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOrigin:
-    """What a call of a plugin belongs to; the plugin is told the ids.
+    """The conversation, app and tenant that a call belongs to; the plugin gets the ids.
 
     Attributes:
         conversation_id: The conversation.
         message_id: The message in it.
         app_id: The app.
         endpoint_id: The endpoint.
-        tenant_id: The tenant in whose name the call is made; the plugin is not told.
-        credentials: The credentials for what the plugin calls back, by provider; the plugin never sees them.
+        tenant_id: The tenant in whose name the call is made; the plugin does not get it.
+        credentials: The credentials for the plugin's calls back, by provider; the plugin never sees them.
     """
 
     conversation_id: str | None = None
@@ -34,7 +34,7 @@ class CallOrigin:
     credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
 
     def ids(self) -> JsonObject:
-        """Return what the plugin is told."""
+        """Return the ids for the plugin."""
         names = ("conversation_id", "message_id", "app_id", "endpoint_id")
         return {name: getattr(self, name) for name in names}
 
@@ -44,13 +44,13 @@ class BackwardsRequest:
     """A plugin's call back into Dify.
 
     Attributes:
-        type: What is called, such as `"llm"` or `"tool"`.
-        caller: The kind of call that it is made in, such as `"agent_strategy"`.
+        type: The kind of call, such as `"llm"` or `"tool"`.
+        caller: The kind of the plugin's own call, such as `"agent_strategy"`.
         request: The request as the plugin sent it.
         user_id: The user on whose behalf the plugin was called.
-        tenant_id: The tenant in whose name it was.
-        context: The context that the plugin's own call was made with.
-        credentials: The credentials that came with that call for what it calls back, by provider.
+        tenant_id: The tenant in whose name it was called.
+        context: The context of the plugin's own call.
+        credentials: The credentials that came with that call for calls back, by provider.
     """
 
     type: str
@@ -64,7 +64,7 @@ class BackwardsRequest:
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One call of a plugin, with what has come for it and waits; by its id alone, one that is over and is still told something."""
+    """One call of a plugin, with the messages that wait; with nothing but an id, a call that has ended and still gets a reply."""
 
     id: str
     kind: str = ""
@@ -79,18 +79,18 @@ class Session:
     )
 
     def put(self, kind: ItemKind, data: Any) -> None:
-        """Take what the plugin sent; never blocks, so that the reader never does."""
+        """Take a message of the plugin, without ever blocking the reader."""
         self._queue.put_nowait((kind, data))
 
     def fail(self, error: PluginHostError) -> None:
-        """End the call from outside, after what has come already."""
+        """End the call from outside, after the messages that have already come."""
         self._queue.put_nowait(error)
 
     async def get(self) -> tuple[ItemKind, Any]:
-        """Return the next thing the plugin sent.
+        """Return the next message of the plugin.
 
         Raises:
-            InvokeTimeoutError: If the call's time is over.
+            InvokeTimeoutError: If the call's time is up.
             PluginHostError: If the call was ended from outside.
         """
         try:
@@ -103,16 +103,16 @@ class Session:
         return item
 
     def close(self) -> None:
-        """Stop what still works on answers to this call."""
+        """Cancel the answers to this call that are still being made."""
         for task in self.answers:
             task.cancel()
 
 
 def to_invoke_error(data: Any) -> PluginInvokeError:
-    """Turn the data of an `error` message into the error that it reports.
+    """Return the error that the data of an `error` message reports.
 
     Raises:
-        ShapeError: If it is malformed; then the daemon passes over it.
+        ShapeError: If it is malformed; the daemon then ignores it.
     """
     fields = decode_into(PLUGIN_ERROR, data)
     validate(PLUGIN_ERROR, fields)

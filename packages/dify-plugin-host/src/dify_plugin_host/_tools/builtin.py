@@ -101,6 +101,6 @@ def _combine(op: ast.operator, left: float, right: float) -> float:
 
 
 def _validate_power(base: int, exponent: float) -> None:
-    """Refuse a power before it is worked out: that alone could take all memory."""
+    """Refuse a large power before it is calculated, which alone could take all memory."""
     if base.bit_length() * abs(exponent) > _LARGEST_BITS:
         raise OverflowError

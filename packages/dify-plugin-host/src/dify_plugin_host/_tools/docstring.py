@@ -1,4 +1,4 @@
-"""Google-style docstrings: the description and the `Args:`, which is all that tools need."""
+"""Parser of Google-style docstrings: the description and the `Args:`, which are all that tools need."""
 
 import re
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def _paragraphs(lines: list[str]) -> str:
 
 
 def _read_arguments(lines: list[str]) -> dict[str, str]:
-    """Read `name: text` entries; what is indented deeper than their names continues the entry before."""
+    """Read `name: text` entries; lines that are indented deeper than the names continue the entry before."""
     indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
     base = min(indents, default=0)
     found: dict[str, str] = {}

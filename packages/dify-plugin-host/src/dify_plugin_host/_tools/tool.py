@@ -1,4 +1,4 @@
-"""A Python function as a tool that Dify could offer: what it declares, and one call of it."""
+"""A Python function as a tool that Dify could offer: its declaration and its call."""
 
 import asyncio
 import base64
@@ -45,10 +45,10 @@ class ToolParameter:
         name: The parameter's name.
         hint: Its Python type hint, which values are converted to.
         type: Its type in Dify.
-        description: What the model is told of it.
+        description: Its description for the model.
         required: Whether a call must give it.
-        has_default: Whether the function has a value of its own for it.
-        default: That value, if it is plain JSON.
+        has_default: Whether the function has a default for it.
+        default: That default, if it is plain JSON.
         options: The allowed values of a select.
         schema: The JSON schema of an array or object.
     """
@@ -70,7 +70,7 @@ class PythonTool:
 
     Attributes:
         name: The tool's name.
-        description: What the model is told of it.
+        description: Its description for the model.
         parameters: Its parameters, in order.
         function: The function, synchronous or not.
     """
@@ -107,7 +107,7 @@ class PythonTool:
         A synchronous function runs in a thread of its own, so that calls made at the same time run at the same time.
 
         Args:
-            arguments: The arguments, in which a file is what Dify says of it.
+            arguments: The arguments, with files in Dify's form.
             find_file: Returns the file behind a link, or None.
 
         Raises:
@@ -124,7 +124,7 @@ class PythonTool:
         return list(self._messages(result))
 
     def _load(self, arguments: Mapping[str, Any], find_file: FindFile) -> JsonObject:
-        """Put the bytes of files in the place of what Dify says of them."""
+        """Replace files in Dify's form by their bytes."""
         loaded = cast_files(
             [_to_declaration(parameter) for parameter in self.parameters], arguments
         )
@@ -192,7 +192,7 @@ class PythonTool:
         return text
 
     def _to_json(self, result: Any) -> Any:
-        """Return what arrives of a result, in which NaN and infinities are null as the SDK of tool plugins has it."""
+        """Return a result as it arrives, with null for NaN and infinities, like the SDK of tool plugins."""
         try:
             return from_json(to_json(result, inf_nan_mode="null"))
         except ValueError as error:
@@ -246,7 +246,7 @@ def _blob_messages(content: bytes) -> Iterator[JsonObject]:
 async def _in_thread(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     """Run a function in a daemon thread, which cannot keep an interrupted host from ending.
 
-    `asyncio.to_thread` would make it wait, and on few cores runs only a few calls at a time.
+    `asyncio.to_thread` would make the host wait, and on few cores runs only a few calls at a time.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()

@@ -1,4 +1,4 @@
-"""A Python file whose functions become tools: names, hints and docstrings say all that a declaration needs."""
+"""Reader of a Python file whose functions become tools: names, hints and docstrings hold all that a declaration needs."""
 
 import importlib.util
 import inspect
@@ -49,7 +49,7 @@ def load_tools(path: Path | str) -> tuple[PythonTool, ...]:
 
 
 def builtin_tools() -> tuple[PythonTool, ...]:
-    """Return the tools that are at hand without a tools file: a clock, a calculator, one that fails."""
+    """Return the tools that need no tools file: a clock, a calculator, and one that fails."""
     return read_tools(builtin, Path(str(builtin.__file__)))
 
 
@@ -92,7 +92,7 @@ def _import(path: Path) -> types.ModuleType:
 
 
 class _Function:
-    """One function on its way to become a tool."""
+    """A function that becomes a tool."""
 
     def __init__(self, function: Callable[..., Any], path: Path) -> None:
         self._function = function
@@ -153,7 +153,7 @@ class _Function:
 
 
 def _without_none(hint: Any) -> Any:
-    """Take `None` off a hint such as `str | None`; any other hint comes back as it is."""
+    """Return a hint such as `str | None` without `None`, and any other as it is."""
     if get_origin(hint) not in {typing.Union, types.UnionType}:
         return hint
     rest = [part for part in get_args(hint) if part is not type(None)]
@@ -182,5 +182,5 @@ def _schema(hint: Any, description: str) -> JsonObject:
 
 
 def _plain(value: Any) -> Any:
-    """Return a default that a declaration can show; None for any other, and for none."""
+    """Return a default that a declaration can hold; None for any other, and if there is none."""
     return value if type(value) in {str, int, float, bool} else None

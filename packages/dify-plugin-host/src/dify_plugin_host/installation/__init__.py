@@ -1,4 +1,4 @@
-"""Packages, installed as the daemon does it, and as where a plugin comes from."""
+"""Installation of packages in the way of the daemon, and packages as sources of plugins."""
 
 from ._install import PackageSource, install, installed
 from ._install_settings import ROUTES, InstallSettings, Route

@@ -1,4 +1,4 @@
-"""A package, extracted and installed as the daemon does it: the same commands, by the same rules; once it is written anew, installed anew.
+"""Installation of a package in the way of the daemon, with the same commands and rules; a package that is written anew is installed anew.
 
 Source: `internal/core/local_runtime/setup_python_environment.go` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
@@ -41,9 +41,9 @@ def install(
     """Install the dependencies of an extracted package into its `.venv`.
 
     Args:
-        folder: The package's files; must lie outside of every workspace.
-        route: What to install from, where `settings` is not given.
-        settings: How to install; by default as an untouched daemon does.
+        folder: The package's files; must be outside of every workspace.
+        route: The file to install from, without `settings`.
+        settings: The settings; those of an untouched daemon by default.
         cache: uv's cache; by default the one in this host's state folder.
 
     Raises:
@@ -78,16 +78,16 @@ def install(
 def installed(
     package: Path, *, settings: InstallSettings | None = None, state: Path | None = None
 ) -> Path:
-    """Return the folder of an installed package; install it unless exactly this content already is, in the same way.
+    """Return the folder of an installed package; install it unless the same content is already installed in the same way.
 
     Args:
         package: The package.
-        settings: How to install; by default as this process's environment says.
-        state: Where installed packages lie; by default this host's state folder.
+        settings: The settings; those in this process's environment by default.
+        state: The folder for installed packages; this host's state folder by default.
 
     Raises:
         ContentError: If its manifest cannot be read.
-        PackageError: If the file is no package, or author, name and version make no identifier.
+        PackageError: If the file is not a package, or author, name and version do not make an identifier.
         InstallError: If its dependencies cannot be installed.
     """
     archive = Archive.read(package)
@@ -110,10 +110,10 @@ class PackageSource:
 
     Args:
         path: The package.
-        settings: How it is installed; by default as this process's environment says.
+        settings: The settings; those in this process's environment by default.
 
     Raises:
-        PluginHostError: If it is no package, cannot be installed, or is no plugin.
+        PluginHostError: If it is not a package, cannot be installed, or is not a plugin.
     """
 
     def __init__(self, path: Path, *, settings: InstallSettings | None = None) -> None:
@@ -123,7 +123,7 @@ class PackageSource:
         self.folder = self.read()
 
     def find_changes(self) -> Sequence[str]:
-        """Return the file's name if it has changed since this was last asked."""
+        """Return the file's name if it has changed since the last call."""
         before, self._stamp = self._stamp, stamp(self._path)
         return () if before == self._stamp else (self._path.name,)
 
@@ -131,21 +131,21 @@ class PackageSource:
         """Install the package as it is now.
 
         Raises:
-            PluginHostError: If it is no package, cannot be installed, or is no plugin.
+            PluginHostError: If it is not a package, cannot be installed, or is not a plugin.
         """
         self.folder = PluginFolder.read(installed(self._path, settings=self._settings))
         return self.folder
 
 
 def state_folder() -> Path:
-    """Return where this host keeps what it installs, outside of every repository."""
+    """Return the folder for installed packages, outside of every repository."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home) / "dify-host"
 
 
 @contextlib.contextmanager
 def _locked(state: Path) -> Generator[None]:
-    """Keep two hosts from installing at the same time."""
+    """Hold a lock, so that two hosts do not install at the same time."""
     state.mkdir(parents=True, exist_ok=True)
     with (state / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""How a package's dependencies are installed: from which file, by which command, and with which part of the environment."""
+"""The settings of an installation: the file with the dependencies, the command, and the environment that it gets."""
 
 import hashlib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dify_plugin_host._errors import InstallError
 
 
 type Route = Literal["uv.lock", "requirements.txt"]
-"""What the dependencies come from: the lock, or where an operator names a mirror, the plain list."""
+"""The file with the dependencies: the lock, or for an operator's mirror the plain list."""
 
 ROUTES: tuple[Route, ...] = ("uv.lock", "requirements.txt")
 """Both ways in which the daemon installs a package."""
@@ -53,17 +53,17 @@ _MACHINES_UV = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallSettings:
-    """A way of installing dependencies; the defaults are those of an untouched daemon but for `is_bare`.
+    """The settings for installing dependencies; apart from `is_bare`, the defaults are those of an untouched daemon.
 
     Source: `internal/types/app/config.go` and `internal/core/local_runtime/setup_python_environment.go` of
     langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 
     Attributes:
-        route: The file that is preferred where a package has both; a mirror prefers `requirements.txt`.
+        route: The file to prefer if a package has both; with a mirror the daemon prefers `requirements.txt`.
         mirror_url: The index to install from; the daemon's `PIP_MIRROR_URL`.
-        ignores_lock: Whether a `uv.lock` is not held to; the daemon's `PLUGIN_IGNORE_UV_LOCK`.
-        extra_arguments: What else uv is told; the daemon's `PIP_EXTRA_ARGS`.
-        is_bare: Whether uv gets only what the daemon hands to it, and not how this machine reaches its index.
+        ignores_lock: Whether to ignore a `uv.lock`; the daemon's `PLUGIN_IGNORE_UV_LOCK`.
+        extra_arguments: Further arguments for uv; the daemon's `PIP_EXTRA_ARGS`.
+        is_bare: Whether uv gets only the daemon's variables, without this machine's settings for reaching its index.
     """
 
     route: Route = "uv.lock"
@@ -76,7 +76,7 @@ class InstallSettings:
     def from_environment(
         cls, environment: Mapping[str, str], *, route: Route = "uv.lock", is_bare: bool = False
     ) -> Self:
-        """Read the variables of the daemon that say how to install."""
+        """Read the settings from the daemon's variables."""
         return cls(
             route=route,
             mirror_url=environment.get("PIP_MIRROR_URL", ""),
@@ -87,7 +87,7 @@ class InstallSettings:
 
     @property
     def folder_name(self) -> str:
-        """The folder for what is installed so: another way of installing makes another environment."""
+        """The folder for packages installed with these settings, since other settings make other environments."""
         if self == type(self)():
             return "plugins"
         return f"plugins-{hashlib.sha256(repr(astuple(self)).encode()).hexdigest()[:12]}"

@@ -1,4 +1,4 @@
-"""What `breakpoint()` calls in a plugin's process; the folder is on the plugin's path, and holds nothing else."""  # noqa: INP001 - a folder for the path
+"""The function that `breakpoint()` calls in a plugin's process; this folder is on the plugin's path, and holds nothing else."""
 
 from typing import NoReturn
 
