@@ -27,7 +27,7 @@ from typing import Any
 from dify_plugin_packager import DifyPluginError
 
 
-_PYDANTIC_LINK = "For further information visit"  # under every error of a declaration, and last
+_PYDANTIC_LINK = "For further information visit"  # the last line of every error of a declaration
 
 
 PluginHostError = DifyPluginError
@@ -111,6 +111,8 @@ class PluginProcessError(PluginHostError):
         """The whole message of the exception that ended the process, on one line; without an exception, stderr's last line."""
         lines = [line for line in self.stderr_tail.splitlines() if line.strip()]
         told = [line for line in lines if not line.lstrip().startswith(_PYDANTIC_LINK)]
+        # A traceback's message follows its last `File` line and the indented source lines below
+        # that.
         places = [n for n, line in enumerate(told) if line.lstrip().startswith('File "')]
         after = told[places[-1] :] if places else []
         message = itertools.dropwhile(lambda line: line[0].isspace(), after)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _GRACE_SECONDS = 1
-_IDLE_SECONDS = 75  # longer than clients keep idle connections; else a request may arrive on one that is being closed
+# Longer than clients keep idle connections: else a request may arrive on one that is being closed.
+_IDLE_SECONDS = 75
 
 
 class HttpServer:
@@ -48,7 +49,7 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Let running requests end, and close every socket."""
-        await self.wait_ready()  # Told to end before, it would leave its sockets open.
+        await self.wait_ready()  # Stopped before it is ready, uvicorn would leave its sockets open.
         self._server.should_exit = True
         try:
             await self._task

@@ -15,12 +15,14 @@ def listen(port: int) -> socket.socket:
     Raises:
         DaemonServerError: If the port is not free.
     """
-    # asyncio turns Nagle's algorithm off only where the protocol is named; with it on, frames wait for an ACK.
+    # asyncio turns Nagle's algorithm off only if the protocol is named; with it on, frames wait for
+    # an ACK.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((LOOPBACK, port))
-        listener.listen()  # From here on nobody else can; who calls while plugins start has to wait.
+        # Already here, so that nobody else takes the port, and callers wait while plugins start.
+        listener.listen()
     except (OSError, OverflowError) as error:
         listener.close()
         reason = error.strerror if isinstance(error, OSError) else "expected 0 to 65535"

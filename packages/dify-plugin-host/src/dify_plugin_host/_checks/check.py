@@ -20,7 +20,7 @@ from .smoke_test import find_load_problems, smoke_test
 
 type Stage = Literal["package", "installation", "marketplace"]
 
-# The file without which there is nothing to install by a route.
+# The file that each route installs from.
 _NEEDED: Mapping[Route, str] = {
     "uv.lock": "pyproject.toml",
     "requirements.txt": "requirements.txt",
@@ -63,6 +63,7 @@ def check_package(
     try:
         archive = Archive.read(path)
     except PackageError as error:
+        # A file that is not an archive is a finding; only a missing one is bad usage.
         if not path.is_file():
             raise
         yield CheckResult(name="archive entries", findings=(Finding("refused", str(error)),))
@@ -144,6 +145,7 @@ def _check_for_marketplace(
             result = CheckResult(name=f"marketplace: {name}", stage="marketplace")
             if can_go_on:
                 result = _try_step(result, step)
+                # The next step starts what this one installed.
                 can_go_on = not result.findings
             else:
                 result = dataclasses.replace(result, is_skipped=True)

@@ -34,9 +34,9 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
         try:
             registration = importlib.import_module("dify_plugin.core.plugin_registration")
             base: Any = registration.PluginRegistration
-        except Exception:  # noqa: BLE001 - whatever it is: starting the plugin tells
+        except Exception:  # noqa: BLE001 - whatever it is, starting the plugin will show it
             return []
-        # The plugin's code is loaded, and its assets are read, when it is started.
+        # Starting the plugin loads its code and reads its assets; here they are skipped.
         skipped = {"_resolve_plugin_cls": _pass_over, "_load_plugin_assets": _pass_over}
         yaml: Any = importlib.import_module("yaml")
         original, yaml.safe_load = yaml.safe_load, self._watched(yaml.safe_load)
@@ -52,7 +52,7 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
         def watched(stream: Any) -> Any:
             path = Path(stream.name)
             name = str(path.relative_to(self._folder) if path.is_absolute() else path)
-            self._loaded.append((name, None))  # first of all: it may be what cannot be read
+            self._loaded.append((name, None))  # first, as it may be the unreadable one
             self._loaded[-1] = name, load(stream)
             return self._loaded[-1][1]
 
@@ -86,7 +86,7 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
         for path, content in reversed(self._loaded):
             if _has(content, field, value):
                 return path
-        named = repr(self._loaded[0][1])  # the manifest's content, in which their paths stand
+        named = repr(self._loaded[0][1])  # the content of the manifest, which names the other files
         found = [path for path, _ in self._loaded if repr(path) in named]
         return found[-1] if found else "manifest.yaml"
 

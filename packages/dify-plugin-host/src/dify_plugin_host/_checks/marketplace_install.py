@@ -22,7 +22,7 @@ from stream_text import redact_text
 UNPACKED = "unpacked_plugin"
 
 _PYTHON = Path(".venv", "bin", "python")
-_START_SECONDS = 20.0  # what its script waits
+_START_SECONDS = 20.0  # as long as its script waits
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 5.0
 _SHOWN_LINES = 6
@@ -40,7 +40,7 @@ def install_elsewhere(archive: Archive, folder: Path) -> None:
     try:
         creating = ("venv", "--quiet", "--no-config", "--python", "3.12", ".venv")
         run_uv(*creating, cwd=folder, environment=environment)
-        # Not of the new environment: an installer that has to be downloaded first would be one more thing to fail.
+        # Our own pip, because one that has to be downloaded first would be one more thing to fail.
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(_PYTHON))
         requirements = f"{UNPACKED}/requirements.txt"
         command = (*pip, "install", "--quiet", "-r", requirements)
@@ -72,6 +72,7 @@ async def _start(folder: Path) -> float:
     command = (str(folder / _PYTHON), "-m", "main")
     environment = {**_environment(), **settings}
     child = await Child.start(command, cwd=folder / UNPACKED, environment=environment)
+    # With a full pipe the plugin would stop before it answers.
     reading = asyncio.create_task(_drain(child))
     started = time.monotonic()
     try:

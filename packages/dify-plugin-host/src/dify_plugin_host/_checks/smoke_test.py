@@ -65,6 +65,7 @@ def smoke_test(folder: Path) -> SmokeTestResult:
         PluginHostError: If it does not start, or ends in a call.
     """
     plugin = PluginFolder.read(folder)
+    # Without OPENAI_API_KEY and OPENAI_BASE_URL, so that the simulator answers.
     with open_server({"PATH": os.environ.get("PATH", os.defpath)}) as server:
         return asyncio.run(_try(plugin, server.credentials, server.environment))
 
@@ -75,10 +76,11 @@ def find_load_problems(folder: Path) -> list[str]:
     The list is empty if the environment has no SDK, or its loader cannot be run: starting the plugin shows that.
     """
     python = str(folder / ".venv" / "bin" / "python")
-    # Isolated, so that neither the plugin's folder nor this one is where Python looks for modules.
+    # Isolated, so that Python looks for modules neither in the plugin's folder nor in this one.
     command = (python, "-I", str(program.__file__))
     done = run_program(*command, cwd=folder, environment={"PATH": search_path()})
     try:
+        # Importing the SDK may print lines before it.
         return json.loads(done.stdout.splitlines()[-1])
     except (ValueError, IndexError):
         return []

@@ -51,7 +51,7 @@ _DEFAULT_MODEL = "gpt-5.2"
 RUN_LOG = "GPT5_AGENT_RUN_LOG"
 """The environment variable with the folder to which our strategies log their runs."""
 
-_APPROVAL = "approval"  # The stop reason of a run that waits for somebody's leave.
+_APPROVAL = "approval"  # The stop reason of a run that waits for a person's approval.
 
 type Show = Callable[[RunEvent], None]
 
@@ -211,7 +211,7 @@ class _Chat:
 
     async def run(self) -> None:
         """Start the plugins and answer the questions."""
-        self._request("")  # A wrong name is told before anything is started.
+        self._request("")  # A wrong name is reported before anything is started.
         self._show_all(iter(self._offers().left_out))
         with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
             async with self._host:
@@ -259,7 +259,9 @@ class _Chat:
         self, question: str, history: Sequence[JsonObject], conversation_id: str | None = None
     ) -> RunFinished:
         """Answer a question after the earlier turns, and return the end of the run."""
+        # The next failure must not be explained by the model error of an earlier turn.
         self._model_error = None
+        # First, because the request is made of what the plugins declare now.
         await self._host.refresh()
         request = self._request(question)
         origin = dataclasses.replace(request.origin, conversation_id=conversation_id)
@@ -333,6 +335,7 @@ class _Chat:
         if options.hide_thoughts and "emit_intermediate_thoughts" in strategies[name].parameters:
             parameters["emit_intermediate_thoughts"] = False
         offers = self._offers()
+        # Without offers a strategy gets the host's own tools anyway.
         if offers.entities:
             tools = [*(tool.to_entity() for tool in self._host.tools), *offers.entities]
             parameters = {"tools": tools, **parameters}
@@ -354,6 +357,7 @@ class _Chat:
             return name_option(error)
         if not isinstance(error, PluginInvokeError):
             return error
+        # The strategy's own error may only say that the model failed; the model's error says why.
         cause = error if self._options.direct else self._model_error
         if not isinstance(cause, PluginInvokeError):
             return ChatError(f"the run failed: {error.message}")

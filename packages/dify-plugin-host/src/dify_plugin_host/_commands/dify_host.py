@@ -63,7 +63,7 @@ def chat(options: ChatOptions) -> None:
     if options.view:
         options = replace(options, run_log=find_folder(options.run_log, os.environ))
     out = sys.stdout
-    # What a tool prints must not end up between the events.
+    # The output of a tool's print() must not end up between the events.
     page = shown_live(options) if options.view else contextlib.nullcontext()
     with _exit_codes(), contextlib.redirect_stdout(sys.stderr), page:
         run_chat(options, out=out)

@@ -73,7 +73,7 @@ def run(
         _write({"invoke_id": "", "type": "error", "response": {"error": str(error)}})
         raise typer.Exit(1) from None
     except asyncio.CancelledError:  # pragma: no cover - the tests see it from outside
-        raise typer.Exit from None  # A signal is how clients end it.
+        raise typer.Exit from None  # Clients end it by a signal.
 
 
 def run_dify_plugin() -> None:

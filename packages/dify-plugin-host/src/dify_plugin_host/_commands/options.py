@@ -43,7 +43,7 @@ _Runs = Annotated[
     ),
 ]
 
-# What a strategy may be told besides its question: parameters of the same names.
+# Options that become parameters of the strategy, under the same names.
 _CONTROLS = (
     "allowed_tools",
     "answer_schema",
@@ -56,7 +56,7 @@ _CONTROLS = (
     "max_seconds",
     "max_tool_calls",
 )
-# What else is for an agent alone.
+# Further options that only an agent has a use for.
 _AGENTS = ("strategy", "tools", "max_iterations", "run_log", "view")
 
 

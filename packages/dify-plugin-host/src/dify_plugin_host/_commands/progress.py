@@ -19,7 +19,7 @@ from .files import Files
 
 _ROUND = re.compile(r"ROUND (\d+)")
 _CALL = re.compile(r"CALL (.+)")
-# Strategies do not agree on how they call these; the first that is there counts.
+# Strategies use different names for these; the first that is there counts.
 _ARGUMENT_KEYS = ("tool_call_args", "tool_call_input", "tool_input", "arguments", "args", "input")
 _RESULT_KEYS = ("tool_response", "response", "result", "observation", "output", "error")
 
@@ -234,10 +234,11 @@ class Progress:
         label, status = str(log.get("label")), log.get("status")
         if match := _ROUND.fullmatch(label):
             if status != "start":
+                # The end of a round, whose log has the budgets.
                 yield from _budgets(object_at(log, "data"))
                 return
             self._rounds += 1
-            self._answer.clear()  # The answer is what the last round says.
+            self._answer.clear()  # The answer is the text of the last round.
             self._begin_passage()
             yield RoundStarted(number=int(match[1]))
         elif match := _CALL.fullmatch(label):

@@ -19,6 +19,7 @@ class Questions:
     def __init__(self, first: str | None) -> None:
         self._next = first
         self._last = ""
+        # The last one is unfinished; those before it are whole lines that have not been taken.
         self._lines: list[bytes] = [b""]
 
     async def read(self) -> str | None:
@@ -36,10 +37,11 @@ class Questions:
 
     async def _read_line(self) -> bytes | None:
         """Return the next line; None at the end of stdin, or if there is none."""
-        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - so it is where it was closed before the start
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None if it was closed before the start
             return None
         while len(self._lines) == 1:
             await _wait_readable()
+            # Not through sys.stdin: lines in its buffer would not make the descriptor readable.
             if not (data := os.read(_STDIN, _READ_BYTES)):
                 rest, self._lines = self._lines[0], [b""]
                 return rest or None

@@ -68,6 +68,7 @@ async def _open_stdin() -> asyncio.StreamReader:
 
 
 async def _answer(process: PluginProcess, line: bytes, write: Write) -> None:
+    # Stays empty for a line that is not a request.
     invoke_id = ""
     try:
         invoke_id, kind, action, request = _parse_request(line)

@@ -22,7 +22,7 @@ from .chat import RUN_LOG, answer_again
 from .options import ChatOptions
 
 
-if TYPE_CHECKING:  # Who lists runs waits for no server.
+if TYPE_CHECKING:  # Listing runs does not need the server, which is slow to import.
     from run_log.view import RunAgain, ViewServer
 
 _DEFAULT_FOLDER: Final = Path("runs")
@@ -46,11 +46,13 @@ def show_runs(folder: Path, out: TextIO) -> None:
     """
     table = Table(box=None, pad_edge=False)
     for name in ("run", "began", "stopped", "model"):
+        # A name stays in one piece, to be copied.
         table.add_column(name, no_wrap=name == "run")
     for name in ("rounds", "seconds", "tokens", "cost"):
         table.add_column(name, justify="right")
     for summary in _list(folder):
         table.add_row(*_describe(summary))
+    # For a pipe rich would take 80 columns, which is too narrow for the table.
     console = Console(file=out, width=None if out.isatty() else 160, markup=False, highlight=False)
     console.print(table)
 
@@ -83,6 +85,7 @@ def find_name(folder: Path, wanted: str | None) -> str | None:
         return None
     names = [summary.path.stem for summary in _list(folder)]
     found = [name for name in names if wanted in name]
+    # A full name wins, even if other names contain it.
     if wanted in names:
         return wanted
     if len(found) != 1:
@@ -120,7 +123,7 @@ def shown_live(options: ChatOptions) -> Generator[None]:
 
 @contextlib.contextmanager
 def _server(folder: Path, options: ChatOptions, port: int) -> Generator["ViewServer"]:
-    from run_log.view import ViewServer  # noqa: PLC0415 - who shows no page waits for no server
+    from run_log.view import ViewServer  # noqa: PLC0415 - only a page needs the server
 
     again = functools.partial(_run_again, replace(options, run_log=folder))
     try:
@@ -131,7 +134,7 @@ def _server(folder: Path, options: ChatOptions, port: int) -> Generator["ViewSer
 
 
 def _announce(address: str, *, opens: bool) -> None:
-    print(address, file=sys.stderr, flush=True)  # noqa: T201 - stdout has the answer
+    print(address, file=sys.stderr, flush=True)  # noqa: T201 - stdout is for the answer
     if opens and sys.stdin.isatty() and sys.stderr.isatty():
         webbrowser.open(address)
 
@@ -189,4 +192,5 @@ def _read_beginning(path: Path) -> tuple[JsonObject, list[JsonObject]]:
     messages: list[JsonObject] = first.messages
     if not isinstance(messages[-1].get("content"), str):
         raise RunFolderError("a run whose question came with files cannot be run again from here")
+    # The run gets its instruction from the options.
     return about, [one for one in messages[:-1] if one.get("role") not in {"system", "developer"}]

@@ -61,6 +61,7 @@ class SampleCall:
         """Return the lines to copy."""
         text = json.dumps(self.body)
         needed = ", ".join(dict.fromkeys(_VARIABLE.findall(text)))
+        # The variable stands outside of the single quotes, where the shell replaces it.
         quoted = _VARIABLE.sub(r"""'"$\1"'""", shlex.quote(text))
         return [
             *([f"# set {needed} first"] if needed else []),
@@ -195,7 +196,7 @@ class SampleCalls:
         return (plugin.folder for plugin in self._host.plugins)
 
 
-# What a call of each kind of model has besides the model itself.
+# The fields of a call for each kind of model, besides the model itself.
 _MODEL_CALLS: Mapping[str, JsonObject] = {
     "llm": {
         "model_parameters": {},

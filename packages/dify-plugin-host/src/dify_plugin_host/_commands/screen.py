@@ -120,6 +120,7 @@ class Screen:
         self._has_said = False
 
     def _print(self, text: str, *, style: str = "", end: str = "\n") -> None:
+        # As it is: rich would read markup and emoji names in a model's text, and break long lines.
         self._console.print(
             text, style=style, end=end, markup=False, highlight=False, emoji=False, soft_wrap=True
         )

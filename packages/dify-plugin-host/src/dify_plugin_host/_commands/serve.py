@@ -41,6 +41,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
     """
     given_key = options.api_key or os.environ.get(API_KEY) or None
     reporter = Reporter(out, as_json=options.as_json, verbose=options.verbose)
+    # The key is between the server and its callers; the plugins do not get it.
     environment = {name: value for name, value in os.environ.items() if name != API_KEY}
     with _model_server(options, environment) as models:
         server = DaemonServer(
@@ -71,6 +72,7 @@ async def _serve(server: DaemonServer, report_ready: Callable[[], None]) -> None
         async with server:
             status.stop()
             report_ready()
+            # Until a signal cancels it.
             await asyncio.Event().wait()
 
 

@@ -88,8 +88,9 @@ class Reporter:
         if not self._as_json:
             self._say(text)
         elif notice.kind == "failed_call":
-            # Many programs read no more of stdout than where the server is; a pipe that is full would stop it.
-            print(text, file=sys.stderr, flush=True)  # noqa: T201 - for whoever looks after the program
+            # Many programs read only the address from stdout, and then a full pipe would stop the
+            # server.
+            print(text, file=sys.stderr, flush=True)  # noqa: T201 - for the person who runs the program
         else:
             fields = {"plugin": notice.plugin, "level": notice.level, "text": notice.text}
             self._write({"event": "notice", **fields})

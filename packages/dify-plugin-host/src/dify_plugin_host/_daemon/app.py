@@ -75,6 +75,7 @@ class DaemonApp:
                 _RefusalError: _refuse,
             },
         )
+        # `_no_route` redirects, with the daemon's statuses.
         app.router.redirect_slashes = False
         return app
 
@@ -82,6 +83,7 @@ class DaemonApp:
         return _json(
             {
                 "active_dispatch_requests": self._active_dispatches,
+                # With this request itself.
                 "active_requests": self._active_dispatches + 1,
                 "build_time": "",
                 "platform": "local",
@@ -159,6 +161,7 @@ class DaemonApp:
 
     def _validate_key(self, request: Request) -> None:
         shown = request.headers.get("x-api-key", "")
+        # As bytes, because `compare_digest` takes only texts of ASCII.
         if not secrets.compare_digest(shown.encode(), self._api_key.encode()):
             raise _RefusalError(401, "PluginDaemonUnauthorizedError", "unauthorized")
 
@@ -167,7 +170,7 @@ class _EventStream(StreamingResponse):
     """A response that sends frames as they come, and closes their source when the caller goes away."""
 
     def __init__(self, frames: AsyncGenerator[bytes]) -> None:
-        # Named here, for Starlette would add a charset to it, which the daemon does not.
+        # Set here, because Starlette would add a charset, unlike the daemon.
         super().__init__(frames, headers={"content-type": "text/event-stream"})
         self._frames = frames
 
@@ -178,7 +181,7 @@ class _EventStream(StreamingResponse):
 
 def _route(path: str, method: str, handler: _Handler) -> HttpRoute:
     route = HttpRoute(path, handler, methods=[method])
-    route.methods = {method}  # Starlette would answer HEAD as well, which the daemon does not.
+    route.methods = {method}  # Starlette would answer HEAD as well, unlike the daemon.
     return route
 
 

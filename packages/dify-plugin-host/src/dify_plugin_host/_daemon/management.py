@@ -30,7 +30,7 @@ _SHAPES = {
     "model": TYPES["plugin_entities.ModelProviderDeclaration"],
     "tool": TYPES["plugin_entities.ToolProviderDeclaration"],
 }
-# The kind of what a path tells of; datasources and triggers are not served.
+# The kind of provider for each path; datasources and triggers are not served.
 _LISTS = {
     "agent_strategies": "agent_strategy",
     "datasources": "datasource",
@@ -107,7 +107,7 @@ class _Plugin:
         self._id = f"{folder.author}/{folder.name}"
         self._manifest = folder.read_yaml("manifest.yaml")
         self._declarations = provider_contents(folder)
-        # Of a checksum it has the form alone: the one of a package goes over wheels and a lock as well.
+        # Only the form of a checksum: that of a package covers wheels and a lock as well.
         content = {"manifest.yaml": (folder.path / "manifest.yaml").read_bytes()}
         version = folder.version
         self.identifier = build_identifier(folder.author, folder.name, version, content)

@@ -98,15 +98,17 @@ class DaemonServer(Running):
             DaemonServerError: If the port cannot be listened on.
             PluginStartError: If a plugin does not start; then none is left running.
         """
-        # The HTTP framework takes longer to import than all the rest, and is needed here only.
+        # The HTTP framework takes longer to import than all the rest, and is needed only here.
         from dify_plugin_host._http_server import HttpServer  # noqa: PLC0415
 
         from .app import DaemonApp  # noqa: PLC0415
 
+        # First, so that a port that is taken is reported before any plugin starts.
         listener = listen(self._port)
         try:
             await self.host.start()
         except BaseException:
+            # The listener is not yet the server's, which would close it.
             listener.close()
             raise
         app = DaemonApp(self.host, self._plugins, api_key=self.api_key).build()

@@ -34,6 +34,7 @@ def build_app(store: FileStore) -> Starlette:
                 return _refusal(400, "no_file_uploaded", "Please upload your file.")
             if (part.filename, part.content_type) != (expected.name, expected.mime_type):
                 return _refusal(403, "forbidden", "Invalid request.")
+            # One byte more than the limit is enough to see that it is exceeded.
             content = await part.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             return _refusal(413, "file_too_large", "File size exceeded.")

@@ -28,6 +28,7 @@ class FileLinks:
     def __init__(self, *, lifetime_seconds: float) -> None:
         self._store = FileStore(lifetime_seconds=lifetime_seconds)
         self._server: HttpServer | None = None
+        # Two first links at the same time must not start two servers.
         self._starting = asyncio.Lock()
 
     async def share(self, file: LocalFile, *, is_tool_file: bool = False) -> SharedFile:

@@ -57,7 +57,7 @@ _MOST_MB: dict[FileType, int] = {
 }
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _UNKNOWN = "application/octet-stream"
-# What browsers call the files that Dify takes, where Python has no name for them.
+# Browsers' MIME types of files that Dify takes, if Python does not know them.
 _MIME_TYPES = {
     ".amr": "audio/amr",
     ".docx": f"{_OFFICE}.wordprocessingml.document",
@@ -74,6 +74,7 @@ _MIME_TYPES = {
     ".webp": "image/webp",
     ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
 }
+# Python's own table, because that of the machine would make the result depend on it.
 _TYPES = mimetypes.MimeTypes()
 
 
@@ -104,6 +105,7 @@ class LocalFile:
             raise FileInputError(str(path), problem)
         try:
             size = where.stat().st_size
+            # Nothing over the largest limit is read; that of the file's own type is checked below.
             content = where.read_bytes() if size <= _MOST_MB["video"] * _MB else b""
         except OSError as error:
             problem = f"expected a file that can be read: {error.strerror}"

@@ -66,6 +66,7 @@ class FileStore:
     def find(self, url: str) -> SharedFile | None:
         """Return the file behind a link, given whole or from its path on; None if there is none, or the link has expired."""
         match self._entry(url):
+            # The secret alone is not enough: it belongs to one path.
             case SharedFile() as shared if url and shared.url.endswith(url):
                 return shared
             case _:
@@ -86,5 +87,6 @@ class FileStore:
 
     def _keep(self, sign: str, entry: SharedFile | Upload) -> None:
         now = time.monotonic()
+        # Expired entries go here, because no timer removes them.
         self._entries = {key: kept for key, kept in self._entries.items() if kept[1] > now}
         self._entries[sign] = entry, now + self._lifetime

@@ -144,6 +144,7 @@ class Backwards:
             async with contextlib.aclosing(self._models.invoke(request)) as chunks:
                 async for chunk in chunks:
                     yield chunk
+        # Already the text for the plugin.
         except BackwardsError:
             raise
         except (PluginInvokeError, StreamRejectedError) as error:

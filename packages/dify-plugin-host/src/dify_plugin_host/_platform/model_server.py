@@ -63,6 +63,7 @@ def named_server(environment: Mapping[str, str]) -> ModelServer | None:
     key, url = environment.get(_KEY, "").strip(), environment.get(_URL, "").strip()
     if not (key or url):
         return None
+    # A compatible server may need no key, but the provider's form requires one.
     credentials = {"openai_api_key": key or "none"}
     description = "OpenAI at https://api.openai.com/v1"
     if url:
@@ -95,7 +96,7 @@ def open_simulator(environment: Mapping[str, str]) -> Generator[ModelServer]:
     Raises:
         SimulatorStartError: If it does not start.
     """
-    # Only here: it takes long to import, and who names a server needs none.
+    # Only here, because it takes long to import and is not needed with a server.
     from gpt5_simulator import SIMULATOR_KEY, ResponsesSimulator, SimulatorError  # noqa: PLC0415
 
     rest = without_server(environment)
@@ -123,6 +124,6 @@ def _shown_address(url: str) -> str:
     except ValueError:
         host, port, parts = None, None, urlsplit("")
     if parts.scheme not in {"http", "https"} or not host:
-        # The value stays unsaid: whatever it is, it may hold a password.
+        # The value is not quoted, because it may hold a password.
         raise ServerAddressError(f"{_URL}: expected an address such as https://api.openai.com/v1")
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"

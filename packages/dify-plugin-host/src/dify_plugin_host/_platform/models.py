@@ -147,6 +147,7 @@ class Models:
             data,
             user_id=request.user_id,
             context={},
+            # No limit, like the daemon.
             timeout_seconds=math.inf,
             decode=answer_decoder(action, self._rules),
         )
@@ -164,7 +165,7 @@ class Models:
                 yield provider, process
 
     def _addressed(self, provider: ModelProvider, given: Mapping[str, Any]) -> JsonObject:
-        # Where nobody configured anything, Dify has no defaults either.
+        # If nothing was configured, Dify does not fill in defaults, either.
         credentials = {**provider.credential_defaults, **given} if given else {}
         return {"provider": provider.name, "model_type": "llm", "credentials": credentials}
 

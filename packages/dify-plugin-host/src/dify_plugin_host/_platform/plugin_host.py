@@ -162,6 +162,7 @@ class PluginHost(Running):
                     group.create_task(plugin.start())
         except BaseExceptionGroup as failures:
             await self.stop()
+            # One failure is enough: the group has cancelled the other starts.
             raise failures.exceptions[0] from None
         except BaseException:
             await self.stop()
@@ -248,6 +249,7 @@ class PluginHost(Running):
             FileInputError: If the strategy takes no files, or not as many.
             PluginHostError: If the run fails.
         """
+        # First, because the request is checked against what the plugins declare now.
         await self.refresh()
         known = self._strategies()
         if request.strategy not in known:
@@ -275,6 +277,7 @@ class PluginHost(Running):
     def _place(
         self, plugin: PluginFolder | PluginSource | Path | str, start: Callable[..., PluginProcess]
     ) -> PluginProcess:
+        # A plugin calls back only while it runs, and by then `process` is set.
         def answer(request: BackwardsRequest) -> AsyncGenerator[JsonObject]:
             return self._backwards.answer(process.folder, request)
 

@@ -78,6 +78,7 @@ async def poll(
     deadline, most, attempts = began + limits.max_wait_seconds, limits.max_attempts, 0
     answer = await start()
     while True:
+        # A plugin may shorten its time and its attempts, but not lengthen them.
         deadline = _deadline(deadline, answer, clock)
         most = max(1, min(most, _number(answer, "max_attempts", most)))
         if clock.now() >= deadline:
@@ -115,6 +116,7 @@ async def _wait(
     seconds: float, deadline: float, limits: PollingLimits, clock: PollingClock
 ) -> None:
     end = min(clock.now() + seconds, deadline)
+    # In steps, because Dify looks between them whether the user has stopped the run.
     while (left := end - clock.now()) > 0:
         await clock.sleep(min(left, limits.wake_seconds))
     if clock.now() >= deadline:

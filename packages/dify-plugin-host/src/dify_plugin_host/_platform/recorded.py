@@ -73,6 +73,7 @@ class RecordedAnswers:
                 name = self._file.expand(record.get("tool")) or names.get(record["call_id"], "")
                 shown = {name: value for name, value in arguments.items() if value != "[hidden]"}
                 names[record["call_id"]] = _key(name, shown)
+            # With any other outcome the tool gave no answer.
             case "result" if record["outcome"] in {"done", "failed"}:
                 self._results[names.get(record["call_id"], "")].append(self._file.expand(record))
             case _:

@@ -14,7 +14,8 @@ from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 from dify_plugin_packager.plugin import PluginFolder
 
 
-# What the agent node's list of features knows; a newer one, such as "structured-output", never reaches a strategy.
+# The agent node's own list of features; a newer one, such as "structured-output", never reaches a
+# strategy.
 _AGENT_NODE_FEATURES = frozenset(
     {
         "agent-thought",
@@ -29,7 +30,7 @@ _AGENT_NODE_FEATURES = frozenset(
 )
 
 
-# Which of the manifest's permissions a kind of call needs; behind a dot, for which kind of model.
+# The manifest's permission for each kind of call; behind a dot, the kind of model.
 _PERMISSIONS: Mapping[str, str] = {
     **dict.fromkeys(("app", "fetch_app"), "app"),
     **dict.fromkeys(("llm", "llm_structured_output", "system_summary"), "model.llm"),

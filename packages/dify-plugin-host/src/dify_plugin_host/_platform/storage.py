@@ -63,7 +63,7 @@ class Storage:
             problem = f"key length must be less than {_MOST_KEY_BYTES} characters"
             raise BackwardsError(f"save data failed: {problem}")
         growth = len(content) - len(self._values.get(key, b""))
-        self._values[key] = content  # Before the size is looked at, as the daemon does.
+        self._values[key] = content  # Before the size is checked, like the daemon.
         self._loaded.discard(key)
         if self._size is not None and self._used + growth > self._size:
             raise BackwardsError(

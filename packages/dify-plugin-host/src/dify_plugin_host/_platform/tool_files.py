@@ -15,6 +15,7 @@ from dify_plugin_host._settings import HostSettings
 from dify_plugin_packager.json_access import JsonObject, object_at
 
 
+# Dify's limit for a tool's file: docs/evidence/dify-platform.md, P5.
 _MOST_BYTES = 30 * 1024 * 1024
 
 

@@ -9,7 +9,7 @@ from dify_plugin_packager.json_access import JsonObject, is_object, list_at, obj
 from dify_plugin_packager.plugin import PluginFolder, PluginKind
 
 
-# The key of a provider's YAML under which its parts stand.
+# The key of a provider's YAML that holds its parts.
 _PARTS: dict[PluginKind, str] = {
     "tools": "tools",
     "agent_strategies": "strategies",
@@ -81,6 +81,7 @@ def model_files(folder: PluginFolder, declared: JsonObject) -> Iterator[JsonObje
         for content in (
             folder.read_yaml(str(path.relative_to(folder.path)))
             for path in paths
+            # The patterns match the position file as well, whose name begins so.
             if not path.name.startswith("_")
         )
     }

@@ -11,8 +11,8 @@ from typing import Protocol
 from dify_plugin_packager.plugin import PluginFolder
 
 
-# What is no part of a plugin: caches, logs, what editors leave for a moment; everything whose name begins with a dot but `.env`, which
-# the SDK reads.
+# Names that are not part of a plugin: caches, logs, editors' temporary files, and all that begin
+# with a dot, except `.env`, which the SDK reads.
 _LEFT_OUT = re.compile(
     r"__pycache__|node_modules|logs|.*\.(log|pyc|tmp|difypkg)|.*~|\.(?!env$).*", re.DOTALL
 )
@@ -54,11 +54,13 @@ class FolderSource:
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path).absolute()
+        # Before it is read, so that a change meanwhile counts as one.
         self._stamps = _stamps(self._path)
         self.folder = PluginFolder.read(self._path)
 
     def find_changes(self) -> Sequence[str]:
         """Return the paths of the files that were changed, added or removed since the last call."""
+        # Forgotten at once, so that a change that cannot be used is reported only once.
         before, self._stamps = self._stamps, _stamps(self._path)
         paths = before.keys() | self._stamps.keys()
         changed = sorted(path for path in paths if before.get(path) != self._stamps.get(path))
@@ -79,21 +81,21 @@ class FolderSource:
 def stamp(path: Path | str) -> object:
     """Return a value that changes whenever a file does; None if there is no such file."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - takes text, for which no object need be made
+        status = os.stat(path)  # noqa: PTH116 - takes a text, which saves making an object
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _stamps(folder: Path) -> Stamps:
-    # Of an environment what is installed in it, and not its files, which Python adds to.
+    # For an environment the list of what is installed, and not its files, since Python adds some.
     installed = folder.glob(f"{_ENVIRONMENT}/lib/python*/site-packages/*.dist-info")
     return {**dict(_walk(str(folder), "")), _ENVIRONMENT: sorted(path.name for path in installed)}
 
 
 def _walk(folder: str, prefix: str) -> Iterator[tuple[str, object]]:
     """Yield path and stamp of each file of a plugin, quickly, because every call of the plugin waits for it."""
-    # What is gone by now has no files.
+    # A folder that is gone by now has no files.
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if _LEFT_OUT.fullmatch(entry.name):

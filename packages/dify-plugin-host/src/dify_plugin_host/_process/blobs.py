@@ -47,6 +47,7 @@ class BlobAssembler:
         return {"type": "blob", "message": {"blob": encoded}, "meta": message.get("meta")}
 
     def _append(self, content: bytearray, text: str) -> None:
+        # Before the piece is added, like the daemon, so a blob may exceed the limit by one piece.
         if len(content) > self._settings.blob_limit_bytes:
             raise StreamRejectedError("file is too large", error_type="blob_error")
         piece = _decode(text)

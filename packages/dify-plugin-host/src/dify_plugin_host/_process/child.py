@@ -13,7 +13,7 @@ from . import guard
 
 
 _READ_BYTES = 64 * 1024
-_STDERR_TAIL_BYTES = 1024  # as much as the daemon keeps
+_STDERR_TAIL_BYTES = 1024  # like the daemon
 _STDERR_LINE_BYTES = 64 * 1024  # a longer line comes in pieces
 _AFTER_EXIT_SECONDS = 1.0
 
@@ -39,7 +39,8 @@ class Child:
         on_stderr: Callable[[str], None] = lambda _: None,
     ) -> Self:
         """Start `command` with three pipes; `on_stderr` gets each line of its stderr."""
-        # -I and -S: the guard needs nothing of what they leave out, and starts in a third of the time without.
+        # With -I and -S the guard, which needs none of the things they skip, starts three times as
+        # fast.
         tied = [sys.executable, "-I", "-S", str(guard.__file__), str(os.getpid())]
         process = await asyncio.create_subprocess_exec(
             *tied,
@@ -92,8 +93,10 @@ class Child:
     async def reap(self) -> int | None:
         """Return the exit code of a process that has closed its stdout; kill it if it lingers."""
         await self._wait(_AFTER_EXIT_SECONDS)
+        # Even if it has exited, since children of it may still run in its group.
         self.kill()
         await self._wait(_AFTER_EXIT_SECONDS)
+        # With a limit, because a process that left the session may hold stderr open.
         await asyncio.wait({self._stderr_task}, timeout=_AFTER_EXIT_SECONDS)
         return self.exit_code
 
@@ -106,7 +109,8 @@ class Child:
             self.kill()
             await self._wait(_AFTER_EXIT_SECONDS)
             self._stderr_task.cancel()
-            # A process that left the session may still hold the pipes; there is no public way to let go of them.
+            # A process that left the session may still hold the pipes; there is no public way to
+            # close our ends of them.
             self._process._transport.close()  # type: ignore[attr-defined] # noqa: SLF001
 
     def _signal(self, number: signal.Signals) -> None:

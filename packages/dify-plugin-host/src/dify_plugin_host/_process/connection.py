@@ -83,10 +83,13 @@ class Connection:
         self._backwards = backwards
         self._on_notice = on_notice
         self._sessions: dict[str, Session] = {}
+        # Calls that the plugin still works on, also those that nobody waits for any more.
         self._unfinished: set[str] = set()
         self._idle = asyncio.Event()
+        # Answers for calls that have ended, which no session holds.
         self._refusals: set[asyncio.Task[None]] = set()
         self._write_lock = asyncio.Lock()
+        # Set on the first heartbeat, and when the plugin is lost, so that nobody waits in vain.
         self._ready = asyncio.Event()
         self._lost: PluginProcessError | None = None
         self._heart_timer: asyncio.TimerHandle | None = None
@@ -145,6 +148,7 @@ class Connection:
 
     async def stop(self) -> None:
         """End the process and every call."""
+        # First, so that the exit which follows is not taken for the plugin's own.
         self._lose(PluginExitedError(self._plugin, "was stopped"))
         try:
             await self._child.stop(self._settings.stop_timeout_seconds)
@@ -198,6 +202,8 @@ class Connection:
 
     def _lose(self, error: PluginProcessError, *, is_silent: bool = False) -> None:
         """Fail all calls that wait, or leave them waiting if `is_silent`; only the first error counts."""
+        # Such as the exit that follows a kill: the reason for the kill is what callers need to
+        # know.
         if self._lost:
             return
         self._lost = error
@@ -211,7 +217,7 @@ class Connection:
 
     def _take(self, line: bytes) -> None:
         line = line.strip()
-        if not line:  # The SDK writes one after each message.
+        if not line:  # The SDK writes an empty line after each message.
             return
         try:
             message: Any = parse_json(line)
@@ -249,6 +255,7 @@ class Connection:
             self._idle.set()
         match data:
             case {"type": "invoke", "data": call}:
+                # Also after the call has ended, because the plugin waits for a reply.
                 self._take_call(session, session_id, call)
             case {"type": "stream" | "error" | "end" as kind, "data": content} if session:
                 session.put(kind, content)
@@ -258,7 +265,7 @@ class Connection:
                 problem = f"unknown stream message type: {kind}"
                 session.fail(StreamRejectedError(problem, error_type="unknown_stream_message_type"))
             case _:
-                pass  # Malformed, or late words for a call that nobody waits for any more.
+                pass  # Malformed, or too late for a call that nobody waits for any more.
 
     def _take_call(self, session: Session | None, session_id: str, data: Any) -> None:
         """Start the answer to a backwards call; a malformed one ends the call in which it is made."""
@@ -319,7 +326,8 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - a fault of the handler must not leave the plugin waiting
             problem = f"internal error: {error!r}"
         if problem is not None:
-            # It may quote what a tool raised; half a character in it must not leave the plugin waiting either.
+            # It may quote a tool's error, and a lone surrogate in that must not leave the plugin
+            # waiting.
             await reply("error", problem.encode(errors="replace").decode())
         await reply("end", "")
 

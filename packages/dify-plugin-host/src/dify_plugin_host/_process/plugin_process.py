@@ -33,7 +33,8 @@ from .reload_text import describe_failure, describe_reload
 from .session import BackwardsRequest, CallOrigin, Session, to_invoke_error
 
 
-# `breakpoint()` in a plugin: pdb would read the protocol as its commands, and the call would hang until its time is over.
+# At a `breakpoint()` in a plugin pdb would read the protocol as its commands, and the call would
+# hang until its time is up.
 _BREAKPOINT = "PYTHONBREAKPOINT"
 _ON_PLUGIN_PATH = Path(__file__).with_name("_on_plugin_path")
 
@@ -97,10 +98,13 @@ class PluginProcess(Running):
         self._backwards = backwards
         self._on_notice = on_notice
         self._environment = os.environ if environment is None else environment
+        # A plugin that somebody works on comes back as well: it may have ended by the last change.
         self._restarts = restarts or self._source is not None
+        # Calls that find the plugin changed or gone at the same time start it once.
         self._starting = asyncio.Lock()
         self._is_stopped = False
         self._connection: Connection | None = None
+        # Every process that lives: the present one, and those that end their calls after a reload.
         self._running: set[Connection] = set()
         self._retiring: set[asyncio.Task[None]] = set()
 
@@ -149,11 +153,12 @@ class PluginProcess(Running):
         return connection
 
     async def _wait_ready(self, connection: Connection) -> None:
-        # Stopped while the process was made, which no test can time.
+        # `stop` was called while the process was being made, which no test can time.
         if self._is_stopped:  # pragma: no cover
             await connection.stop()
         try:
             await connection.wait_ready()
+        # Also if the start is cancelled, so that no process is left behind.
         except BaseException:
             await self._end(connection)
             raise
@@ -222,6 +227,7 @@ class PluginProcess(Running):
             origin=origin or CallOrigin(),
         )
         named = {"user_id": user_id, "type": kind, "action": action}
+        # Sorted, as Go writes a map.
         request = dict(sorted({**data, **named}.items()))
         try:
             await connection.open(session, request)
@@ -282,12 +288,16 @@ class PluginProcess(Running):
         self._on_notice(Notice(plugin=self.folder.name, kind=kind, level=level, text=text))
 
     async def _reload(self, source: PluginSource, old: Connection) -> None:
+        # In a thread, because a package is installed by it.
         folder = await asyncio.to_thread(source.read)
+        # Checked before anything is started: a plugin's callers know it by this name.
         if (folder.author, folder.name) != (self.folder.author, self.folder.name):
             problem = "author and name in manifest.yaml: expected the same while the plugin runs"
             raise PluginFolderError(folder.path, problem)
         declarations = Declarations(folder)
         declarations.validate()
+        # The old process stays in use until the new one is ready, so that a bad change breaks
+        # nothing.
         new = await self._open(folder)
         await self._wait_ready(new)
         self.folder, self.declarations, self._connection = folder, declarations, new
@@ -335,6 +345,7 @@ async def _objects(
         if kind == "end":
             return
         if kind == "error":
+            # A malformed error is ignored, as by the daemon.
             with contextlib.suppress(ShapeError):
                 raise to_invoke_error(data)
             continue

@@ -29,7 +29,7 @@ type ParameterType = Literal[
 type FindFile = Callable[[str], SharedFile | None]
 
 _BLOB_CHUNK_BYTES = 8192
-# What a Python function does not say of its parameters.
+# Fields of a declaration that a Python function has no values for.
 _UNSET = ("placeholder", "scope", "auto_generate", "template", "min", "max", "precision")
 
 
@@ -187,7 +187,7 @@ class PythonTool:
         try:
             text = str(result)
             text.encode()
-        except ValueError as error:  # half a character, or an integer of thousands of digits
+        except ValueError as error:  # a lone surrogate, or an integer of thousands of digits
             raise self._mismatch(f"expected a result that is text: {error}") from None
         return text
 
@@ -252,6 +252,7 @@ async def _in_thread(function: Callable[..., Any], arguments: dict[str, Any]) ->
     future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
 
     def deliver(outcome: tuple[Any, BaseException | None]) -> None:
+        # A call that was cancelled in the meantime no longer waits for it.
         if not future.done():
             future.set_result(outcome)
 
@@ -260,13 +261,14 @@ async def _in_thread(function: Callable[..., Any], arguments: dict[str, Any]) ->
             outcome = (function(**arguments), None)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
             outcome = (None, error)
+        # The host may have ended before a slow function.
         if not loop.is_closed():
             loop.call_soon_threadsafe(deliver, outcome)
 
     threading.Thread(target=work, daemon=True).start()
     result, error = await future
     if error is not None:
-        raise _failed(error) from error  # As it is, one that is no `Exception` would end the host.
+        raise _failed(error) from error  # Raised as it is, a `SystemExit` would end the host.
     return result
 
 

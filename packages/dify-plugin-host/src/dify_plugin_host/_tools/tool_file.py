@@ -31,7 +31,7 @@ _PLAIN_TYPES: dict[Any, ParameterType] = {
     bytes: "file",
     list[bytes]: "files",
 }
-_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what the Responses API accepts
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # the rule of the Responses API
 
 
 def load_tools(path: Path | str) -> tuple[PythonTool, ...]:
@@ -79,10 +79,12 @@ def _import(path: Path) -> types.ModuleType:
     if spec is None or spec.loader is None:
         raise ToolFileError(path, "expected a Python file, with a name that ends in .py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # Dataclasses and postponed hints look their module up.
+    sys.modules[name] = module  # Dataclasses and postponed hints look up their module.
+    # As for a script, so that a tools file can import its neighbours.
     sys.path.insert(0, str(path.parent.absolute()))
     try:
         spec.loader.exec_module(module)
+    # A script may end with `sys.exit()`, which must not end the host.
     except (Exception, SystemExit) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ToolFileError(path, f"cannot be imported: {reason}") from error

@@ -58,19 +58,22 @@ def install(
     }
     try:
         arguments = settings.arguments(folder)
-        # Python is looked for in the whole environment: without HOME, uv finds only what is on PATH.
+        # Python is looked for with the whole environment, because without HOME uv finds only those on
+        # PATH.
         creating = {**os.environ, **environment}
         run_uv("venv", ".venv", "--python", "3.12", cwd=folder, environment=creating)
         run_uv(*arguments, cwd=folder, environment=environment)
     except PluginHostError as error:
         raise InstallError(redact_text(str(error))) from None
     python = str(folder / ".venv" / "bin" / "python")
-    # What does not compile, and an SDK that cannot be imported, is no reason for the daemon to stop: it only warms up.
+    # Only a warm-up: the daemon does not fail over files that do not compile or an SDK that cannot be
+    # imported.
     for warming_up in (
         ("-m", "compileall", "-q", "-x", r"\.venv|\.uv-cache", "."),
         ("-c", "import dify_plugin"),
     ):
         run_program(python, *warming_up, cwd=folder, environment=environment)
+    # Last, because a folder without the mark was not installed to the end.
     (folder / _MARK).parent.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).write_text(json.dumps({"timestamp": int(time.time())}), encoding="utf-8")
 
@@ -99,6 +102,7 @@ def installed(
     folder = state / settings.folder_name / author / name
     with _locked(state):
         if not (folder / _MARK).is_file():
+            # Left by an installation that did not come to its end.
             shutil.rmtree(folder, ignore_errors=True)
             archive.extract(folder)
             install(folder, settings=settings, cache=state / ".uv-cache")

@@ -17,14 +17,15 @@ ROUTES: tuple[Route, ...] = ("uv.lock", "requirements.txt")
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})  # Go's
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-# Of its own environment the daemon hands these to uv, besides proxies, and nothing else: no HOME, no other setting of uv.
+# The daemon hands uv these of its own environment, besides proxies, and nothing else: no HOME, no
+# other setting of uv.
 _DAEMONS = (
     "UV_INDEX_NEXUS_USERNAME",
     "UV_INDEX_NEXUS_PASSWORD",
     "SSL_CERT_FILE",
     "REQUESTS_CA_BUNDLE",
 )
-# How the machine of a developer reaches its index.
+# A developer's machine may need these to reach its index.
 _MACHINES = frozenset(
     {
         "HOME",

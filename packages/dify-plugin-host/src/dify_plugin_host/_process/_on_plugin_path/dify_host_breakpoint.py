@@ -1,4 +1,4 @@
-"""The function that `breakpoint()` calls in a plugin's process; this folder is on the plugin's path, and holds nothing else."""
+"""The function that `breakpoint()` calls in a plugin's process; this folder is on the plugin's path, and holds nothing else."""  # noqa: INP001 - a folder for the path
 
 from typing import NoReturn
 
