@@ -110,13 +110,13 @@ class PluginProcessError(PluginHostError):
     def last_words(self) -> str:
         """The whole message of the exception that ended the process, on one line; without an exception, stderr's last line."""
         lines = [line for line in self.stderr_tail.splitlines() if line.strip()]
-        told = [line for line in lines if not line.lstrip().startswith(_PYDANTIC_LINK)]
+        kept = [line for line in lines if not line.lstrip().startswith(_PYDANTIC_LINK)]
         # A traceback's message follows its last `File` line and the indented source lines below
         # that.
-        places = [n for n, line in enumerate(told) if line.lstrip().startswith('File "')]
-        after = told[places[-1] :] if places else []
+        files = [n for n, line in enumerate(kept) if line.lstrip().startswith('File "')]
+        after = kept[files[-1] :] if files else []
         message = itertools.dropwhile(lambda line: line[0].isspace(), after)
-        return " ".join(line.strip() for line in [*message] or told[-1:])
+        return " ".join(line.strip() for line in [*message] or kept[-1:])
 
 
 class PluginStartError(PluginProcessError):

@@ -65,9 +65,9 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
             if error.__cause__:
                 yield from self._iter_sentences(error.__cause__, file)
             else:
-                said = " ".join(str(error).replace(f"{self._folder}/", "").split())
+                text = " ".join(str(error).replace(f"{self._folder}/", "").split())
                 is_missing = isinstance(error, KeyError)
-                yield f"{last}: {said}{': Field required' if is_missing else ''}"
+                yield f"{last}: {text}{': Field required' if is_missing else ''}"
             return
         for each in error.errors(include_url=False):
             inner = each.get("ctx", {}).get("error")
@@ -75,11 +75,11 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
                 yield from self._iter_sentences(inner, last)
                 continue
             field = ".".join(map(str, each["loc"]))
-            said = each["msg"].removeprefix("Value error, ")
+            text = each["msg"].removeprefix("Value error, ")
             is_plain = each["type"] in {"missing", "value_error"}
             got = "" if is_plain else f", got {each['input']!r:.80}"
             path = file or self._find_file(each["loc"], each["input"])
-            yield f"{path}: {field!r}: {said}{got}" if field else f"{path}: {said}{got}"
+            yield f"{path}: {field!r}: {text}{got}" if field else f"{path}: {text}{got}"
 
     def _find_file(self, field: Sequence[Any], value: Any) -> str:
         """Return the latest file with this value in this field, else the last one that the manifest names."""

@@ -49,8 +49,8 @@ def install_elsewhere(archive: Archive, folder: Path) -> None:
         raise InstallError(redact_text(str(error))) from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        said = "; ".join((lines or done.stderr.splitlines())[-_SHOWN_LINES:])
-        raise InstallError(redact_text(f"`pip install -r {requirements}` failed: {said}"))
+        reason = "; ".join((lines or done.stderr.splitlines())[-_SHOWN_LINES:])
+        raise InstallError(redact_text(f"`pip install -r {requirements}` failed: {reason}"))
 
 
 def start_serverless(folder: Path) -> float:
@@ -81,8 +81,8 @@ async def _start(folder: Path) -> float:
                 return taken
             await asyncio.sleep(_POLL_SECONDS)
         what = "ended" if reading.done() else f"did not answer within {_START_SECONDS:g} s"
-        said = redact_text(" ".join(child.stderr_tail.split()))
-        raise InstallError(f"`python -m main` in serverless form {what}; it said: {said}")
+        ending = redact_text(" ".join(child.stderr_tail.split()))
+        raise InstallError(f"`python -m main` in serverless form {what}; it said: {ending}")
     finally:
         reading.cancel()
         await child.stop(_STOP_SECONDS)

@@ -137,10 +137,10 @@ def _log_setting(
     """Return the variables that make our strategies log their runs; none without the option, so that the caller's own stay."""
     if options.run_log is None:
         return {}
-    told = {"program": "dify-host", "strategy": options.strategy, "parameters": controls}
+    facts = {"program": "dify-host", "strategy": options.strategy, "parameters": controls}
     return {
         RUN_LOG: str(options.run_log.absolute()),
-        f"{RUN_LOG}_ABOUT": json.dumps({**told, **(about or {})}),
+        f"{RUN_LOG}_ABOUT": json.dumps({**facts, **(about or {})}),
     }
 
 
@@ -240,13 +240,13 @@ class _Chat:
         """Answer a question in a conversation of its own; if the strategy asks for approval, the next line of stdin is the reply."""
         conversation_id = str(uuid.uuid4())
         history: tuple[JsonObject, ...] = ()
-        said: str | None = question
-        while said is not None:
-            finished = await self._answer(said, history, conversation_id)
+        message: str | None = question
+        while message is not None:
+            finished = await self._answer(message, history, conversation_id)
             if finished.metadata.get("stop_reason") != _APPROVAL:
                 return
-            history = (*history, _message("user", said), _message("assistant", finished.answer))
-            said = await self._read_decision()
+            history = (*history, _message("user", message), _message("assistant", finished.answer))
+            message = await self._read_decision()
 
     async def _read_decision(self) -> str | None:
         """Return a person's reply about calls that wait; an empty line denies them, None is the end of stdin."""
@@ -370,8 +370,8 @@ class _Chat:
             case "InvokeServerUnavailableError" | "InvokeBadRequestError" if (
                 self._server.url_setting
             ):
-                asked = f"asked was {server}, named by {self._server.url_setting}"
-                problem = f"the model call failed: {cause.message} ({asked})"
+                where = f"asked was {server}, named by {self._server.url_setting}"
+                problem = f"the model call failed: {cause.message} ({where})"
             case _:
                 problem = f"the model call failed: {cause.message}"
         return ChatError(problem)

@@ -28,8 +28,8 @@ async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[J
     schema = await host.model_schema(request.model)
     answer = _polled(host, call) if is_polled(schema) else _streamed(host, call)
     async with contextlib.aclosing(answer) as messages:
-        async for said in messages:
-            yield said
+        async for message in messages:
+            yield message
 
 
 async def _streamed(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonObject]:
@@ -38,8 +38,8 @@ async def _streamed(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonOb
     async with contextlib.aclosing(host.invoke_llm(call)) as chunks:
         async for chunk in chunks:
             delta = object_at(chunk, "delta")
-            for said in _said(object_at(delta, "message").get("content")):
-                yield said
+            for message in _iter_content(object_at(delta, "message").get("content")):
+                yield message
             usage = object_at(delta, "usage") or usage
             reason = delta.get("finish_reason") or reason
     yield _cost({**usage, "stop_reason": reason})
@@ -50,11 +50,11 @@ async def _polled(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonObje
     async with contextlib.aclosing(host.poll_llm(call)) as steps:
         async for step in steps:
             if step.result is None:
-                told = {"attempt": step.attempt, "next_check_after_seconds": step.wait_seconds}
-                yield _message("polling", told)
+                wait = {"attempt": step.attempt, "next_check_after_seconds": step.wait_seconds}
+                yield _message("polling", wait)
                 continue
-            for said in _said(object_at(step.result, "message").get("content")):
-                yield said
+            for message in _iter_content(object_at(step.result, "message").get("content")):
+                yield message
             yield _cost(object_at(step.result, "usage"))
 
 
@@ -62,7 +62,7 @@ def _cost(metadata: JsonObject) -> JsonObject:
     return _message("json", {"json_object": {"execution_metadata": metadata}})
 
 
-def _said(content: object) -> Iterator[JsonObject]:
+def _iter_content(content: object) -> Iterator[JsonObject]:
     """Yield the content of a message: its text, and a blob or a link for each file."""
     if isinstance(content, str) and content:
         yield _message("text", {"text": content})

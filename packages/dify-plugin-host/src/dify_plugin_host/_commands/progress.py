@@ -170,7 +170,7 @@ class Progress:
     files: Files
     _reader: ThinkReader = field(default_factory=ThinkReader)
     _blank: str = ""
-    _is_said: bool = False
+    _has_text: bool = False
     _rounds: int = 0
     _answer: list[str] = field(default_factory=list[str])
     _metadata: JsonObject = field(default_factory=dict[str, Any])
@@ -220,15 +220,15 @@ class Progress:
 
     def _text(self, text: str) -> Iterator[RunEvent]:
         """Emit text; line breaks at the beginning of a passage wait for its first word, and are dropped without one."""
-        self._blank = "" if self._is_said or not text.isspace() else text
+        self._blank = "" if self._has_text or not text.isspace() else text
         if not self._blank:
-            self._is_said = True
+            self._has_text = True
             self._answer.append(text)
             yield TextPiece(text=text)
 
     def _begin_passage(self) -> None:
         self._blank = ""
-        self._is_said = False
+        self._has_text = False
 
     def _log(self, log: JsonObject) -> Iterator[RunEvent]:
         label, status = str(log.get("label")), log.get("status")

@@ -60,12 +60,12 @@ def show_runs(folder: Path, out: TextIO) -> None:
 def _describe(summary: RunSummary) -> tuple[str, ...]:
     end: Mapping[str, Any] = summary.end or {}
     usage = object_at(dict(end), "usage")
-    told = summary.error or next(map(str, summary.problems), "")
+    problem = summary.error or next(map(str, summary.problems), "")
     cost = f"{float(usage['total_price']):.4f}" if usage.get("total_price") else ""
     return (
         summary.path.stem,
         summary.time[:19].replace("T", " "),
-        told or str(end.get("reason", "goes on, or was broken off")),
+        problem or str(end.get("reason", "goes on, or was broken off")),
         str(summary.about.get("model") or ""),
         str(end.get("rounds", "")),
         f"{end['t']:.1f}" if end else "",

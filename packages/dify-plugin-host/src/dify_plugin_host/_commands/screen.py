@@ -44,16 +44,16 @@ class Screen:
         self._console = console
         self._show_thoughts = show_thoughts
         self._at_line_start = True
-        self._has_said = False
+        self._has_text = False
         self._in_thought = False
 
     def show(self, event: RunEvent) -> None:
         """Print one event."""
         match event:
             case ThoughtPiece() | TextPiece():
-                self._said(event)
+                self._show_text(event)
             case ToolCalled() | ToolAnswered():
-                self._used(event)
+                self._show_tool(event)
             case FileGiven():
                 self._line(_file(event), style="magenta")
             case BudgetUsed():
@@ -63,9 +63,9 @@ class Screen:
             case NoticeGiven():
                 self._line(f"{event.plugin}: {event.text}", style="yellow")
             case _:
-                self._went(event)
+                self._show_run(event)
 
-    def _said(self, event: ThoughtPiece | TextPiece) -> None:
+    def _show_text(self, event: ThoughtPiece | TextPiece) -> None:
         thinks = isinstance(event, ThoughtPiece)
         if thinks and not self._show_thoughts:
             return
@@ -75,7 +75,7 @@ class Screen:
         for line in printable(event.text).splitlines(keepends=True):
             self._piece(line)
 
-    def _used(self, event: ToolCalled | ToolAnswered) -> None:
+    def _show_tool(self, event: ToolCalled | ToolAnswered) -> None:
         if isinstance(event, ToolCalled):
             self._line(f"→ {event.name}({_arguments(event.arguments)})", style="cyan")
         elif event.status == "success":
@@ -83,11 +83,11 @@ class Screen:
         else:
             self._line(f"✗ {event.name}: {_short(event.result)}", style="red")
 
-    def _went(self, event: RunStarted | RoundStarted | RunFinished | RunFailed) -> None:
+    def _show_run(self, event: RunStarted | RoundStarted | RunFinished | RunFailed) -> None:
         match event:
             case RunStarted():
-                asked = f"{event.strategy} with {event.model}" if event.strategy else event.model
-                self._line(f"{asked}, answered by {event.server}")
+                title = f"{event.strategy} with {event.model}" if event.strategy else event.model
+                self._line(f"{title}, answered by {event.server}")
                 if event.strategy:
                     self._line(f"tools: {', '.join(event.tools) or 'none'}", style="dim")
                 if event.files:
@@ -101,13 +101,13 @@ class Screen:
 
     def _piece(self, text: str) -> None:
         """Print a piece of a line; blank lines at the beginning of a thought or an answer are left out."""
-        begins = self._at_line_start and not self._has_said
+        begins = self._at_line_start and not self._has_text
         if begins and text == "\n":
             return
         bar = "│ " if self._in_thought and self._at_line_start else ""
         self._print(bar + text, style="dim italic" if self._in_thought else "", end="")
         self._at_line_start = text.endswith("\n")
-        self._has_said = True
+        self._has_text = True
 
     def _line(self, text: str, *, style: str = "") -> None:
         self._end_line()
@@ -117,7 +117,7 @@ class Screen:
         if not self._at_line_start:
             self._print("")
         self._at_line_start = True
-        self._has_said = False
+        self._has_text = False
 
     def _print(self, text: str, *, style: str = "", end: str = "\n") -> None:
         # As it is: rich would read markup and emoji names in a model's text, and break long lines.

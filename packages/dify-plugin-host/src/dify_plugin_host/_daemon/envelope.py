@@ -54,8 +54,8 @@ def failure_of(error: PluginHostError) -> JsonObject:
     """
     match error:
         case PluginInvokeError():
-            said = {"args": error.details, "error_type": error.error_type, "message": error.message}
-            return failure("PluginInvokeError", dump_json(said))
+            body = {"args": error.details, "error_type": error.error_type, "message": error.message}
+            return failure("PluginInvokeError", dump_json(body))
         case StreamRejectedError(error_type="blob_error"):
             return failure("PluginInvokeError", error.message)
         case StreamRejectedError():

@@ -121,15 +121,15 @@ class Backwards:
             raise BackwardsError(f"{call.failure}: {error}") from None
 
     async def _answer_llm(
-        self, payload: JsonObject, asked: BackwardsRequest
+        self, payload: JsonObject, request: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         provider = str(payload.get("provider"))
-        said = self._recorded and self._recorded.next_answer(str(payload.get("model")))
-        if said:
-            for chunk in said:
+        logged = self._recorded and self._recorded.next_answer(str(payload.get("model")))
+        if logged:
+            for chunk in logged:
                 yield chunk
             return
-        request = LLMRequest(
+        call = LLMRequest(
             model=str(payload.get("model")),
             provider=provider,
             messages=list_at(payload, "prompt_messages"),
@@ -137,11 +137,11 @@ class Backwards:
             tools=list_at(payload, "tools"),
             stop=list_at(payload, "stop"),
             stream=self._rules.always_stream or bool(payload.get("stream", True)),
-            credentials=_credentials_of(provider, asked.credentials),
-            user_id=asked.user_id,
+            credentials=_credentials_of(provider, request.credentials),
+            user_id=request.user_id,
         )
         try:
-            async with contextlib.aclosing(self._models.invoke(request)) as chunks:
+            async with contextlib.aclosing(self._models.invoke(call)) as chunks:
                 async for chunk in chunks:
                     yield chunk
         # Already the text for the plugin.
@@ -155,16 +155,16 @@ class Backwards:
             raise BackwardsError(f"invoke llm model failed: {error}") from error
 
     async def _answer_tool(
-        self, payload: JsonObject, asked: BackwardsRequest
+        self, payload: JsonObject, request: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         name, provider = str(payload.get("tool")), str(payload.get("provider"))
-        said = self._recorded and self._recorded.find_result(name, payload.get("tool_parameters"))
-        if said:
-            for message in said:
+        logged = self._recorded and self._recorded.find_result(name, payload.get("tool_parameters"))
+        if logged:
+            for message in logged:
                 yield message
             return
         try:
-            answers = self._call_tool(provider, name, payload.get("tool_parameters"), asked)
+            answers = self._call_tool(provider, name, payload.get("tool_parameters"), request)
             if self._rules.tool_files:
                 answers = link_blobs(answers, self._links, self._settings)
             async with contextlib.aclosing(answers) as messages:
@@ -181,7 +181,7 @@ class Backwards:
             raise BackwardsError(f"invoke tool failed: {error}") from error
 
     def _call_tool(
-        self, provider: str, name: str, parameters: Any, asked: BackwardsRequest
+        self, provider: str, name: str, parameters: Any, request: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         if provider == PROVIDER and name in self._tools:
             return self._call_python(self._tools[name], parameters or {})
@@ -189,8 +189,8 @@ class Backwards:
             provider,
             name,
             parameters,
-            credentials=_credentials_of(provider, asked.credentials),
-            user_id=asked.user_id,
+            credentials=_credentials_of(provider, request.credentials),
+            user_id=request.user_id,
         )
 
     async def _call_python(

@@ -114,7 +114,7 @@ class PluginHost(Running):
             environment=environment,
             restarts=restarts,
         )
-        self.plugins = tuple(self._place(folder, start) for folder in folders)
+        self.plugins = tuple(self._prepare(folder, start) for folder in folders)
         self._models = Models(
             self.plugins, credentials=credentials or {}, rules=self.settings.rules
         )
@@ -274,7 +274,7 @@ class PluginHost(Running):
             async for message in messages:
                 yield message
 
-    def _place(
+    def _prepare(
         self, plugin: PluginFolder | PluginSource | Path | str, start: Callable[..., PluginProcess]
     ) -> PluginProcess:
         # A plugin calls back only while it runs, and by then `process` is set.

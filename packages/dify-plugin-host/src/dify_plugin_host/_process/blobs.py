@@ -67,13 +67,13 @@ def _decode(text: str) -> bytes:
 
 def _find_error(text: str) -> int:
     """Return the position at which Go reports the error in a text that is not base64."""
-    written = [place for place, char in enumerate(text) if char not in "\r\n"]
-    padding = next((n for n, place in enumerate(written) if text[place] not in _DIGITS), None)
+    written = [index for index, char in enumerate(text) if char not in "\r\n"]
+    padding = next((n for n, index in enumerate(written) if text[index] not in _DIGITS), None)
     if padding is None:
         return len(text) - len(written) % _GROUP
-    place, digits = written[padding], padding % _GROUP
-    if text[place] != "=" or digits < 2:  # noqa: PLR2004 - two digits make the first byte
-        return place
+    index, digits = written[padding], padding % _GROUP
+    if text[index] != "=" or digits < 2:  # noqa: PLR2004 - two digits make the first byte
+        return index
     after = [*written[padding + 1 :], len(text)]
     if digits == 3 or after[0] == len(text):  # noqa: PLR2004 - one padding is due
         return after[0]

@@ -133,10 +133,10 @@ class Child:
             *lines, rest = (rest + data).split(b"\n")
             if len(rest) > _STDERR_LINE_BYTES:
                 lines, rest = [*lines, rest], b""
-            self._tell(lines)
-        self._tell([rest])
+            self._report(lines)
+        self._report([rest])
 
-    def _tell(self, lines: Sequence[bytes]) -> None:
+    def _report(self, lines: Sequence[bytes]) -> None:
         for line in lines:
             if line.strip():
                 self._on_stderr(line.decode("utf-8", errors="replace").rstrip())

@@ -311,14 +311,14 @@ class Connection:
             await self._send(to, "backwards_response", fields)
 
         kind = str(call.get("type"))
-        told = "stream" if kind not in CALLS or CALLS[kind].is_streamed else "struct"
+        form = "stream" if kind not in CALLS or CALLS[kind].is_streamed else "struct"
         limit = self._settings.backwards_timeout_seconds
         problem: str | None = None
         try:
             async with asyncio.timeout(limit):
                 async with contextlib.aclosing(self._objects(session, kind, call)) as objects:
                     async for data in objects:
-                        await reply("response", told, data)
+                        await reply("response", form, data)
         except TimeoutError:
             problem = f"the {kind} invocation took longer than {limit:g} s"
         except PluginHostError as error:

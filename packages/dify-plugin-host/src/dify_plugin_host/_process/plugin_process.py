@@ -140,7 +140,7 @@ class PluginProcess(Running):
                 **_refusing_breakpoints(self._environment),
                 "INSTALL_METHOD": "local",
             },
-            on_stderr=lambda line: self._tell("stderr", "INFO", line),
+            on_stderr=lambda line: self._report("stderr", "INFO", line),
         )
         connection = Connection(
             child,
@@ -237,7 +237,7 @@ class PluginProcess(Running):
                     yield item
         except PluginHostError as error:
             if not self._is_stopped:
-                self._tell("failed_call", "ERROR", _describe_call(action, error))
+                self._report("failed_call", "ERROR", _describe_call(action, error))
             raise
         finally:
             connection.close(session)
@@ -280,9 +280,9 @@ class PluginProcess(Running):
             level, text = "ERROR", describe_failure(changed, error, source.folder.path)
         else:
             level, text = "INFO", describe_reload(changed)
-        self._tell("reload", level, text)
+        self._report("reload", level, text)
 
-    def _tell(
+    def _report(
         self, kind: Literal["reload", "stderr", "failed_call"], level: str, text: str
     ) -> None:
         self._on_notice(Notice(plugin=self.folder.name, kind=kind, level=level, text=text))
@@ -316,13 +316,13 @@ class PluginProcess(Running):
 def _describe_call(action: str, error: PluginHostError) -> str:
     """Return the text about a failed call: the error, and its traceback or the end of stderr, without anything that looks like a secret."""
     match error:
-        case PluginInvokeError(details={"traceback": str(told)}):
+        case PluginInvokeError(details={"traceback": str(ending)}):
             pass
-        case PluginProcessError(stderr_tail=told):
+        case PluginProcessError(stderr_tail=ending):
             pass
         case _:
-            told = ""
-    return redact_text(f"{action} failed: {error}\n{told}".rstrip())
+            ending = ""
+    return redact_text(f"{action} failed: {error}\n{ending}".rstrip())
 
 
 def _source_of(
