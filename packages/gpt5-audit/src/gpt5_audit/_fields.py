@@ -1,7 +1,7 @@
 """The allow-list: which fields a log line may have, and what each may hold.
 
-Nothing reaches a line but through `build_line`, which knows three events, their fields and one shape for each field. A value that does
-not have its field's shape is left out; it is never cut, masked or quoted, because a part of a secret is one too.
+Values reach a line only through `build_line`, which knows three events, their fields and one shape for each field. A value that does
+not have its field's shape is left out; it is never cut, masked or quoted, because a part of a secret is a secret too.
 """
 
 import json
@@ -177,8 +177,8 @@ def build_line(event: Event, values: Mapping[str, object]) -> str:
 def host_of(base_url: str | None) -> str | None:
     """Return the host that `base_url` names; OpenAI's where it is blank.
 
-    None for a URL with user information, wherever its `@` stands, and for what is no http URL: such text may hold a secret in
-    the place where a host would be.
+    None for a URL with user information, wherever its `@` stands, and for a text that is no http URL: either may hold a secret
+    where a host would be.
     """
     text = (base_url or "").strip().lower()
     if not text:

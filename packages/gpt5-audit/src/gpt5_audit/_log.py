@@ -97,13 +97,13 @@ class AuditLog:
         """Log that a call has succeeded.
 
         Args:
-            audit_id: What `request` returned.
+            audit_id: The id that `request` returned.
             model: The model asked for.
             response_model: The model that answered.
             request_id: The server's id of the request (`x-request-id`).
             stream_event_count: How many events came; None if the answer was not streamed.
-            service_tier: The tier that the server has billed.
-            left_out: What the server refused and the request was sent again without, as `gpt5_responses` names it.
+            service_tier: The tier that the server billed.
+            left_out: The parts that the server refused and the request was sent again without, as `gpt5_responses` names them.
         """
         if not self.enabled:
             return
@@ -131,10 +131,10 @@ class AuditLog:
         """Log that a call failed.
 
         Args:
-            error: An exception, of which the class's name and the attributes `status_code`, `request_id`, `code`, `param` (or
-                `field`) and `type` are logged where they have the right shape; or an `error`, `response.failed` or
-                `response.incomplete` event. Messages and bodies are not logged.
-            audit_id: What `request` returned; empty if the call failed before, which gives the event an id of its own.
+            error: An exception, or an `error`, `response.failed` or `response.incomplete` event. Of an exception, the name of its
+                class and the attributes `status_code`, `request_id`, `code`, `param` (or `field`) and `type` are logged where
+                they have the right shape. Messages and bodies are not logged.
+            audit_id: The id that `request` returned; empty if the call failed before, which gives the event an id of its own.
             model: The model asked for.
             stream: Whether the answer was being streamed.
             stream_event_type: The type of the last event that came.
