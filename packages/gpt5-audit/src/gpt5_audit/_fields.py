@@ -29,7 +29,7 @@ type Shape = Callable[[object], Scalar | None]
 PREFIX = "openai_gpt5_audit"
 OPENAI_HOST = "api.openai.com"
 
-_MOST = 1_000_000_000
+_MOST = 1_000_000_000  # our choice, far above any count or limit of the API
 _LONGEST_MODEL = 96
 _LONGEST_HOST = 253  # RFC 1035, as for the 63 characters of a label below
 _LONGEST_PARAMETER = 96
@@ -41,6 +41,7 @@ _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _REQUEST_ID = re.compile(rf"req_[A-Za-z0-9]{{8,64}}|{_UUID}", re.ASCII)
 _AUDIT_ID = re.compile(r"[0-9a-f]{12}", re.ASCII)
 _CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}", re.ASCII)
+# A key pasted into the field of the base URL would parse as the host of a URL.
 _LABEL = r"(?!sk-)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*|\[[0-9a-f:.]{{2,45}}\]", re.ASCII)
 _URL = re.compile(r"https?://([^/?#]+?)(?::\d{1,5})?(?:[/?#].*)?", re.ASCII | re.DOTALL)
@@ -60,6 +61,7 @@ def _word_of(words: frozenset[str]) -> Shape:
     def shape(value: object) -> str | None:
         if not isinstance(value, str) or not value:
             return None
+        # Said to be there, since an unknown code is a fact worth a line; its text may be anything.
         return value if value in words else OTHER
 
     return shape
@@ -67,7 +69,7 @@ def _word_of(words: frozenset[str]) -> Shape:
 
 def _whole(least: int, most: int) -> Shape:
     def shape(value: object) -> int | None:
-        if not isinstance(value, int) or isinstance(value, bool):
+        if not isinstance(value, int) or isinstance(value, bool):  # True is an int as well
             return None
         return value if least <= value <= most else None
 
@@ -82,6 +84,7 @@ def _parameter(value: object) -> str | None:
     """Accept a path of known words: `reasoning.summary`, `tools[0].name`."""
     if not isinstance(value, str) or not value:
         return None
+    # Cut before it is split: a server may send megabytes here, and each part costs a match.
     parts = [_PATH_PART.fullmatch(part) for part in value[:_LONGEST_PARAMETER].split(".")]
     known = all(part is not None and part[1] in PARAMETER_WORDS for part in parts)
     return value if known and len(value) <= _LONGEST_PARAMETER else OTHER

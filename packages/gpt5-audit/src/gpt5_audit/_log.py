@@ -70,8 +70,9 @@ class AuditLog:
         Returns:
             The call's `audit_id`, 12 hexadecimal characters; empty when the log is off.
         """
-        if not self.enabled:
+        if not self.enabled:  # before anything of `body` is read
             return ""
+        # Random, for a log keeps no state that could count its calls.
         audit_id = secrets.token_hex(6)
         host = host_of(base_url)
         facts = {
@@ -112,6 +113,7 @@ class AuditLog:
             "model": model,
             "response_model": response_model,
             "request_id": request_id,
+            # One text, since the shapes know no lists; an empty one is left out of the line.
             "left_out": ",".join(left_out),
             "service_tier": service_tier,
             "stream": None if stream_event_count is None else True,
@@ -155,6 +157,8 @@ class AuditLog:
 
 def _request_facts(body: Mapping[str, Any]) -> dict[str, object]:
     return {
+        # The API has no stop sequences; where a caller has some, the body says only this.
+        # Source: docs/contracts/openai-gpt5-responses.md, A20.
         "has_stop": body.get("truncation") == "disabled",
         "has_user": bool(body.get("safety_identifier") or body.get("user")),
         "input_message_count": _length(body.get("input")),
@@ -185,6 +189,7 @@ def _error_facts(error: BaseException | Mapping[str, Any]) -> dict[str, object]:
         "api_error_type": getattr(error, "type", None),
         "code": getattr(error, "code", None),
         "error_type": type(error).__name__,
+        # Errors of our own packages, such as `PayloadError`, name the parameter in `field`.
         "param": getattr(error, "param", None) or getattr(error, "field", None),
         "request_id": getattr(error, "request_id", None),
         "status_code": getattr(error, "status_code", None),
@@ -197,6 +202,7 @@ def _event_facts(event: Mapping[str, Any]) -> dict[str, object]:
     nested = _mapping(event.get("error")) or _mapping(response.get("error"))
     details = nested or event
     return {
+        # Never from the top, where `type` is the event's own.
         "api_error_type": nested.get("type"),
         "code": details.get("code"),
         "event_type": event.get("type"),

@@ -98,7 +98,7 @@ STATUSES = frozenset(["cancelled", "completed", "failed", "in_progress", "incomp
 
 RESPONSE_FORMATS = frozenset(["json_object", "json_schema", "text"])
 
-# What happens to the parts of a response.
+# The events of each part of a response, without its name.
 _PART_EVENTS = {
     "code_interpreter_call": ("completed", "in_progress", "interpreting"),
     "code_interpreter_call_code": ("delta", "done"),
@@ -136,7 +136,8 @@ EVENT_TYPES = frozenset(
 
 SERVICE_TIERS = frozenset(["auto", "default", "fast", "flex", "priority", "scale", "ultrafast"])
 
-# What a refused request has been sent again without.
+# Parts that a refused request was sent again without. The names are those of gpt5_responses, written
+# out here because this package imports no other of the repository.
 FALLBACKS = frozenset(
     [
         "without_compaction",
@@ -148,7 +149,8 @@ FALLBACKS = frozenset(
     ]
 )
 
-# The parts of a path such as `input[3].content[0].text`.
+# The parts of a path such as `input[3].content[0].text`: the parameters of the API, and those of
+# gpt5_payloads, whose errors name them in `field`.
 PARAMETER_WORDS = frozenset(
     [
         "allowed_tools",
