@@ -1,6 +1,6 @@
 """Untrusted text as it streams in: thoughts, tool calls, lines, JSON, and the secrets in it.
 
-Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process, is imported by whoever wants it.
+Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process, has to be imported by its own name.
 """
 
 from ._errors import (

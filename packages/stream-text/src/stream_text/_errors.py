@@ -11,11 +11,11 @@ class StreamTextError(Exception):
 
 
 class InvalidJsonError(StreamTextError, ValueError):
-    """A text that is no JSON as the standard has it, or that nests too deep."""
+    """A text that is not JSON as the standard defines it, or that nests too deep."""
 
 
 class MessageError(StreamTextError, ValueError):
-    """A message, a tool call or a response that is not of the shape that its name promises.
+    """A message, a tool call or a response that does not have the shape that its name promises.
 
     Attributes:
         field: Where the problem is, such as `messages[2].tool_call_id`.

@@ -1,7 +1,7 @@
-"""How the characters of a secret may be written: as in a URL, in JSON, in a string of Python or Go or the like, up to three times over, and as in HTML.
+"""Patterns for the ways to write the characters of a secret: as in a URL, in JSON, in a string of Python, Go or the like, up to three times over, and as in HTML.
 
 A secret is a row of units, each a number of backslashes and the character after them, because escaping changes how many backslashes
-there are. Between them stand gaps, where a text may have characters that nobody sees. For each unit there are two patterns: of the ways to write it, and of every
+there are. Between the units are gaps, where a text may have invisible characters. Each unit has two patterns: one for the ways to write it, and one for every
 beginning of one that the end of a text cuts off.
 """
 
@@ -27,7 +27,7 @@ _UNSEEN_CODES = (0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF)  # those that programs 
 
 
 class _Form(NamedTuple):
-    """Patterns of a way to write something.
+    """The patterns of one way to write something.
 
     Attributes:
         whole: The pattern of all of it.
@@ -66,7 +66,7 @@ def _repeated(form: _Form, least: int, most: int) -> _Form:
 
 
 def _hex(number: int, digits: int) -> list[str]:
-    """Return patterns of a number's hexadecimal digits, small or large."""
+    """Return the patterns of a number's hexadecimal digits, in either case."""
     written = f"{number:0{digits}x}"
     return [f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in written]
 
@@ -107,7 +107,7 @@ def _entities(character: str) -> list[_Form]:
 
 
 def entity_names(characters: str) -> list[str]:
-    """Return the names that any of these characters have in HTML."""
+    """Return the names that HTML has for any of these characters."""
     if characters.isascii() and characters.isalnum():
         return []
     from html.entities import html5  # noqa: PLC0415 - it takes a millisecond, for what few texts have
@@ -160,9 +160,9 @@ def compile_units(secrets: Iterable[Sequence[Unit]]) -> re.Pattern[str]:
 
 
 def compile_traces(secrets: Iterable[Sequence[Unit]]) -> re.Pattern[str]:
-    """Return a pattern that finds something in each text that has one of these secrets with a character of it escaped, and in few others.
+    """Return a pattern that matches in every text with one of these secrets in an escaped form, and in few others.
 
-    Looking for it takes a fraction of what looking for the secrets does, however many they are.
+    Searching for it takes a fraction of the time that searching for the secrets does, however many there are.
     """
     units = set(chain.from_iterable(secrets)) - {_GAP}
     characters = sorted({character for _, character in units} - {""})
@@ -193,12 +193,12 @@ def compile_traces(secrets: Iterable[Sequence[Unit]]) -> re.Pattern[str]:
 
 
 def _written(codes: Iterable[int]) -> str:
-    """Return a pattern of hexadecimal numbers, small or large, without zeros before them."""
+    """Return a pattern of hexadecimal numbers in either case, without leading zeros."""
     return "|".join(sorted("".join(_hex(code, 1)) for code in codes))
 
 
 def find_cut_off(text: str, units: Sequence[Unit], position: int) -> int:
-    """Return where, from a position on, the end of a text cuts a secret off; the length of the text if it does nowhere."""
+    """Return the position, from `position` on, where a secret begins that the end of the text cuts off; the text's length if there is none."""
     beginning = _compile_beginning(tuple(units[:_BEGINNING_UNITS]))
     while not _is_cut_off(text, position, units):
         match = beginning.search(text, position + 1)
@@ -218,7 +218,10 @@ def _is_cut_off(text: str, position: int, units: Iterable[Unit]) -> bool:
 
 
 def _iter_ends(text: str, position: int, unit: Unit) -> Iterator[int]:
-    """Yield where a unit ends that begins at a position: `%25` is a percent sign escaped, or one before two digits, as `&amp;` is an ampersand, or one before four characters."""
+    """Yield each position where the unit at `position` may end.
+
+    There can be several: `%25` is an escaped percent sign, or a plain one before two digits, and `&amp;` an ampersand, or one before four characters.
+    """
     whole = _compile_whole(unit)
     match = whole.match(text, position)
     if match:
@@ -239,7 +242,7 @@ def _compile_cut(unit: Unit) -> re.Pattern[str]:
 
 @lru_cache(_MAX_KEPT)
 def _compile_beginning(units: Iterable[Unit]) -> re.Pattern[str]:
-    """Return a pattern that finds where a secret with these first units may begin, cut off or not; cheaper than their forms' `cut`."""
+    """Return a pattern for the places where a secret with these first units may begin, cut off or not; cheaper than their forms' `cut`."""
     pattern = ""
     for unit in reversed(list(units)):
         pattern = rf"[\\%&{UNSEEN}]|\Z|{_form(unit).whole}(?:{pattern})"
@@ -248,7 +251,7 @@ def _compile_beginning(units: Iterable[Unit]) -> re.Pattern[str]:
 
 @lru_cache(_MAX_KEPT)
 def _form(unit: Unit) -> _Form:
-    """Return the form of a number of backslashes and what follows; escaping thrice makes eight of one, and seven of none."""
+    """Return the form of a unit. Escaping three times makes eight backslashes of one, and seven of none."""
     if unit == _GAP:
         return _UNSEEN
     slashes, character = unit
@@ -273,7 +276,7 @@ def _form(unit: Unit) -> _Form:
 
 
 def _iter_plain(character: str) -> Iterator[_Form]:
-    """Yield the forms of a character as it is, and as URLs and forms have it; the longest first, for `%` begins `%25`."""
+    """Yield the forms of a character as it is and as URLs and web forms write it, the longest first, since `%` begins `%25`."""
     yield _sequence(*(_percent("u", *_hex(pair, 4)) for pair in _utf_16(character)))
     yield _sequence(*(_percent(*_hex(octet, 2)) for octet in _octets(character)))
     if character == " ":
@@ -282,7 +285,7 @@ def _iter_plain(character: str) -> Iterator[_Form]:
 
 
 def _iter_codes(character: str) -> Iterator[_Form]:
-    """Yield the forms of what stands for a character after backslashes."""
+    """Yield the forms of the codes that stand for a character after backslashes."""
     yield _joined([_code("u", pair, 4) for pair in _utf_16(character)])
     yield _joined([_code("x", octet, 2) for octet in _octets(character)])
     yield _code("x", ord(character), 2)

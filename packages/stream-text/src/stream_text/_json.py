@@ -1,4 +1,4 @@
-"""Strict JSON: no NaN, nothing that cannot be written again, no nesting that breaks a reader."""
+"""Strict JSON: no NaN, no value that cannot be written again, no nesting that breaks a reader."""
 
 import json
 import math
@@ -15,10 +15,10 @@ MAX_DEPTH: Final = 200
 """How deep a text may nest: far beyond honest data, far below every recursion limit; our choice."""
 
 TRUSTED_DEPTH: Final = 10_000
-"""How deep a text may nest that was looked at before, or written by us."""
+"""How deep a text may nest that was checked before, or written by us."""
 
 LARGE_TEXT: Final = 128 * 1024
-"""How many characters of JSON take so long to read that others should get on meanwhile."""
+"""From how many characters on reading JSON takes so long that other threads should run meanwhile."""
 
 _MANY_VALUES: Final = 10_000
 
@@ -26,16 +26,16 @@ _MANY_VALUES: Final = 10_000
 def parse_json(text: str, *, max_depth: int = MAX_DEPTH, yields: bool = False) -> Any:
     """Return the value of a JSON text.
 
-    Of a key that stands twice in an object, the later value counts.
+    If a key occurs twice in an object, the later value counts.
 
     Args:
         text: The text.
         max_depth: How many levels of objects and lists may stand inside each other.
-        yields: Whether other threads get on while a large text of many values is read, which takes some times as long.
+        yields: Whether other threads may run while a large text is read, which then takes several times as long.
 
     Raises:
         InvalidJsonError: If the text is not JSON, holds a number that Python cannot write back, or nests deeper than `max_depth`.
-            The message says where, and quotes nothing of the text but a misplaced `NaN` or `Infinity`.
+            The message says where, and quotes nothing of the text except a misplaced `NaN` or `Infinity`.
 
     Example:
         >>> parse_json('{"a": [1, 2.5]}')
@@ -61,7 +61,7 @@ def parse_json(text: str, *, max_depth: int = MAX_DEPTH, yields: bool = False) -
 
 
 def dump_json(value: Any) -> str:
-    """Return a value as JSON in ASCII without spaces; other threads get on while one of many values is written.
+    """Return a value as JSON in ASCII without spaces; while a value of many parts is written, other threads may run.
 
     Raises:
         ValueError: If JSON has no form for it, as for NaN.
@@ -76,7 +76,7 @@ def dump_json(value: Any) -> str:
 
 
 def has_many_values(value: Any) -> bool:
-    """Return whether JSON has more than 10,000 values, with which whoever walks through them should not keep others waiting."""
+    """Return whether JSON has more than 10,000 values, so that a walk through them should let other threads run."""
     waiting, seen = [value], 0
     while waiting and seen <= _MANY_VALUES:
         inner = waiting.pop()
@@ -88,9 +88,9 @@ def has_many_values(value: Any) -> bool:
 
 
 def find_repeated_key(text: str) -> str | None:
-    """Return a key that stands twice in one object of a JSON text; None where none does, or the text cannot be read.
+    """Return a key that occurs twice in one object of a JSON text; None if there is none, or if the text cannot be read.
 
-    Of such a key most readers take the last value, and some the first.
+    Most readers take the last value of such a key, and some the first.
 
     Example:
         >>> find_repeated_key('{"a": {"b": 1, "b": 2}}')
@@ -119,13 +119,13 @@ def _parse_float(text: str) -> float:
 
 
 class _PatientDecoder(json.JSONDecoder):
-    """A decoder in Python: in C a text is read as a whole, and no other thread runs until its end."""
+    """A decoder in pure Python; the one in C reads a text as a whole, and no other thread runs until it is done."""
 
     def __init__(self) -> None:
         super().__init__(
             parse_constant=_refuse_constant,
             parse_float=_parse_float,
-            object_pairs_hook=lambda pairs: {name: value for name, value in pairs},  # noqa: C416 - `dict` would do it at once
+            object_pairs_hook=lambda pairs: {name: value for name, value in pairs},  # noqa: C416 - `dict` would do it at once, in C
         )
         self.parse_object = decoder.JSONObject  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - where the scanner looks
         self.parse_array = decoder.JSONArray  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - likewise
@@ -142,7 +142,7 @@ def _too_deep(max_depth: int) -> InvalidJsonError:
 
 
 def _is_deeper_than(value: Any, limit: int) -> bool:
-    """Return whether objects and lists nest over `limit` levels, found level by level without recursion."""
+    """Return whether objects and lists nest deeper than `limit` levels, without recursion."""
     level = _containers([value])
     for _ in range(limit):
         level = _containers(inner for container in level for inner in _inner_values(container))

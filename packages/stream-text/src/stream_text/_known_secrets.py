@@ -1,4 +1,4 @@
-"""Redaction of secrets whose values are known, wherever they stand and however they are escaped, also in a text that streams in."""
+"""Redaction of secrets whose values are known, wherever they stand and however they are escaped, in whole and in streamed texts."""
 
 import json
 import math
@@ -23,7 +23,7 @@ from ._json import parse_json
 
 
 REDACTED: Final = "[redacted]"
-"""What stands in the place of a secret."""
+"""The text that replaces a secret."""
 
 _SHORT_TEXT: Final = 1_000  # characters, in which one pattern is found faster than many texts
 _INTRODUCED: Final = re.compile(rf"[\\%+&{UNSEEN}]")
@@ -33,16 +33,16 @@ _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 class KnownSecrets:
-    r"""Secrets whose values are known, to be found wherever they stand.
+    r"""Secrets whose values are known, found wherever they stand in a text.
 
-    Each is found as it is, without blank space around it, and with any of its characters escaped as in a URL, in JSON, in a string of
-    Python or Go or the like, up to three times over, or as in HTML, and with characters between them that nobody sees; of one with several lines, each line as well. One of eight
-    characters and more is also found in hexadecimal digits and in base64, wherever it stands in what was encoded. What has been encoded otherwise is not found.
+    Each is found as it is, without the blank space around it; with any of its characters escaped as in HTML, or up to three times over as in a URL, in JSON or in a string of
+    Python, Go or the like; and with invisible characters in between. Of a secret of several lines each line is found as well. A secret of eight
+    characters or more is also found in hexadecimal digits and in base64, wherever it stands in the encoded data. Other encodings are not looked for.
 
     Args:
-        values: The secrets; what is no text counts as none.
-        shortest: How many characters a secret has at least. Shorter values are words such as "true" or "eu-1", which would
-            blot out ordinary text and guard nothing.
+        values: The secrets; values that are not texts are passed over.
+        shortest: How many characters a secret has at least. Shorter values are words such as "true" or "eu-1": removing them would
+            blot out ordinary text and protect nothing.
 
     Example:
         >>> secrets = KnownSecrets(['p@ss"word'])
@@ -110,9 +110,9 @@ class KnownSecrets:
         return re.compile("|".join(map(re.escape, self._all_encoded)) or r"(?!)")
 
     def _patterns(self, text: str) -> list[re.Pattern[str]]:
-        """Return the patterns that find something in a text, one after the other.
+        """Return the patterns to apply to a text, one after the other.
 
-        What finds secrets escaped takes some ten times as long, and of a long secret a tenth of a second to compile.
+        The pattern for escaped secrets takes about ten times as long to search for, and a tenth of a second to compile for a long secret.
         """
         patterns: list[re.Pattern[str]] = []
         if self._may_be_altered(text) and self._escaped_beginnings.search(text):
@@ -124,7 +124,7 @@ class KnownSecrets:
         return patterns
 
     def _may_be_altered(self, text: str) -> bool:
-        """Return whether a text may have secrets otherwise than as they are."""
+        """Return whether a text may have secrets in an escaped form, or with invisible characters in between."""
         # To look for each character by itself is many times as fast as to look for all.
         has_escapes = (
             "\\" in text
@@ -137,7 +137,7 @@ class KnownSecrets:
         return not text.isascii() and self._may_have_gaps(text)
 
     def _may_have_gaps(self, text: str) -> bool:
-        """Return whether there are more secrets in a text once what is not ASCII is left out."""
+        """Return whether a text has more secrets once all characters beyond ASCII are left out."""
         if any(not secret.isascii() for secret in self._texts):
             return _INTRODUCED.search(text) is not None
         seen = text.encode("ascii", "ignore").decode()
@@ -149,7 +149,7 @@ class KnownSecrets:
 
     @cached_property
     def _literals(self) -> dict[str, list[str]]:
-        """What is found as it is, by its first character."""
+        """The texts that are found as they are, by their first characters."""
         literals: dict[str, list[str]] = {}
         for each in (*self._texts, *self._all_encoded):
             literals.setdefault(each[0], []).append(each)
@@ -172,7 +172,7 @@ class KnownSecrets:
         return text
 
     def split(self, text: str) -> tuple[str, str]:
-        """Return the text with `[redacted]` in place of each secret, and the end of it that may go on as one, as it is.
+        """Return the text with `[redacted]` in place of each secret, and separately, as it is, an end that may be the beginning of one.
 
         Example:
             >>> KnownSecrets(["hunter22"]).split("hunter22 and hunt")
@@ -191,7 +191,7 @@ class KnownSecrets:
         return self.redact(text[:end]), text[end:]
 
     def _find_beginning(self, text: str, position: int) -> int:
-        """Return where, from a position on, the first secret begins that the end of the text cuts off; its length if none does."""
+        """Return the first position, from `position` on, of a secret that the end of the text cuts off; the text's length if there is none."""
         start = self._find_plain_beginning(text, position)
         if _INTRODUCED.search(text, position):
             start = min(start, *(find_cut_off(text, units, position) for units in self._units))
@@ -206,9 +206,9 @@ class KnownSecrets:
 
 
 class SecretFilter:
-    """A filter of known secrets in a streamed text, which also finds those that are cut into pieces.
+    """A filter of known secrets in a streamed text, which also finds secrets that are split between pieces.
 
-    How the text is cut into pieces makes no difference. Only what may be the beginning of a secret is held back.
+    How the text is cut into pieces makes no difference. Only a possible beginning of a secret is held back.
 
     Args:
         known: The secrets.
@@ -229,18 +229,18 @@ class SecretFilter:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """Take the next piece and return what is certain of the text by now."""
+        """Take the next piece and return as much of the text as is certain by now."""
         shown, self._held = self._known.split(self._held + text)
         return shown
 
     def close(self) -> str:
-        """End the text: return what was held back. What is fed afterwards begins a new one."""
+        """End the text: return the part that was held back. The next piece begins a new text."""
         held, self._held = self._held, ""
         return self._known.redact(held)
 
 
 def iter_header_secrets(headers: object) -> Iterator[str]:
-    """Yield what must not be shown of headers, usable or not: their JSON, each value, and what follows a scheme such as `Bearer`.
+    """Yield the secrets in headers, valid or not: their JSON, each value, and the part behind a scheme such as `Bearer`.
 
     Args:
         headers: A mapping, or JSON of one; anything else has no secrets.
@@ -255,7 +255,7 @@ def iter_header_secrets(headers: object) -> Iterator[str]:
     elif isinstance(headers, str):
         yield headers
         try:
-            parse_json(headers)  # which refuses what nests too deeply
+            parse_json(headers)  # refuses JSON that nests too deep for `json.loads`
         except InvalidJsonError:
             return
         # Pairs, for a name may stand twice.
@@ -276,7 +276,10 @@ def _has_any(text: str, secrets: Iterable[str], pattern: re.Pattern[str]) -> boo
 
 
 def _iter_encoded(text: str) -> Iterator[str]:
-    """Yield texts of which one stands wherever a secret is encoded in hexadecimal digits or base64, without the characters that it shares with its neighbours."""
+    """Yield the forms of a secret inside data in hexadecimal digits or base64, without the characters that it shares with its neighbours.
+
+    Wherever the secret stands in the data, one of them occurs.
+    """
     octets = text.encode(errors="replace")
     yield from (octets.hex(), octets.hex().upper())
     for before in range(3):  # Three bytes make four characters.
@@ -286,7 +289,7 @@ def _iter_encoded(text: str) -> Iterator[str]:
 
 
 def _iter_alone(text: str) -> Iterator[str]:
-    """Yield what a secret is as base64 with nothing around it, padded and not."""
+    """Yield the base64 of a secret alone, padded and not."""
     written = b64encode(text.encode(errors="replace")).decode()
     for form in (written, written.rstrip("=")):
         yield from (form, form.translate(_URL_SAFE))

@@ -13,7 +13,7 @@ class LineSplitter:
         max_line_bytes: How long a line may be, without its `\n`.
 
     Attributes:
-        overflowed: Whether a line came that is longer than allowed, finished or not; it and all after it are dropped.
+        overflowed: Whether a line was too long, finished or not; it and everything after it are dropped.
 
     Example:
         >>> splitter = LineSplitter(max_line_bytes=80)

@@ -1,7 +1,7 @@
 """Untrusted Markdown as it streams in, escaped so that it cannot hide what follows it on the same page.
 
-Pages read Markdown in different ways, and some change the text before and after. So little is certain, line by line: fences at the beginning of a line, formulas on
-lines of their own, code within a plain paragraph, thoughts. Anything else that may open something is doubtful.
+Pages read Markdown in different ways, and some change the text before and after. So only a few things are certain, line by line: fences at the beginning of a line, formulas
+on lines of their own, code within a plain paragraph, and thoughts. Anything else that may open something is doubtful.
 """
 
 import re
@@ -45,7 +45,7 @@ _MAX_PLAIN: Final = 500
 class MarkdownGuard:
     r"""Markdown that streams in, with each `<` escaped that neither begins a thought nor stands in code.
 
-    How the text is cut makes no difference to the whole, and nothing is held back. In doubt what looks like code is none.
+    How the text is cut makes no difference to the whole, and nothing is held back. Where in doubt, a text that looks like code does not count as code.
 
     Example:
         >>> guard = MarkdownGuard()
@@ -81,7 +81,7 @@ class MarkdownGuard:
         return self._count("".join(map(self._take, _PIECE.findall(text.translate(_NO_BREAKS)))))
 
     def close(self) -> str:
-        """Return what closes all that is open, with a blank line behind it. What is fed afterwards begins anew."""
+        """Return a text that closes everything that is open, with a blank line behind it. The next piece begins a new text."""
         shown = self._count(self._shut())
         missing = "\n" * (2 - self._breaks)
         self._begin()
@@ -109,7 +109,7 @@ class MarkdownGuard:
         return owed + shown
 
     def _take_tag(self, *, is_opening: bool) -> str:
-        """Return what has to stand before a tag of a thought: it begins a line, and nothing else is open."""
+        """Return the text to put before a tag of a thought, so that the tag begins a line and nothing else is open."""
         owed = "\n" * self._owed
         shut = self._shut()
         if is_opening and self._line and not shut.endswith("\n"):
@@ -149,7 +149,7 @@ class MarkdownGuard:
         return is_code
 
     def _end_line(self) -> str:
-        """Take note of a whole line, and return what ends the code in it, where a tag stands there."""
+        """Take note of a whole line, and return the text that ends the code in it if a tag stands there."""
         line = self._line
         is_blank = not line.strip(" \t")
         self._note_blocks(line)
@@ -164,7 +164,7 @@ class MarkdownGuard:
         return " `" if has_open_code else ""
 
     def _note_blocks(self, line: str) -> None:
-        """Take note of what a line opens or closes."""
+        """Take note of the block that a line opens or closes."""
         mode = self._open[:1]
         closing = _CLOSING[mode].fullmatch(line) if mode else None
         if closing and len(closing[1]) >= len(self._open):
@@ -176,7 +176,7 @@ class MarkdownGuard:
             self._is_doubtful = self._is_doubtful or bool(_DOUBTFUL[mode].search(rest))
 
     def _shut(self) -> str:
-        """Return what ends the line, where it has to end, and what closes all that is open."""
+        """Return a text that ends the line, if it has to end, and closes everything that is open."""
         ended = self._end_line()
         if self._is_doubtful or self._open == r"\[":
             closing = self._build_closing() if self._has_said else ""
@@ -185,7 +185,7 @@ class MarkdownGuard:
         return f"{ended}\n{closing}" if closing and self._line else ended + closing
 
     def _build_closing(self) -> str:
-        """Return what closes whatever is open, and is a comment, which no page shows, where that is not."""
+        """Return a text that closes whatever may be open; where nothing is, it is a comment, which no page shows."""
         self._is_doubtful, self._has_said = True, False
         runs = ("`" * self._longest, "~" * self._longest, "$" * (self._longest + _MORE_DOLLARS))
         comments = [f"<!--\n{run}\n-->" for run in runs]

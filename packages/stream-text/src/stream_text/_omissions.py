@@ -17,9 +17,9 @@ def render_omission(kind: str, *, reason: str, name: str = "") -> str:
     """Return the sentence that stands for a part that is left out of a message, such as `[image "plan.svg" omitted: no model reads SVG]`.
 
     Args:
-        kind: What it is: `image`, `file`, `audio`, `video`, or another word of at most 24 letters.
+        kind: The kind of part: `image`, `file`, `audio`, `video`, or another word of at most 24 letters.
         reason: Why it is not there, as the end of a sentence of at most 160 characters.
-        name: The name of the file, where it is known.
+        name: The name of the file, if it is known.
     """
     quoted = _fit(name, _MAX_NAME)
     named = f' "{quoted}"' if quoted else ""

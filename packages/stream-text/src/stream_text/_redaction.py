@@ -1,4 +1,4 @@
-"""Redaction of texts and log data: secrets known by value, and whatever looks like one."""
+"""Redaction of texts and log data: secrets whose values are known, and anything that looks like a secret."""
 
 import json
 import re
@@ -60,15 +60,15 @@ _NONE_KNOWN: Final = KnownSecrets(())
 def redact_log_data(data: object, *, known: KnownSecrets = _NONE_KNOWN) -> Any:
     """Return a copy of `data` as plain JSON in which secrets are replaced and strings are cut.
 
-    The value of a key that names a secret becomes `[redacted]`: one that holds token, secret, password, credential, cookie,
+    The value of a key that names a secret becomes `[redacted]`: a key that holds token, secret, password, credential, cookie,
     auth, api key and the like (in any case, with `_`, `-`, a space or nothing between), or ends in key, pass, pwd, dsn, private
-    or session after another word; so does a `value` beside such a `name`. Counts such as `total_tokens: 12` stay. JSON inside strings is treated the same way, and
-    `key=value` or `key: value` pairs in other text as far as they can be told, passwords in URLs, and what begins like a key
-    (`sk-` and the like). Strings keep their first 2,000 characters, halves of surrogate pairs become `?`. Bytes become their
-    size, objects that JSON does not know the name of their type.
+    or session after another word; so does a `value` beside such a `name`. Counts such as `total_tokens: 12` stay. JSON inside strings is treated the same way. In other
+    text the values of `key=value` and `key: value` pairs are replaced where they can be recognised, passwords in URLs, and texts that begin like a key
+    (`sk-` and the like). Strings keep their first 2,000 characters, and halves of surrogate pairs become `?`. Bytes are replaced by their
+    size, and objects that JSON does not know by the name of their type.
 
     Args:
-        data: What is to be logged.
+        data: The data to log.
         known: Secrets that are taken out wherever they stand.
 
     Example:
@@ -115,7 +115,7 @@ class _LogCopy:
         }
 
     def _text(self, text: str, *, depth: int) -> str:
-        """Redact text by structure where it is JSON, by pattern where it is not."""
+        """Redact text by structure if it is JSON, by pattern if it is not."""
         text = self._known.redact(text[:_MAX_PARSED_CHARACTERS])
         if text.lstrip()[:1] in {"{", "["}:
             try:
@@ -134,12 +134,12 @@ def _digits(number: float) -> str:
 
 
 def _cut(text: str) -> str:
-    """Cut text to its limit; what UTF-8 cannot carry, which would end the run that logs it, is replaced."""
+    """Cut text to its limit, and replace characters that UTF-8 cannot encode, which would end the run that logs it."""
     return text[:MAX_LOGGED_CHARACTERS].encode(errors="replace").decode()
 
 
 def redact_text(text: str) -> str:
-    """Return a text with `[redacted]` in place of whatever looks like a secret: values under secret names, bearer tokens, keys, passwords in URLs.
+    """Return a text with `[redacted]` in place of anything that looks like a secret: values under secret names, bearer tokens, keys, passwords in URLs.
 
     Example:
         >>> redact_text("Incorrect API key provided: sk-proj-1234567890.")
@@ -153,7 +153,7 @@ def redact_text(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Return a text in lower case, with an ASCII letter for each letter that a pattern treats alike when it ignores case."""
+    """Return a text in lower case, with an ASCII letter for each letter that a pattern that ignores case treats like it."""
     if text.isascii():
         return text.lower()
     return text.replace("\u0130", "i").casefold().replace("\u0131", "i")

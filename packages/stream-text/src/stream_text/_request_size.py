@@ -1,4 +1,4 @@
-"""The size of a conversation's messages, and which images and files become a sentence where a request would be too large."""
+"""The size of a conversation's requests, kept within a limit by replacing images and files by sentences."""
 
 import dataclasses
 import json
@@ -32,16 +32,16 @@ class _File:
 
 
 class RequestSize:
-    """The size of a conversation's requests, of which each begins with the one before.
+    """The size of a conversation's requests, each of which begins with the one before.
 
-    The messages are gone through from the first on. Where they pass the bound, files become sentences, the oldest first: those of earlier messages
-    until the request is half as large, so that this happens seldom, and those of the message at hand as far as they must. The newest file stays.
-    What has become a sentence stays one, so that requests extend each other again from there on.
+    The messages are taken in order. Where they exceed the limit, files are replaced by sentences, the oldest first: files of earlier messages
+    until the request is down to half of the limit, so that this happens seldom, and files of the message itself only as far as needed. The newest file stays.
+    A file that was replaced stays replaced, so that from there on each request begins with the one before again.
 
     Args:
         max_bytes: How many bytes the messages of a request may have, as JSON writes them; at least 1.
-        omit: Makes the text part that stands for a part, of the part and the reason, which is the end of a sentence.
-        max_file_bytes: How many bytes a file may have at most, also the newest; None for any number.
+        omit: Makes the text part that replaces a part; called with the part and the reason, which is the end of a sentence.
+        max_file_bytes: How many bytes any file may have, the newest too; None for any number.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class RequestSize:
         """Return the messages of the next request, and how many of their images and files this call replaced by a sentence.
 
         Args:
-            messages: Those that this returned last, and what has come after them: mappings or instances of dataclasses with `content`.
-                Of anything else only the size counts.
+            messages: The messages that the last call returned, and those that have come since: mappings or instances of dataclasses with
+                `content`. Anything else counts only by its size.
         """
         fitted = list(messages)
         left_out = 0
@@ -87,7 +87,7 @@ class RequestSize:
         return left_out
 
     def _make_room(self, messages: list[Any], earlier: int) -> int:
-        """Replace the oldest files until the request fits, more than needed among the first `earlier`; return how many."""
+        """Replace the oldest files until the request fits, and more than needed among the first `earlier`; return how many."""
         left_out = 0
         if self._size <= self._max_bytes:
             return left_out
@@ -139,7 +139,7 @@ def _is_text(part: object) -> bool:
 
 
 def _json_bytes(value: object) -> int:
-    """Return how many bytes a value takes in a JSON list; what JSON cannot hold counts as its printed form."""
+    """Return how many bytes a value takes in a JSON list; a value that JSON cannot hold counts as its printed form."""
     text = json.dumps(value, ensure_ascii=False, default=_plain)
     return len(text.encode(errors="replace")) + len(", ")
 

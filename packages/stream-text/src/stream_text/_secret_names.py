@@ -31,16 +31,16 @@ _LAST_WORD: Final = "|".join(
     )
 )
 WORDS: Final = "|".join((*_CLEAR, _LAST_WORD))
-"""Matches what names a secret within the key of an object or a pair, ignoring case."""
+"""A pattern of the names of secrets within the key of an object or a pair, ignoring case."""
 
 SECRET_WORDS: Final = (
     *("token", "secret", "passw", "passphrase", "passcode", "credential", "cookie", "webhook"),
     *("jwt", "auth", *_AMBIGUOUS),
 )
-"""Words of which a text has at least one, in small letters, where `WORDS` finds something."""
+"""Words of which a text, in lower case, has at least one if `WORDS` matches."""
 
 NAMES_BESIDE: Final = ("name", "key", "field", "variable", "header")
-"""Members of an object, in small letters, that say what its `value` is."""
+"""Members of an object, in lower case, that say what its `value` is."""
 
 _VALUES: Final = ("value", "Value", "VALUE")
 _ALL_NAMES: Final = tuple(
@@ -57,16 +57,16 @@ _URL_WITH_PASSWORD: Final = re.compile(r"://[^/\s]*@")
 
 @cache
 def _compiled(words: str) -> re.Pattern[str]:
-    # At the first use: whoever imports this package for something else need not wait.
+    # At the first use, so that importing the package for something else costs nothing.
     return re.compile(words, re.IGNORECASE)
 
 
 def is_secret_key(key: str, value: object) -> bool:
-    """Return whether a key of an object names a secret; a number of tokens is none.
+    """Return whether a key of an object names a secret; a number of tokens is not one.
 
     Args:
         key: The key.
-        value: What stands under it.
+        value: The value under it.
 
     Example:
         >>> is_secret_key("api_key", "abc"), is_secret_key("total_tokens", 12)
@@ -79,10 +79,10 @@ def is_secret_key(key: str, value: object) -> bool:
 
 
 def find_named_value(members: Mapping[Any, object]) -> str | None:
-    """Return the member of an object that is a secret by its neighbour: `value` beside the `name` of a secret.
+    """Return the key under which an object holds a secret that another member names: `value` beside the `name` of a secret.
 
     Args:
-        members: An object, which may be of another kind, such as a list of headers or of variables has.
+        members: Any object; those with such members are found in lists of headers or of variables.
 
     Example:
         >>> find_named_value({"name": "password", "value": "abc"})
@@ -102,8 +102,8 @@ def find_named_value(members: Mapping[Any, object]) -> str | None:
 def is_secret_setting(name: str, value: str = "") -> bool:
     """Return whether a setting is a secret: a variable of an environment, or a credential of a plugin.
 
-    It is by its name, or because its value is a URL with a password. Names are taken more widely than the keys of data, for a
-    setting that is hidden without need costs nothing; `PWD` alone is the working directory.
+    Its name decides, or a value that is a URL with a password. More names count than for keys of data, because hiding
+    a setting without need costs nothing; `PWD` alone is the working directory.
 
     Example:
         >>> is_secret_setting("SSHPASS"), is_secret_setting("PWD"), is_secret_setting("REGION")

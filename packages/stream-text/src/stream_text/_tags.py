@@ -1,4 +1,4 @@
-"""The tags `<think>` and `</think>` in a text of which only a part has come."""
+"""The tags `<think>` and `</think>` in a text that has arrived only in part."""
 
 import re
 from typing import Final
@@ -13,7 +13,7 @@ _TAG_START: Final = re.compile(r"</?(?:t(?:h(?:i(?:nk?)?)?)?)?", re.IGNORECASE |
 
 
 def find_tag_start(text: str) -> int:
-    """Return where at the end of `text` something begins that may become a tag; the length of `text` if nothing does."""
+    """Return the position where the end of `text` may be the beginning of a tag; the length of `text` if it is none."""
     start = text.rfind("<")
     return start if start >= 0 and _TAG_START.fullmatch(text, start) else len(text)
 
@@ -21,8 +21,8 @@ def find_tag_start(text: str) -> int:
 class Seam:
     """The place of a removed tag, where a space keeps the two sides from forming a tag.
 
-    Where the text before the tag may be the start of one, a space comes between. To see that, the last piece of the text is
-    enough: the start of a tag is held back until it is whole, so that no other piece ends in one.
+    If the text before the tag may be the start of another, a space comes between. The last piece of the text is enough
+    to see that: the start of a tag is held back until it is whole, so that no other piece ends in one.
     """
 
     def __init__(self) -> None:
@@ -30,11 +30,11 @@ class Seam:
         self._is_cut = False
 
     def cut(self) -> None:
-        """Note that a tag has vanished behind the text by now."""
+        """Note that a tag was removed at the end of the text so far."""
         self._is_cut = True
 
     def join(self, text: str) -> str:
-        """Return the next piece of the text, never empty, as it may follow."""
+        """Return the next piece of the text, never empty, with a space before it if it needs one."""
         if self._is_cut:
             self._is_cut = False
             if find_tag_start(self._last) < len(self._last):
@@ -43,7 +43,7 @@ class Seam:
         return text
 
     def ends_with(self, text: str) -> bool:
-        """Return whether the last piece ends so."""
+        """Return whether the last piece ends with a text."""
         return self._last.endswith(text)
 
 
@@ -55,7 +55,7 @@ class LeadingBlank:
         self.is_over = False
 
     def feed(self, text: str) -> str:
-        """Take the next piece; return it with all that was held back once there is a word, and nothing before."""
+        """Take the next piece; return it with everything held back once there is a word, and nothing before."""
         if self.is_over:
             return text
         self._held.append(text)

@@ -25,13 +25,13 @@ class ThinkPiece(NamedTuple):
 class ThinkReader:
     r"""The thoughts and the answer of a text with `<think>` blocks, wherever its pieces are cut.
 
-    Tags may come in any case of letters. A block lasts to the tag that closes it, or to the end of the text. Tags inside a
-    block that only open and close again within it, and closing tags without a block, vanish; what stood around such a tag
-    never becomes a tag itself: where it could, a space comes between. That holds within a block. Pieces of different blocks are
-    not to be joined as they are, for there a tag could arise; `ThinkFilter` joins them safely.
+    Tags may be in upper or lower case. A block lasts to the tag that closes it, or to the end of the text. Tags that open and
+    close within a block, and closing tags without a block, vanish; the text around such a tag
+    never becomes a tag itself: where it could, a space comes between. That holds within a block. Do not join pieces of
+    different blocks as they are, since a tag could arise there; `ThinkFilter` joins them safely.
 
     Args:
-        trim: Leave out what only lays out the text: one line break next to each tag of a block, blank space between a
+        trim: Leave out the layout of the text: one line break next to each tag of a block, blank space between a
             block and the answer, and an answer of nothing but blank space.
 
     Attributes:
@@ -60,7 +60,7 @@ class ThinkReader:
         return self._depth > 0
 
     def feed(self, text: str) -> list[ThinkPiece]:
-        """Take the next piece of the text and return what is certain by now."""
+        """Take the next piece of the text and return the pieces that are certain by now."""
         if self._held:
             text, self._held = self._held + text, ""
         pieces: list[ThinkPiece] = []
@@ -78,9 +78,9 @@ class ThinkReader:
         return pieces
 
     def end_block(self) -> list[ThinkPiece]:
-        """Return what is held back, because something else than text follows; more text begins a new block.
+        """Return the part that is held back, because something other than text follows; further text begins a new block.
 
-        A thought that is still open goes on in that block.
+        A thought that is still open continues in that block.
         """
         pieces: list[ThinkPiece] = []
         held, self._held = self._held, ""
@@ -91,7 +91,7 @@ class ThinkReader:
         return pieces
 
     def close(self) -> list[ThinkPiece]:
-        """End the text: return what is held back. Nothing may be fed afterwards."""
+        """End the text: return the part that is held back. Nothing may be fed afterwards."""
         return self.end_block()
 
     def _take_text(self, text: str, pieces: list[ThinkPiece]) -> None:
@@ -143,7 +143,7 @@ class _ThoughtLayout:
         return text.removesuffix("\n")
 
     def end(self) -> str:
-        """Return what is owed where no closing tag came."""
+        """Return the line break that was held back, if no closing tag has come."""
         return self._break
 
 
@@ -168,7 +168,7 @@ _THINK: Final = "<think>\n{}\n</think>"
 
 
 def render_thinking(thought: str) -> str:
-    r"""Return a thought as it stands in a text; tags inside it become spaces, so that it reads back as one thought.
+    r"""Return a thought between its tags; tags inside it become spaces, so that it reads back as one thought.
 
     Example:
         >>> render_thinking("Add them.")

@@ -7,8 +7,8 @@ from ._think import ThinkPiece, ThinkReader
 class ThinkFilter:
     """A filter that shows or hides the thoughts of a streamed text, and passes everything else.
 
-    How the text is cut into pieces makes no difference to the whole. Hidden: blocks are removed, and the blank space around
-    a block at the start. Shown: what comes out holds no nested, empty, unclosed or stray tag, whatever went in.
+    How the text is cut into pieces makes no difference to the whole. If thoughts are hidden, blocks are removed, with the blank space around
+    a block at the start. If they are shown, the output has no nested, empty, unclosed or stray tag, whatever the input was.
 
     Args:
         show: Whether thoughts are shown.
@@ -29,11 +29,11 @@ class ThinkFilter:
         self._filter = _ShowingFilter() if show else _HidingFilter()
 
     def feed(self, text: str) -> str:
-        """Take the next piece and return what can be shown of the text by now."""
+        """Take the next piece and return as much of the text as can be shown by now."""
         return self._filter.take(self._reader.feed(text), block=self._reader.block)
 
     def close(self) -> str:
-        """End the text: return what was held back, with a closing tag if one is owed. Nothing may be fed afterwards."""
+        """End the text: return the part that was held back, with a closing tag if a thought is open. Nothing may be fed afterwards."""
         block = self._reader.block
         return self._filter.take(self._reader.close(), block=block) + self._filter.close()
 
@@ -78,7 +78,7 @@ class _ShowingFilter:
         return "".join(shown)
 
     def _enter(self, block: int) -> str:
-        """Go to another block, and return the tag that closes the thought before it."""
+        """Move on to another block, and return the tag that closes the thought before it."""
         if block == self._block:
             return ""
         was_open, self._is_open = self._is_open, False
@@ -104,9 +104,9 @@ class _ShowingFilter:
 def strip_think(text: str) -> str:
     """Return `text` without its thoughts, as a hiding `ThinkFilter` leaves it.
 
-    But a text without `<` comes back as it is, even if it is blank space alone, of which the filter shows nothing.
+    A text without `<` comes back as it is, even one of blank space alone, of which the filter shows nothing.
 
-    Thoughts are how reasoning is shown to people; a model must not read them back as its own answer.
+    Thoughts show reasoning to people; a model must not read them back as its own answer.
 
     Example:
         >>> strip_think("<think>Add them.</think>4")

@@ -8,7 +8,7 @@ from ._json import parse_json
 
 
 class MergedToolCall(NamedTuple):
-    """A tool call whose pieces have all come.
+    """A tool call, merged from all its pieces.
 
     Attributes:
         call_id: The id of the call.
@@ -22,7 +22,7 @@ class MergedToolCall(NamedTuple):
 
 
 class ToolCallDelta(NamedTuple):
-    """What a piece adds to a call.
+    """The part of a call that a piece adds.
 
     Attributes:
         number: Which call of the answer, from 0.
@@ -71,7 +71,7 @@ class _Draft:
         return piece
 
     def _is_repeat(self, piece: str) -> bool:
-        """Return whether these are the arguments that are complete already: some servers send pieces, then the whole."""
+        """Return whether a piece repeats arguments that are complete already: some servers send pieces, then the whole."""
         # Compared by length first: what came is put together once in a while, not for every piece.
         return (
             len(piece) == self._told_characters
@@ -89,9 +89,9 @@ class ToolCallMerger:
     """The tool calls of an answer, merged from pieces by id, by index, or else in the order they come.
 
     A piece belongs to the call with its id; without an id, to the latest call with its index, because some gateways use an
-    index again for the next call; without both, to the latest call. A second name without id and index begins another call.
+    index again for the next call; without either, to the latest call. A second name without id and index begins another call.
     Blank space around ids and names does not count. Arguments that come again as a whole are left out; broken ones are never
-    mended.
+    repaired.
 
     Example:
         >>> merger = ToolCallMerger()
@@ -118,10 +118,10 @@ class ToolCallMerger:
         name: str = "",
         arguments: str = "",
     ) -> ToolCallDelta | None:
-        """Take the next piece; return what it adds, None if it says nothing new.
+        """Take the next piece; return what it adds, None if it adds nothing.
 
-        The deltas of a call put together give its arguments, but where somebody sends them again in several pieces: those have
-        left by the time that they turn out to be a repeat.
+        The deltas of a call put together give its arguments, except if a server sends them again in several pieces: those have
+        already been returned when they turn out to be a repeat.
         """
         call_id, name = (call_id or "").strip(), name.strip()
         draft = self._find(call_id, index, name)
@@ -145,12 +145,12 @@ class ToolCallMerger:
 
     @property
     def has_unnamed(self) -> bool:
-        """Whether there is a call that has not got the name of its tool."""
+        """Whether there is a call without the name of its tool."""
         return bool(self._unnamed)
 
     @property
     def calls(self) -> tuple[MergedToolCall, ...]:
-        """The calls that have an id and a name, in the order they began; without both a call can neither be run nor answered."""
+        """The calls that have an id and a name, in the order they began; a call that lacks either can't be run and answered."""
         return tuple(draft.call for draft in self._drafts if draft.call_id and draft.name)
 
     @property

@@ -1,4 +1,4 @@
-"""Tool calls as libraries write them: mappings and objects, recognised by the names of their members alone."""
+"""Tool calls as libraries write them: mappings or objects, recognised only by the names of their members."""
 
 import json
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ _HOLDERS = ("function", "custom")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenCall:
-    """A tool call, or a piece of one, as somebody has written it down; what it does not say is empty.
+    """A tool call, or a piece of one, as a library has written it; fields that it lacks are empty.
 
     Attributes:
         call_id: Pairs the call with its result.
         name: The name of the tool.
         arguments: The arguments as text, JSON if the model wrote it well; of a custom tool the raw input.
         index: Which call of an answer a piece belongs to.
-        type: Which kind of tool is called.
+        type: The kind of tool that is called.
     """
 
     call_id: str = ""
@@ -34,7 +34,7 @@ class WrittenCall:
 
 
 def read_member(value: object, *names: str) -> Any:
-    """Return what a mapping or an object has under the first of these names that is there and not None; else None."""
+    """Return the member of a mapping or an object under the first of these names that is there and not None; else None."""
     is_mapping = isinstance(value, Mapping)
     for name in names:
         found = (
@@ -48,15 +48,15 @@ def read_member(value: object, *names: str) -> Any:
 def read_written_call(value: object, *, field: str) -> WrittenCall:
     """Read a tool call in any of the shapes that libraries use.
 
-    Those are `call_id, name, arguments`, the chat shape of OpenAI (`id`, and a `function` with `name` and `arguments` or a `custom` with `name` and
-    `input`), and those of libraries that say `tool_call_id`, `tool_name`, `args`, `input` or `parameters`. Arguments that are an object become its JSON text.
+    Those are `call_id, name, arguments`; the chat shape of OpenAI (`id`, and a `function` with `name` and `arguments` or a `custom` with `name` and
+    `input`); and the shapes of libraries that say `tool_call_id`, `tool_name`, `args`, `input` or `parameters`. Arguments that are an object become its JSON text.
 
     Args:
         value: A mapping or an object.
         field: Where it stands, such as `messages[1].tool_calls[0]`, for the error.
 
     Raises:
-        MessageError: If it is neither, or one of its fields is of a type that no shape has.
+        MessageError: If it is neither, or one of its fields has a type that no shape has.
     """
     if not _is_record(value):
         raise MessageError(f"{field}: expected a tool call, got {_kind(value)}", field=field)
@@ -80,7 +80,7 @@ def _is_custom(value: object) -> bool:
 
 
 def _is_record(value: object) -> bool:
-    """Return whether something could have fields of its own; texts and lists have methods that are called like some."""
+    """Return whether a value may have fields of its own; texts and lists have methods with the names of some."""
     return value is not None and not isinstance(value, str | bytes | int | float | list | tuple)
 
 

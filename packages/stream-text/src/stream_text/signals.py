@@ -1,6 +1,6 @@
 """Shutting down cleanly when the system asks for it.
 
-Not part of what `import stream_text` brings: everything there is pure, and this acts on the process. It stands here
+`import stream_text` does not import this module: everything there is pure, and this acts on the process. It is here
 because commands of more than one package need it, and all of those packages may import this one.
 """
 
@@ -17,10 +17,10 @@ __all__ = ["cancelled_by_signals"]
 def cancelled_by_signals() -> Generator[None]:
     """Have SIGTERM and SIGHUP cancel the current task, as Ctrl-C does anyway.
 
-    To be entered inside a task. Not on Windows, whose loops take no signal handlers.
+    Enter it inside a task. It does not work on Windows, whose event loops take no signal handlers.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # noqa: S101 - only called from one
+    assert task is not None  # noqa: S101 - only called inside a task
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, task.cancel)
     try:
