@@ -17,8 +17,8 @@ _MAX_KEPT = 1_000  # patterns of each kind: of characters that secrets have, and
 type Unit = tuple[int, str]  # a number of backslashes, and the character after them
 
 _GAP: Unit = (0, "")
-_MAX_UNSEEN = 16  # characters in one gap
-# What Unicode has no width for, by ranges. Source: DerivedCoreProperties.txt of Unicode 15, Default_Ignorable_Code_Point.
+_MAX_UNSEEN = 16  # characters in one gap, our choice
+# Characters without a width, by ranges. Source: DerivedCoreProperties.txt of Unicode 15, Default_Ignorable_Code_Point.
 UNSEEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
@@ -71,7 +71,7 @@ def _hex(number: int, digits: int) -> list[str]:
     return [f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in written]
 
 
-# Inside up to two others.
+# A percent sign, escaped by up to two further rounds: `%`, `%25`, `%2525`.
 _PERCENT = _sequence(_characters("%"), _repeated(_characters("2", "5"), 0, 2))
 
 
@@ -183,7 +183,8 @@ def compile_traces(secrets: Iterable[Sequence[Unit]]) -> re.Pattern[str]:
     braced = rf"[uUx](?:\{{|%(?:25){{0,2}}7[bB])?0{{0,7}}(?:{_written(codes.union(_UNSEEN_CODES))})"
     braced += f"|[{firsts}]" if firsts else ""
     backslashes = r"(?:\\|%(?:25){0,2}5[cC]|[uUx](?:\{|%(?:25){0,2}7[bB])?0{0,7}5[cC](?:\}|%(?:25){0,2}7[dD])?){0,7}"
-    # What begins with one of few characters is searched for fast; what cannot go on as an escape is most often seen in the next one.
+    # The engine is fast where a match begins with one of few characters, and most texts that cannot go
+    # on as an escape differ in the very next one: so a look at that comes first.
     after_backslash = rf"{backslashes}(?:{braced})|u0026{entity}"
     after_percent = rf"(?:25){{0,2}}u?0{{0,7}}(?:{hexadecimal}|5[cC]{backslashes}(?:{braced}))"
     plus = r"|\+" if " " in characters else ""
@@ -207,6 +208,7 @@ def find_cut_off(text: str, units: Sequence[Unit], position: int) -> int:
 
 
 def _is_cut_off(text: str, position: int, units: Iterable[Unit]) -> bool:
+    # All positions at once: a unit may end in several places, and each has to be followed.
     positions = {position}
     for unit in units:
         if any(_compile_cut(unit).match(text, each) for each in positions):

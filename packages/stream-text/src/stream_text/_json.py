@@ -71,12 +71,13 @@ def dump_json(value: Any) -> str:
         >>> dump_json({"a": [1, 2.5]})
         '{"a":[1,2.5]}'
     """
-    # What is written as a whole is written in C, where nothing else can run meanwhile.
+    # `encode` writes in C, and no other thread can run until it returns; `iterencode` is Python.
     return "".join(_ENCODER.iterencode(value)) if has_many_values(value) else _ENCODER.encode(value)
 
 
 def has_many_values(value: Any) -> bool:
     """Return whether JSON has more than 10,000 values, so that a walk through them should let other threads run."""
+    # It stops at the limit: the point is to be cheap where there are millions.
     waiting, seen = [value], 0
     while waiting and seen <= _MANY_VALUES:
         inner = waiting.pop()

@@ -125,7 +125,7 @@ class KnownSecrets:
 
     def _may_be_altered(self, text: str) -> bool:
         """Return whether a text may have secrets in an escaped form, or with invisible characters in between."""
-        # To look for each character by itself is many times as fast as to look for all.
+        # Looking for one character after the other is many times as fast as looking for any of them.
         has_escapes = (
             "\\" in text
             or "%" in text
@@ -181,6 +181,8 @@ class KnownSecrets:
         if not self._texts:
             return text, ""
         end = self._find_beginning(text, 0)
+        # A secret that is whole may hold what looks like the beginning of the next: then the text is
+        # cut behind it, for half of a secret is not found again.
         patterns = self._patterns(text)
         if not patterns:
             return text[:end], text[end:]
@@ -282,7 +284,9 @@ def _iter_encoded(text: str) -> Iterator[str]:
     """
     octets = text.encode(errors="replace")
     yield from (octets.hex(), octets.hex().upper())
-    for before in range(3):  # Three bytes make four characters.
+    # Three bytes make four characters, so there is a form for each place of the secret among three.
+    # Characters at its ends that hold bits of other bytes too are not its own, and cut off.
+    for before in range(3):
         written = b64encode(bytes(before) + octets).decode()
         own = written[-(-before * 8 // 6) : (before + len(octets)) * 8 // 6]
         yield from (own, own.translate(_URL_SAFE))

@@ -9,8 +9,9 @@ from typing import Final, Literal
 
 
 _PIECE: Final = re.compile(r"\n|</?think>|[<|]|[^\n<|]+")
+# Characters that some readers of Markdown take for line breaks, and others do not.
 _NO_BREAKS: Final = {ord("\r"): None, 0x2028: " ", 0x2029: " "}
-# What the page replaces in a text before it reads the Markdown, wherever it stands.
+# Texts that a page replaces before it reads the Markdown, wherever they stand.
 _MARK: Final = re.compile(r"(?<=CODE_BLOCK_PLACEHOLDE)R|(?<=_TMP_REPLACE_DOLLAR)_|(?<=</details)>")
 _MARK_CHARACTERS: Final = 30
 
@@ -56,9 +57,8 @@ class MarkdownGuard:
     """
 
     def __init__(self) -> None:
-        self._breaks = (
-            2  # how many line breaks the text ends with, as if it began behind a blank line
-        )
+        # How many line breaks the text ends with, as if it began behind a blank line.
+        self._breaks = 2
         self._longest = 3
         self._brackets = 0
         self._is_doubtful = False
@@ -71,9 +71,8 @@ class MarkdownGuard:
         self._open = ""  # the fence, or the mark of the formula
         self._is_plain = True  # whether the paragraph is, in the lines before
         self._has_tag = False  # whether a `<` stands in the line's code
-        self._html: Literal["", "empty", "begun"] = (
-            ""  # as which a thought is shown, up to its first blank line
-        )
+        # A page shows a thought as HTML, which lasts up to its first blank line.
+        self._html: Literal["", "empty", "begun"] = ""
         self._owed = 0  # how many line breaks end the HTML of a thought that is over
 
     def feed(self, text: str) -> str:

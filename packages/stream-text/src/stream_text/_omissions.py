@@ -5,8 +5,9 @@ import re
 
 _MAX_NAME = 80
 _MAX_REASON = 160
+# A name or a reason must not end the sentence early: `without_omissions` would leave the rest.
 _UNFIT = re.compile(r'[\[\]"\x00-\x1f\x7f]+')
-# What other programs write there, too, once a model has seen it.
+# The short forms are those that other programs write.
 _OMISSION = re.compile(
     r"\[(?:image|file|document|audio|video"
     rf'|[\w-]{{1,24}}(?: "[^"\[\]]{{0,{_MAX_NAME}}}")? omitted: [^\[\]]{{0,{_MAX_REASON}}})\]'

@@ -22,7 +22,7 @@ from ._secret_names import (
 MAX_LOGGED_CHARACTERS: Final = 2_000
 """How much of a text is logged."""
 
-_MAX_DEPTH: Final = 20
+_MAX_DEPTH: Final = 20  # levels of objects and lists, our choice
 _MAX_PARSED_CHARACTERS: Final = 1_000_000  # Longer text is cut before it is looked at.
 _VALUE: Final = r"""(?:
     "(?:[^"\\]|\\.)*(?:"|$)                    # a JSON string, closed or cut
@@ -30,7 +30,8 @@ _VALUE: Final = r"""(?:
     | '[^']*(?:'|$)
     | (?:(?:bearer|basic|token)\s+)?[^\s,;&"'\\]+
 )"""
-# Each with the words of which a text has at least one where the pattern finds something: looking for them is much faster.
+# Each pattern with words of which a text has at least one if the pattern matches: looking for the words
+# is much faster.
 _PATTERNS: Final = (
     (SECRET_WORDS, rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}"""),
     (
@@ -49,7 +50,7 @@ _PATTERNS: Final = (
 
 @cache
 def _patterns() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-    # Compiled at the first use: whoever imports this package for something else need not wait.
+    # Compiled at the first use, so that importing the package for something else costs nothing.
     flags = re.IGNORECASE | re.VERBOSE | re.DOTALL
     return tuple((words, re.compile(pattern, flags)) for words, pattern in _PATTERNS)
 

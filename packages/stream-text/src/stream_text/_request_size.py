@@ -10,9 +10,8 @@ from typing import Any, cast
 from ._written_calls import read_member
 
 
-_FILE_BYTES = (
-    1_000  # A part with no more, such as a link, is no load that anything is gained by leaving out.
-)
+# A smaller part, such as a link, is no load: leaving it out would gain nothing.
+_FILE_BYTES = 1_000
 _OLDER = "no room for it beside the newer ones in one request"
 
 
@@ -91,6 +90,8 @@ class RequestSize:
         left_out = 0
         if self._size <= self._max_bytes:
             return left_out
+        # Earlier messages are in the server's cache, and replacing a part of one breaks it from there
+        # on. So as many go at once as keep it unbroken for a while.
         while len(self._files) > 1:
             bound = self._max_bytes // 2 if left_out < earlier else self._max_bytes
             if self._size <= bound:

@@ -136,6 +136,7 @@ class ToolCallMerger:
         delta = draft.extend(call_id=call_id, name=name, arguments=arguments)
         self._has_calls = self._has_calls or bool(draft.call_id and draft.name)
         (self._unnamed.discard if draft.name else self._unnamed.add)(draft.number)
+        # A call that has begun is reported even if its first piece is empty: its index is taken.
         return ToolCallDelta(draft.number, None, None, "") if is_new and delta is None else delta
 
     @property
@@ -163,6 +164,7 @@ class ToolCallMerger:
         if call_id:
             if call_id in self._by_id:
                 return self._by_id[call_id]
+            # Some servers send the id only after the first pieces of the call at this index.
             unnamed = None if index is None else self._by_index.get(index)
             return unnamed if unnamed and not unnamed.call_id else None
         if index is not None:
