@@ -44,11 +44,10 @@ class _Draft:
         self.number = number
         self.call_id = ""
         self.name = ""
-        self._pieces: list[
-            str
-        ] = []  # all that came; joined once, so that many small pieces cost no more
-        self._told: list[str] = []  # the pieces that were no repeat
-        self._told_characters = 0
+        # Joined once, so that many small pieces cost no more than a few large ones.
+        self._pieces: list[str] = []
+        self._emitted: list[str] = []  # the pieces that were no repeat
+        self._emitted_characters = 0
 
     def extend(self, *, call_id: str, name: str, arguments: str) -> ToolCallDelta | None:
         new_id = call_id if not self.call_id else ""
@@ -66,16 +65,16 @@ class _Draft:
         self._pieces.append(piece)
         if self._is_repeat(piece):
             return ""
-        self._told.append(piece)
-        self._told_characters += len(piece)
+        self._emitted.append(piece)
+        self._emitted_characters += len(piece)
         return piece
 
     def _is_repeat(self, piece: str) -> bool:
         """Return whether a piece repeats arguments that are complete already: some servers send pieces, then the whole."""
-        # Compared by length first: what came is put together once in a while, not for every piece.
+        # Compared by length first, so that the pieces are joined now and then, not for every piece.
         return (
-            len(piece) == self._told_characters
-            and piece == "".join(self._told)
+            len(piece) == self._emitted_characters
+            and piece == "".join(self._emitted)
             and _is_json_object(piece)
         )
 
