@@ -68,15 +68,15 @@ def resolve_tool_choice(
     tools: Sequence[Mapping[str, Any]],
     allowed: Sequence[str] = (),
 ) -> ToolChoice:
-    """Return `choice` as it is sent along with `tools`: a bare name becomes the named form, and names that alone are allowed their list.
+    """Return `choice` as it is sent along with `tools`: a bare name becomes the named form, and a mode with allowed names a list of them.
 
     Args:
-        choice: What `read_tool_choice` returns.
-        tools: What the request offers.
+        choice: A choice, as `read_tool_choice` returns it.
+        tools: The tools that the request offers.
         allowed: The names of the only tools that may be called; empty for all. `none` allows no tool, whatever they are.
 
     Raises:
-        PayloadError: If a tool is named that is not among `tools`, or one tool is to be called while others are allowed.
+        PayloadError: If a tool is named that is not among `tools`, or one tool has to be called while others are allowed.
     """
     if isinstance(choice, str) and choice in _MODES:
         if not allowed or choice == "none":
@@ -96,7 +96,7 @@ def resolve_tool_choice(
 
 
 def _find(name: str, tools: Sequence[Mapping[str, Any]], *, field: str) -> dict[str, Any]:
-    """Return the form of the first tool that goes by a name: its own, the label of its server, or its type."""
+    """Return the form of the first tool with a name, which is its own name, the label of its server, or its type."""
     for form in map(_form, tools):
         if name == _name(form):
             return form
@@ -104,7 +104,7 @@ def _find(name: str, tools: Sequence[Mapping[str, Any]], *, field: str) -> dict[
 
 
 def _form(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a choice refers to a tool."""
+    """Return the form in which a choice refers to a tool."""
     keys = {"function": "name", "custom": "name", "mcp": "server_label"}
     told = {"type": tool["type"]}
     key = keys.get(tool["type"])

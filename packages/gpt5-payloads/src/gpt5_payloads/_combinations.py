@@ -1,4 +1,4 @@
-"""Parameters that the model lacks, and those that exclude each other: told before the request is sent."""
+"""Checks for parameters that the model lacks or that exclude each other, before the request is sent."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ _OTHER_NAMES = {
 
 
 def validate_settings(settings: Parameters, profile: ModelProfile) -> None:
-    """Refuse a setting that the model does not have, or that goes only with another.
+    """Refuse a setting that the model does not have, or that needs another one.
 
     Raises:
         PayloadError: If there is one; `field` names it.
@@ -47,11 +47,11 @@ def validate_tools(
     effort: str | None,
     text_format: str,
 ) -> None:
-    """Refuse a tool that the model does not have, or that does not go with its effort or the format of the answer. Of a model that is not known, nothing is.
+    """Refuse a tool that the model does not have, or that excludes the effort or the format of the answer; an unknown model may have any tool.
 
     Args:
         tools: Each tool with the name of the parameter that it comes from.
-        profile: What the model accepts.
+        profile: The profile of the model.
         effort: The effort that is sent.
         text_format: The type of the format that is sent.
 

@@ -10,7 +10,7 @@
 class PayloadError(ValueError):
     """A value that cannot become part of a Responses request.
 
-    The message names the field and what was expected. It may quote the offending value where that is a short
+    The message names the field and what was expected. It may quote the offending value if that is a short
     setting (an effort, a tool's name), never a prompt, a schema or an argument payload.
 
     Attributes:

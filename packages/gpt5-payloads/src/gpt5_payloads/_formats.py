@@ -23,16 +23,16 @@ def json_schema_format(raw: object) -> dict[str, Any]:
     """Build `text.format` from a JSON schema, as text or as a mapping.
 
     Three shapes are accepted: `{"name": ..., "schema": {...}, "strict": true}`, where only `schema` is required; the same
-    wrapped as Chat Completions has it: `{"type": "json_schema", "json_schema": {...}}`; and the schema alone, as some runtimes send it.
+    wrapped as in Chat Completions, `{"type": "json_schema", "json_schema": {...}}`; and the schema alone, as some runtimes send it.
 
     Returns:
-        `{"type": "json_schema", "name": ..., "schema": {...}, "strict": ...}`, with `description` where there is one. Without a name it is
-        `structured_output`, or `llm_response` for a schema alone. Where nothing is said, `strict` is true only for a schema that the API takes so
-        as it stands; false is sent too, because the API reads nothing as true.
+        `{"type": "json_schema", "name": ..., "schema": {...}, "strict": ...}`, and `description` if there is one. The default name is
+        `structured_output`, or `llm_response` for a schema alone. If `strict` is missing, it is true only for a schema that the API accepts as strict
+        without a change; false is sent too, because the API takes a missing `strict` for true.
 
     Raises:
-        PayloadError: If it is blank or no JSON object, if one of its fields is missing or unusable, or if it is to be strict and its root is no
-            object. Whatever else the API refuses of a strict schema, `build_request` does.
+        PayloadError: If it is blank or not a JSON object, if one of its fields is missing or unusable, or if it should be strict and its root is not
+            an object. The other schemas that the API refuses as strict are refused by `build_request`.
 
     Source: https://platform.openai.com/docs/api-reference/responses/create, `text.format`; docs/evidence/responses-api.md, R18.
     """
@@ -59,7 +59,7 @@ def json_schema_format(raw: object) -> dict[str, Any]:
 
 
 def validate_format(text_format: Mapping[str, Any]) -> None:
-    """Refuse a format that a user wants strict and the API refuses so.
+    """Refuse a format that a user wants strict and the API refuses as strict.
 
     Raises:
         PayloadError: If its schema is one that the API is known to refuse as strict.
@@ -86,7 +86,7 @@ def _unwrapped(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _named(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema alone as what it stands for, and anything else as it is."""
+    """Return a schema alone wrapped with a name, and anything else as it is."""
     is_schema = bool(_SCHEMA_KEYWORDS & spec.keys() or TYPES & named_types(spec))
     if "schema" in spec or not is_schema:
         return spec

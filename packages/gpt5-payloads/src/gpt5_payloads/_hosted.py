@@ -1,6 +1,6 @@
-"""Tools of the API beside functions: those that the server runs, and the further kinds that a caller answers.
+"""Tools of the API beside functions: those that the server runs, and the other kinds that a caller answers.
 
-Each builder returns the API's own object, without what was not given, its keys always in the same order.
+Each builder returns the API's own object, with the arguments that were given, and with its keys always in the same order.
 
 Source: openai 3.54.0, `types/responses/` (`web_search_tool.py`, `file_search_tool.py`, `tool.py`, `custom_tool.py`, `namespace_tool.py`,
 `tool_search_tool.py`), and https://platform.openai.com/docs/guides/tools, read 2026-11-22.
@@ -28,14 +28,14 @@ def web_search_tool(
     user_location: Mapping[str, str] | None = None,
     external_web_access: bool | None = None,
 ) -> dict[str, Any]:
-    """Build the tool by which the server searches the web.
+    """Build the tool with which the server searches the web.
 
     Args:
-        context_size: How much of what is found the model reads.
+        context_size: How much of the results the model reads.
         allowed_domains: The only domains to search, such as `example.org`, up to 100; none for the whole web.
         blocked_domains: Domains to leave out, up to 100.
         user_location: Where the user is, such as `{"country": "JP"}`.
-        external_web_access: False for what the server has stored already.
+        external_web_access: False to search only pages that the server has stored.
 
     Raises:
         PayloadError: If there are more than 100 domains of a kind.
@@ -65,16 +65,16 @@ def file_search_tool(
     filters: Mapping[str, Any] | None = None,
     ranking_options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Build the tool by which the server searches vector stores.
+    """Build the tool with which the server searches vector stores.
 
     Args:
         store_ids: The ids of the stores, at least one.
-        max_results: Most results of one search, from 1.
+        max_results: The maximum number of results of one search, from 1.
         filters: A condition on the attributes of the files.
         ranking_options: The ranker and the least score.
 
     Raises:
-        PayloadError: If there is no store, or something given is not JSON.
+        PayloadError: If there is no store, or an argument is not JSON.
     """
     if not store_ids:
         raise refused("file_search_stores", "must name at least one vector store")
@@ -98,7 +98,7 @@ def code_interpreter_tool(
     Args:
         container_id: A container that exists; otherwise the server makes one.
         memory_limit: The memory of a container that the server makes.
-        file_ids: Files to lay into it.
+        file_ids: Files to put into it.
     """
     made = {"type": "auto"} | _given(memory_limit=memory_limit, file_ids=_listed(file_ids))
     return _tool("code_interpreter", container=container_id or made)
@@ -114,7 +114,7 @@ def image_generation_tool(  # noqa: PLR0913  one keyword for each field of the A
     background: Literal["transparent", "opaque", "auto"] | None = None,
     partial_images: int | None = None,
 ) -> dict[str, Any]:
-    """Build the tool that draws images at the server. What is not given the server chooses.
+    """Build the tool that draws images at the server; the server chooses whatever is not given.
 
     Args:
         model: The image model.
@@ -122,7 +122,7 @@ def image_generation_tool(  # noqa: PLR0913  one keyword for each field of the A
         quality: How fine it is drawn, such as `low`.
         output_format: The format of the image; `jpeg` is several times smaller than `png`.
         output_compression: The quality of the compression in percent, 0 to 100, for `webp` and `jpeg`.
-        background: What stands behind the drawn.
+        background: The background of the image.
         partial_images: How many previews are streamed, 0 to 3.
     """
     return _tool(
@@ -152,18 +152,18 @@ def mcp_tool(  # noqa: PLR0913  one keyword for each field of the API
     """Build the tools of an MCP server, which the API's server calls.
 
     Args:
-        label: A name for the server, by which its calls are told apart.
+        label: A name for the server, which its calls carry.
         url: The server's address; or one of the next two.
         connector_id: One of the API's own connectors.
-        tunnel_id: The way to a private server.
+        tunnel_id: The tunnel to a private server.
         authorization: A token for the server. The API neither stores nor repeats it, so it is in every request.
-        allowed_tools: The tools that the model may see; all where nothing is said.
-        require_approval: `always`, `never`, or which tools each; where nothing is said every call needs approval.
+        allowed_tools: The tools that the model may see; all by default.
+        require_approval: `always`, `never`, or which tools each; by default every call needs approval.
         headers: Headers for the server.
         description: What the server is for.
 
     Raises:
-        PayloadError: If the label is blank, not exactly one of the three addresses is given, or something given is not JSON.
+        PayloadError: If the label is blank, if not exactly one of the three addresses is given, or if an argument is not JSON.
     """
     if is_blank(label):
         raise PayloadError("mcp_servers: each server needs a server_label", field="mcp_servers")
@@ -198,11 +198,11 @@ def custom_tool(
     Args:
         name: The tool's name.
         description: What it is for.
-        grammar: What its input must match; any text where nothing is said.
-        syntax: In which language `grammar` is written.
+        grammar: The grammar that its input must match; by default any text.
+        syntax: The language of `grammar`.
 
     Raises:
-        PayloadError: If the name is not one that the API takes.
+        PayloadError: If the API does not take the name.
     """
     rules = {"type": "grammar", "syntax": syntax, "definition": grammar} if grammar else None
     return _tool("custom", name=tool_name(name), description=description or None, format=rules)
@@ -214,10 +214,10 @@ def namespace_tool(name: str, description: str, tools: Iterable[object]) -> dict
     Args:
         name: The group's name; calls carry it as `namespace`.
         description: What the group is for.
-        tools: What `build_request` takes as tools, of these two kinds.
+        tools: Tools of these two kinds, in any form that `build_request` takes.
 
     Raises:
-        PayloadError: If the name or one of the tools is not one that the API takes.
+        PayloadError: If the API does not take the name or one of the tools.
     """
     grouped = [read_tool(tool) for tool in tools]
     return _tool("namespace", name=tool_name(name), description=description, tools=grouped)
@@ -226,11 +226,11 @@ def namespace_tool(name: str, description: str, tools: Iterable[object]) -> dict
 def tool_search_tool(
     *, description: str | None = None, parameters: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Build the tool by which the model loads tools that are marked with `defer_loading`.
+    """Build the tool with which the model loads tools that are marked with `defer_loading`.
 
     Args:
-        description: What can be found, where the caller does the search; the server does it where nothing is said.
-        parameters: A JSON schema of what the caller searches by.
+        description: What can be found, if the caller does the search; None for a search by the server.
+        parameters: A JSON schema of the arguments of the caller's search.
 
     Raises:
         PayloadError: If there are parameters and no description, which the API refuses, or they are not JSON.
@@ -242,7 +242,7 @@ def tool_search_tool(
 
 
 def read_tool(tool: object) -> dict[str, Any]:
-    """Return a tool as the API takes it: a copy of one of its own objects, or the function tool of a declaration.
+    """Return a tool as the API takes it: a copy of one of its own objects, or the function tool for a declaration.
 
     Raises:
         PayloadError: If it is neither.
@@ -251,7 +251,7 @@ def read_tool(tool: object) -> dict[str, Any]:
 
 
 def tool_kind(tool: Mapping[str, Any]) -> str:
-    """Return the type of a tool without the date of a version, as `web_search_2025_08_26` has one."""
+    """Return the type of a tool without the date of its version: `web_search` for `web_search_2025_08_26`."""
     kind: str = tool["type"]
     return kind.partition("_20")[0]
 
@@ -269,10 +269,10 @@ def _tool(kind: str, **fields: object) -> dict[str, Any]:
 
 
 def _listed(texts: Sequence[str]) -> list[str]:
-    """Return texts as a list, also where somebody gave a single one."""
+    """Return texts as a list; a single text counts as a list of one."""
     return [texts] if isinstance(texts, str) else list(texts)
 
 
 def _given(**fields: object) -> dict[str, Any]:
-    """Return the fields that say something."""
+    """Return the fields that have a value."""
     return {name: value for name, value in fields.items() if value not in (None, [], {})}

@@ -1,4 +1,4 @@
-"""The parameters that are tools which the server runs, as a form has them: settings, lists of lines, JSON."""
+"""The parameters that ask for tools which the server runs, in the forms that people type: settings, lists of lines, JSON."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,12 +29,12 @@ _ADDRESSES = ("server_url", "connector_id", "tunnel_id")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedParameters:
-    """The tools that parameters ask for, and what limits them.
+    """The tools that parameters ask for, and the limits on calling them.
 
     Attributes:
         tools: Each tool with the parameter that it comes from, in the order of the README.
         allowed_tools: The names of the only tools that may be called; empty for all.
-        max_tool_calls: Most calls of the server's tools in one response.
+        max_tool_calls: The maximum number of calls of the server's tools in one response.
     """
 
     tools: tuple[tuple[str, dict[str, Any]], ...]
@@ -46,7 +46,7 @@ class HostedParameters:
         """Read them from the parameters that are not blank.
 
         Raises:
-            PayloadError: If a value is not one that its parameter takes.
+            PayloadError: If a parameter does not take its value.
         """
         most = set_values.get("max_tool_calls")
         return cls(
@@ -95,7 +95,7 @@ def _web_search(set_values: Mapping[str, object]) -> dict[str, Any] | None:
 
 
 def _domain(text: str) -> str:
-    """Return a domain as the API takes it, which is without the rest of an address."""
+    """Return a domain as the API takes it, without the rest of an address."""
     domain = re.sub(r"^https?://", "", text.strip().lower()).rstrip("/")
     if not _DOMAIN.fullmatch(domain):
         raise refused(
@@ -125,10 +125,10 @@ def _mcp_servers(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
-    """Refuse a token in a field that everybody who may edit a form can read.
+    """Refuse a token in a field that everybody who may edit the form can read.
 
     Raises:
-        PayloadError: If there is one; nothing of it is shown.
+        PayloadError: If there is one; the message quotes nothing of it.
     """
     headers: object = server.get("headers") or {}
     if not isinstance(headers, Mapping):
@@ -144,7 +144,7 @@ def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
 
 
 def _holds_secret(url: str) -> bool:
-    """Return whether an address has a user, or a part of its query that is called like a secret."""
+    """Return whether an address has a user, or a part of its query with the name of a secret."""
     return bool(_USER.search(url)) or any(map(is_secret_setting, _QUERY_NAME.findall(url)))
 
 
@@ -160,7 +160,7 @@ def _objects(value: object, *, field: str) -> list[dict[str, Any]]:
 
 
 def _lines(set_values: Mapping[str, object], field: str) -> list[str]:
-    """Return the lines of a text, or the texts of a list, without blank ones and what comes twice."""
+    """Return the lines of a text, or the texts of a list, without blank and repeated ones."""
     value = set_values.get(field)
     if value is None:
         return []

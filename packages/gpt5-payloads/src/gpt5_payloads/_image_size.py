@@ -1,4 +1,4 @@
-"""How large an image is, read from its first bytes.
+"""The size of an image, read from its first bytes.
 
 Source: the file formats' own headers: PNG (W3C), GIF89a, JPEG (ITU T.81, B.2.2), WebP (RFC 9649, 2.5 to 2.7).
 """
@@ -20,7 +20,7 @@ _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def find_image_size(data_url: str) -> tuple[int, int] | None:
-    """Return width and height of the image in a data URL, in pixels; None where they cannot be told."""
+    """Return width and height of the image in a data URL, in pixels; None if they cannot be read."""
     if not data_url.startswith("data:"):
         return None
     start = data_url.find(",", 0, _MAX_PREFIX) + 1
@@ -66,7 +66,7 @@ def _webp_size(data: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Go from segment to segment up to the one that begins the picture."""
+    """Return the size in the first frame of a JPEG, found by going from segment to segment."""
     at = 2
     while at + 9 <= len(data) and data[at] == _MARKER:
         if data[at + 1] in _FRAMES:

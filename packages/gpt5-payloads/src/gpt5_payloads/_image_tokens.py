@@ -1,10 +1,10 @@
-"""What images and files take of a model's input, before a server has counted them.
+"""The tokens that images and files take of a model's input, before a server has counted them.
 
-Models cover an image with patches of 32 pixels, or with tiles of 512; which, and how much they shrink it before, differs.
+Models cover an image with patches of 32 pixels or with tiles of 512, and shrink it first; which of the two, and by how much, depends on the model.
 
 Source: https://developers.openai.com/api/docs/guides/images-vision, as kept in the public repository llms-txt-archive/openai-platform at 209a9589; the factors as that page
-has them in autumn 2026, which recorded usage confirms (docs/token-counts.md). The models that it does not name (gpt-5.1, gpt-5.3, those after gpt-6-astra and the
-older codex models) count as their neighbours do, which is our choice, and so is all about files.
+has them in autumn 2026, which recorded usage confirms (docs/token-counts.md). Models that it does not name (gpt-5.1, gpt-5.3, those after gpt-6-astra and the
+older codex models) count like their neighbours, which is our choice, as is everything about files.
 """
 
 import math
@@ -26,11 +26,11 @@ _UNKNOWN_FILE_TOKENS = 3_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Limit:
-    """A limit of how large an image stays.
+    """The size to which an image is shrunk.
 
     Attributes:
-        patches: The most patches.
-        side: The most pixels of its longer side.
+        patches: The maximum number of patches.
+        side: The maximum number of pixels of the longer side.
     """
 
     patches: float = math.inf
@@ -39,7 +39,7 @@ class _Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Patches:
-    """Counting by patches; `original` is None where the model has no such detail, and `auto` names what it does by itself."""
+    """Counting by patches; `original` is None if the model has no such detail, and `auto` names the detail that it chooses by itself."""
 
     high: _Limit
     original: _Limit | None = None
@@ -111,7 +111,7 @@ _WAYS: dict[str, _Patches | _Tiles] = {
 def count_media_tokens(part: Mapping[str, Any], profile: ModelProfile) -> int:
     """Count the tokens of an `input_image` or `input_file`, from 0 up; any other part has none.
 
-    An image that only the server can fetch counts as one of 1024 by 1024 pixels. What a file takes is a guess from its size.
+    An image that only the server can fetch counts as one of 1024 by 1024 pixels. The tokens of a file are a guess from its size.
     """
     match part:
         case {"type": "input_image"}:

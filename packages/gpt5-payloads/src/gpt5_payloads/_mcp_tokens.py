@@ -1,4 +1,4 @@
-"""The tokens of MCP servers: each goes to the host that it is for, whatever address stands under its label."""
+"""The tokens of MCP servers, each of which goes only to its own host, whatever address has its label."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from ._values import quote
 
 
 type McpTokens = Mapping[str, str | Mapping[str, str]]
-"""Tokens by the labels of their servers: `{"token": ..., "host": ...}` for a server with an address, a text alone for a connector or tunnel."""
+"""Tokens by the labels of their servers: `{"token": ..., "host": ...}` for a server with an address, only a text for a connector or tunnel."""
 
 _HOST = re.compile(r"[a-z0-9._-]+(?::[0-9]+)?", re.IGNORECASE | re.ASCII)
 # Of an address everything up to its path, in the one form that all who read addresses read alike: no user, no backslash, no character that some leave out.
@@ -19,7 +19,7 @@ _HOST_HEADER = re.compile(r"host|:authority|forwarded", re.IGNORECASE)
 
 
 def is_token_host(text: str) -> bool:
-    """Return whether a text names the host that a token may be for: in ASCII, with a port or without, and nothing else."""
+    """Return whether a text can name the host of a token: a host in ASCII, with or without a port, and nothing else."""
     return _HOST.fullmatch(text) is not None
 
 
@@ -29,10 +29,10 @@ class _Token(NamedTuple):
 
 
 def read_tokens(value: object) -> dict[str, _Token]:
-    """Read the tokens of MCP servers by their labels; blank ones count as none.
+    """Read the tokens of MCP servers by their labels; blank ones are left out.
 
     Raises:
-        PayloadError: If they are no mapping of tokens; nothing of them is shown.
+        PayloadError: If it is not a mapping of tokens; the message quotes nothing of it.
     """
     if value is None:
         return {}
@@ -69,15 +69,15 @@ def _refused_tokens() -> PayloadError:
 
 
 def with_token(tool: dict[str, Any], tokens: Mapping[str, _Token], *, field: str) -> dict[str, Any]:
-    """Return an MCP server with its token, where there is one and the server has none; any other tool as it is.
+    """Return an MCP server with the token for its label, if there is one and the server has none yet; any other tool as it is.
 
     Args:
         tool: The tool.
         tokens: The tokens by label.
-        field: Where the tool was given, for the error.
+        field: The parameter that the tool comes from, for the error.
 
     Raises:
-        PayloadError: If the label's token is not for the address that the server has.
+        PayloadError: If the label's token is not for the address of the server.
     """
     label = tool.get("server_label") if tool["type"] == "mcp" else None
     token = tokens.get(label) if isinstance(label, str) else None
@@ -103,13 +103,13 @@ def _is_for_host(tool: Mapping[str, Any], host: str) -> bool:
 
 
 def _leads_on(headers: object) -> bool:
-    """Return whether headers may name another host, to which servers behind the address hand a request on."""
+    """Return whether headers may name another host, to which a server at the address could pass the request on."""
     names = cast("Mapping[object, object]", headers) if isinstance(headers, Mapping) else None
     return names is None or any(_HOST_HEADER.search(str(name)) for name in names)
 
 
 def _compared(host: str) -> str:
-    """Return a host in small letters, without the port that https has anyway."""
+    """Return a host in lower case, without the default port of https."""
     return host.lower().removesuffix(":443")
 
 

@@ -1,4 +1,4 @@
-"""The words for what a model accepts, and the values that there are."""
+"""The profile of a model, and the values that its fields can have."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -30,32 +30,32 @@ HOSTED_TOOLS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile:
-    """What one family of models accepts, and how large it is.
+    """The values that one family of models accepts, and its sizes.
 
     Attributes:
-        family: The family's name, which is also its plainest model name; `default` for a name not known.
+        family: The family's name, which is also its plainest model name; `default` for an unknown name.
         reasoning: Whether the model reasons: takes `reasoning` and gives reasoning items.
-        efforts: Accepted `reasoning.effort` values, least first; empty where the model does not reason.
-        summaries: Accepted `reasoning.summary` values; empty where the model does not reason.
-        verbosities: Accepted `text.verbosity` values, shortest first; empty where the parameter is refused.
-        structured_outputs: False where the API is known to refuse `text.format` of type `json_schema`.
-        streaming: False where the API is known to refuse `stream: true`.
-        parallel_tool_calls: False where the API is known to refuse the parameter of that name.
+        efforts: Accepted `reasoning.effort` values, lowest first; empty if the model does not reason.
+        summaries: Accepted `reasoning.summary` values; empty if the model does not reason.
+        verbosities: Accepted `text.verbosity` values, shortest first; empty if the parameter is refused.
+        structured_outputs: False if the API is known to refuse `text.format` of type `json_schema`.
+        streaming: False if the API is known to refuse `stream: true`.
+        parallel_tool_calls: False if the API is known to refuse the parameter of that name.
         images: Whether the model reads images.
         files: Whether the model reads files, such as PDF.
-        image_details: Accepted `detail` values of images, least first.
-        system_role: The role that carries the operator's instructions: `developer` where `system` is refused.
+        image_details: Accepted `detail` values of images, lowest first.
+        system_role: The role that carries the operator's instructions: `developer` if `system` is refused.
         takes_sampling: Whether `temperature` and `top_p` may be given at any effort, and not only at `none`.
         service_tiers: Accepted `service_tier` values.
-        reasoning_modes: What `reasoning.mode` can be. It is sent only where there is a choice: a pro model has no other than `pro`.
-        reasoning_contexts: Accepted `reasoning.context` values; empty where the model does not reason.
-        default_reasoning_context: What is sent where nothing is said, because the server's own default ignores the reasoning of earlier
-            turns; None where nothing needs to be.
+        reasoning_modes: The values of `reasoning.mode`. It is sent only if there is a choice: a pro model only has `pro`.
+        reasoning_contexts: Accepted `reasoning.context` values; empty if the model does not reason.
+        default_reasoning_context: The value that is sent by default, if the server's own default ignores the reasoning of earlier
+            turns; None if nothing has to be sent.
         hosted_tools: Types of tools beside functions that the model is not known to lack.
-        cache_ttls: Accepted `prompt_cache_options.ttl` values; empty where the model has no such options.
+        cache_ttls: Accepted `prompt_cache_options.ttl` values; empty if the model has no such options.
         context_size: Tokens of input and output together.
-        max_output_tokens: Most tokens of one output, reasoning included.
-        shutdown_date: The day on which api.openai.com shuts the model down, or did, as YYYY-MM-DD; None where none is known.
+        max_output_tokens: Maximum number of tokens of one output, reasoning included.
+        shutdown_date: The day on which api.openai.com shuts the model down, or did, as YYYY-MM-DD; None if none is known.
         retired: Whether that day was over when this table was written; other servers may still run the model.
         replacement: The model to use instead of one that is shut down.
     """

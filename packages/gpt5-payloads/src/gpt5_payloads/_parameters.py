@@ -41,12 +41,12 @@ _API_MIN_OUTPUT_TOKENS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The parameters, with the defaults that count when one is missing or blank.
+    """The parameters, with defaults for those that are missing or blank.
 
     Attributes:
-        max_output_tokens: Most tokens of the output, reasoning included: 16 to 128,000.
+        max_output_tokens: Maximum number of tokens of the output, reasoning included: 16 to 128,000.
         reasoning_effort: How much the model reasons.
-        reasoning_summary: How full the summary of its reasoning is; `off` for none.
+        reasoning_summary: How detailed the summary of its reasoning is; `off` for none.
         verbosity: How long the answer is.
         text_format: `text.format`, ready to send.
         image_detail: How closely the model looks at every image; None leaves it to each.
@@ -54,14 +54,14 @@ class Parameters:
         parallel_tool_calls: Whether the model may call several tools at once.
         enable_stream: Whether the answer may be streamed.
         service_tier: How fast and at what price the request is served; None for the server's own choice.
-        flex_fallback: Whether the caller will try again at the default tier where flex has no room.
-        reasoning_mode: How much work goes into the answer beside `reasoning_effort`.
+        flex_fallback: Whether the caller will try again at the default tier if flex has no room.
+        reasoning_mode: How much work goes into the answer besides `reasoning_effort`.
         reasoning_context: Which earlier reasoning the model reads.
         prompt_cache_ttl: How long the prompt stays in the cache.
-        compact_threshold: From how many tokens on the server makes the conversation shorter, from 1,000; None for never.
+        compact_threshold: The number of tokens from which on the server compacts the conversation, at least 1,000; None for never.
         hosted: The tools that the server runs.
-        temperature: How much chance is in the answer, 0 to 2.
-        top_p: From which share of the likely words the next is taken, 0 to 1.
+        temperature: The sampling temperature, 0 to 2.
+        top_p: The probability mass from which the next token is taken, 0 to 1.
     """
 
     max_output_tokens: int
@@ -88,7 +88,7 @@ class Parameters:
         """Read the parameters of a form or of a caller. Other names are ignored.
 
         Raises:
-            PayloadError: If a value is not one that its parameter takes.
+            PayloadError: If a parameter does not take its value.
         """
         set_values = {name: value for name, value in raw.items() if not is_blank(value)}
         return cls(

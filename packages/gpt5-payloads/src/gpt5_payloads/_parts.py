@@ -1,4 +1,4 @@
-"""Images and files of a conversation, as far as a model takes them."""
+"""Images and files of a conversation, fitted to a model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -16,12 +16,12 @@ _TEXT_ONLY = "this model reads text only"
 def with_fitted_parts(
     item: Mapping[str, Any], profile: ModelProfile, *, detail: ImageDetail | None
 ) -> dict[str, Any]:
-    """Return an item with what the model takes of its images and files, and a sentence for what it does not.
+    """Return an item with the images and files that the model reads, and a sentence in place of each other one.
 
     Args:
         item: An input item.
-        profile: What the model accepts.
-        detail: How closely the model is to look at every image; None leaves it to each.
+        profile: The profile of the model.
+        detail: The detail of every image; None keeps the detail that each has.
     """
     fitted = dict(item)
     for name in _PLACES:
@@ -34,7 +34,7 @@ def with_fitted_parts(
 
 
 def iter_parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the parts of a message or of a call's output, and a generated image as one."""
+    """Yield the parts of a message or of a call's output; a generated image counts as a part."""
     if item.get("type") == "image_generation_call" and item.get("result"):
         yield {"type": "input_image", "image_url": f"data:image/png;base64,{item['result']}"}
     for name in _PLACES:

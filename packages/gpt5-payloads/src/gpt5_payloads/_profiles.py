@@ -1,16 +1,16 @@
-"""What each model accepts.
+"""The profiles of all known models.
 
-One table, `_FAMILIES`, says it for every public name of the GPT-5 and GPT-6 lines; `profile_for` finds a name's row. A further name of the
-GPT-6 line gets what that line may accept. Any other name gets a profile that accepts everything, so that a new model or a gateway's own
-name works on its first day and the server is the one to refuse.
+One table, `_FAMILIES`, has a row for every public name of the GPT-5 and GPT-6 lines; `profile_for` finds the row of a name. Another name of the
+GPT-6 line gets the profile of that line. Any other name gets a profile that accepts everything, so that a new model or a gateway's own
+name works on its first day and it is up to the server to refuse.
 
-`gpt5_simulator` has a table of its own, which says what to refuse, and the model plugin a catalog, which says what to offer and what it
-costs. Tests compare every fact that two of them know: `tests/test_model_facts.py` here, `tests/test_declarations.py` in the plugin.
+`gpt5_simulator` has a table of its own, of the values to refuse, and the model plugin has a catalog, of the values to offer and their
+prices. Tests compare every fact that two of them know: `tests/test_model_facts.py` here, `tests/test_declarations.py` in the plugin.
 
 Source: the `options` of the model files of langgenius/dify-official-plugins (models/openai, 7af22831), OpenAI's model
 pages as quoted by public projects, the "Supported values are" texts of the API's own 400 answers, and a public probe of
 every model with every effort and verbosity (enricoros/big-AGI, issues 944 and 947). For GPT-6, days of shutdown and successors: litellm 1.109.1,
-genai-prices 0.2.3, pydantic-ai-slim 2.68.0, and OpenAI's deprecations page. Read 2026-11-22. Where sources disagree, the row holds only
+genai-prices 0.2.3, pydantic-ai-slim 2.68.0, and OpenAI's deprecations page. Read 2026-11-22. If sources disagree, the row holds only
 values that no source says are refused. A successor that no source names (those of 2027-04-01) is our choice.
 """
 
@@ -263,11 +263,11 @@ _SNAPSHOT_DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 def profile_for(model: str) -> ModelProfile:
-    """Return what `model` accepts.
+    """Return the profile of a model.
 
     A dated snapshot (`gpt-5-2025-08-07`), a `-latest` alias, a fine-tuned model (`ft:gpt-5-mini:org::id`) and a name with
-    its provider before it (`openai/gpt-5.2`, `openai.gpt-5.5`) have their family's profile. A further name of the GPT-6 line has that of its
-    line, of family `gpt-6`. Any other name has the default one, of family `default`, which accepts every value; with `codex` in the name its `system_role` is `developer`.
+    its provider before it (`openai/gpt-5.2`, `openai.gpt-5.5`) have their family's profile. Another name of the GPT-6 line has the line's profile,
+    of family `gpt-6`. Any other name has the profile of family `default`, which accepts every value; with `codex` in the name its `system_role` is `developer`.
     """
     name = _plain_name(model)
     if name in _FAMILIES:
@@ -282,7 +282,7 @@ def profile_for(model: str) -> ModelProfile:
 
 
 def _plain_name(model: str) -> str:
-    """Return a name without what surrounds the family's: provider, fine-tune, routing suffix, date."""
+    """Return the family's part of a name, without provider, fine-tune, routing suffix and date."""
     name = model.strip().lower().rpartition("/")[2].removeprefix("openai.").removeprefix("ft:")
     name = name.partition(":")[0]
     return _SNAPSHOT_DATE.sub("", name).removesuffix("-latest")
@@ -292,7 +292,7 @@ def fit[T: str](value: T, *, accepted: tuple[T, ...], ladder: tuple[T, ...]) -> 
     """Return the accepted value nearest to `value` on `ladder`; of two equally near, the earlier one.
 
     Returns:
-        `value` itself where it is accepted; None where nothing is.
+        `value` itself if it is accepted; None if nothing is.
     """
     rank = ladder.index(value)
     return min(accepted, key=lambda option: abs(ladder.index(option) - rank), default=None)

@@ -39,24 +39,24 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
 ) -> dict[str, Any]:
     """Build the body of `POST /v1/responses`.
 
-    The call is stateless: `store` is false, and a model that reasons gives its reasoning in encrypted form, to be carried to the
-    next turn. No summary of it is asked for where the answer is JSON, which is read as a whole. Effort, summary and verbosity become the nearest value that the model accepts, or are left out where it has no
-    such parameter; so does the detail of images. A sentence stands for images and files that the model does not read. No argument is changed, and equal arguments give equal bytes.
+    The call is stateless: `store` is false, and a model that reasons returns its reasoning in encrypted form, to send back in the
+    next turn. If the answer is JSON, which is read as a whole, no summary of the reasoning is requested. Effort, summary, verbosity and the detail of images are moved to the
+    nearest value that the model accepts, or left out if it has no such parameter. Images and files that the model does not read are replaced by a sentence. No argument is changed, and equal arguments give equal bytes.
 
     Args:
         model: The model's name, sent as it is.
         input: The items of the conversation, or a text. `system` messages become `developer` ones for the models that refuse them.
-        parameters: The parameters of the README; one that is missing or blank has its default, other names are ignored.
-        tools: What the model may call: declarations of functions (see `function_tool`), and tool objects of the API as they are. What the parameters
-            ask for comes behind them.
-        stream: Whether the caller wants a stream; it is one only if `enable_stream` and the model agree.
-        stop: Stop sequences. The API has none: `truncation` becomes `disabled`, and cutting the text is the caller's part.
-        instructions: Instructions beside those among the input items.
+        parameters: The parameters of the README; one that is missing or blank gets its default, other names are ignored.
+        tools: The tools that the model may call: declarations of functions (see `function_tool`), and tool objects of the API as they are. Tools that the
+            parameters ask for come after them.
+        stream: Whether the caller wants a stream; the request has one only if `enable_stream` and the model agree.
+        stop: Stop sequences. The API has none: `truncation` becomes `disabled`, and the caller has to cut the text.
+        instructions: Instructions besides those among the input items.
         safety_identifier: A stable, hashed identifier of the end user, up to 128 characters.
-        prompt_cache_key: Groups the calls that share a prefix, up to 64 characters.
+        prompt_cache_key: A name for the calls that share a prefix, up to 64 characters.
         mcp_tokens: The tokens of MCP servers by the servers' labels. `{"token": ..., "host": ...}` becomes the `authorization` of a server whose
-            `server_url` is https and has that host, which may have a port; a text alone that of a server with a `connector_id` or `tunnel_id`.
-        include_obfuscation: Whether the server is to pad the events of a stream, so that their sizes tell nothing.
+            `server_url` is https and has that host, which may have a port; a text alone, that of a server with a `connector_id` or `tunnel_id`.
+        include_obfuscation: Whether the server pads the events of a stream, so that their sizes tell nothing.
 
     Raises:
         PayloadError: If a value cannot be sent, or a token is not for its server; `field` names it.
@@ -125,7 +125,7 @@ def _item(item: object, profile: ModelProfile, settings: Parameters) -> dict[str
 
 
 def _validate_mention(items: str | list[Any]) -> None:
-    """Refuse what the API refuses: JSON as the format of the answer that no message speaks of.
+    """Refuse JSON as the format of the answer if no message mentions it, as the API does.
 
     Source: docs/evidence/responses-api.md, R23.
     """
@@ -156,7 +156,7 @@ def _reasoning(
 def _sampling(
     settings: Parameters, profile: ModelProfile, effort: str | None
 ) -> dict[str, float | None]:
-    """Build the settings of chance, which a model that reasons refuses as long as it does.
+    """Build the sampling settings, which a model refuses while it reasons.
 
     Source: https://platform.openai.com/docs/guides/latest-model, "Unsupported parameter: 'temperature'".
     """
@@ -166,7 +166,7 @@ def _sampling(
 
 
 def _include(profile: ModelProfile, tools: Iterable[Mapping[str, Any]]) -> list[str] | None:
-    """List what a response is to hold beyond the usual: what the next request needs, and what tells where an answer comes from."""
+    """List the further fields to ask for: those that the next request needs, and those that show where an answer comes from."""
     kinds = {tool_kind(tool) for tool in tools}
     told = ["reasoning.encrypted_content"] if profile.reasoning else []
     told += [more for kind, more in _INCLUDED.items() if kind in kinds]
@@ -174,7 +174,7 @@ def _include(profile: ModelProfile, tools: Iterable[Mapping[str, Any]]) -> list[
 
 
 def _context_management(settings: Parameters) -> list[dict[str, Any]] | None:
-    """Build the rule by which the server makes a conversation shorter on its way. No model is known that refuses it; GPT-4.1 and GPT-5.2 were recorded with it."""
+    """Build the rule by which the server compacts a conversation. No model is known to refuse it; GPT-4.1 and GPT-5.2 were recorded with it."""
     threshold = settings.compact_threshold
     return [{"type": "compaction", "compact_threshold": threshold}] if threshold else None
 
@@ -191,7 +191,7 @@ def _text(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
 def _tools(
     settings: Parameters, profile: ModelProfile, offered: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Build what only makes sense, and is only accepted, when there are tools."""
+    """Build the fields that only make sense, and are only accepted, when there are tools."""
     hosted = settings.hosted
     if not offered and (settings.tool_choice == "none" or not hosted.allowed_tools):
         return {}

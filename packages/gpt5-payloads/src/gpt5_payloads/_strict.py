@@ -1,7 +1,7 @@
-"""Which JSON schemas the API takes with `strict: true`, as they stand.
+"""Checks whether the API accepts a JSON schema with `strict: true`, without a change.
 
-The API says what a strict schema has to be, and refuses more than it says. So a schema counts as strict only if nothing in it is in
-doubt: every keyword, and what it holds, is one of those that the API is known to take.
+The API documents what a strict schema has to be, and refuses more than it documents. So a schema counts as strict only if nothing in it is in
+doubt: the API is known to accept every keyword, and the value of each.
 
 Source: https://platform.openai.com/docs/guides/structured-outputs, "Supported schemas"; docs/evidence/responses-api.md, R18 to R22;
 docs/decisions/0010-strict-schemas.md.
@@ -44,7 +44,7 @@ class StrictFinding:
     Attributes:
         path: Where in the schema, such as `properties.city`; empty for its root.
         expected: What the API wants there.
-        is_certain: Whether the API is known to refuse anything else; otherwise it is only not known to take it.
+        is_certain: Whether the API is known to refuse the schema for it; otherwise it is only not known to accept it.
     """
 
     path: str
@@ -53,17 +53,17 @@ class StrictFinding:
 
 
 def is_strict(schema: _Schema) -> bool:
-    """Return whether nothing speaks against sending a schema as strict."""
+    """Return whether there is no reason against sending a schema as strict."""
     return next(check_strict(schema), None) is None
 
 
 def validate_strict(schema: _Schema, *, field: str, name: str) -> None:
-    """Refuse a schema that a user wants strict and the API refuses so; what is only in doubt is the server's to judge.
+    """Refuse a schema that a user wants strict and the API refuses as strict; doubtful schemas are left to the server.
 
     Args:
         schema: The schema as it will be sent.
         field: The field that it came in.
-        name: What to call it in the message.
+        name: Its name in the message.
 
     Raises:
         PayloadError: If the API is known to refuse it.
@@ -78,7 +78,7 @@ def validate_strict(schema: _Schema, *, field: str, name: str) -> None:
 
 
 def check_strict(schema: _Schema) -> Iterator[StrictFinding]:
-    """Yield what speaks against sending a schema as strict: what the API refuses, and what is in doubt."""
+    """Yield the reasons against sending a schema as strict: those for which the API refuses it, and doubts."""
     if schema.get("type") != "object":
         yield StrictFinding("", "its root must be of type object", is_certain=True)
     if "anyOf" in schema:
@@ -94,7 +94,7 @@ def check_strict(schema: _Schema) -> Iterator[StrictFinding]:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A schema inside of a schema."""
+    """A schema inside a schema."""
 
     schema: _Schema
     path: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class _Node:
 
 
 def _iter_nodes(schema: _Schema) -> Iterator[_Node]:
-    """Yield a schema and all in it, in the order in which they stand; what nests too deeply is not gone into."""
+    """Yield a schema and all schemas in it, in their order; a node that nests too deep is not entered."""
     waiting = [_Node(schema)]
     while waiting:
         node = waiting.pop()
@@ -163,7 +163,7 @@ def _check_reference(node: _Node, root: _Schema) -> Iterator[Doubt]:
 
 
 def _resolved(schema: _Schema, root: _Schema) -> _Schema | None:
-    """Return what a schema refers to, or the schema itself; None where that is not to be found."""
+    """Return the schema that a schema refers to, or the schema itself; None if it cannot be found."""
     if "$ref" not in schema:
         return schema
     reference = schema["$ref"]
@@ -207,7 +207,7 @@ def _check_union(schema: _Schema, root: _Schema) -> Iterator[Doubt]:
 
 
 def _first_property(schema: object, root: _Schema) -> tuple[str, str | None] | None:
-    """Return the first property of an object, and its value where that is fixed: by these the API tells the members of `anyOf` apart."""
+    """Return the first property of an object, and its value if that is fixed: the API distinguishes the members of `anyOf` by these."""
     target = _resolved(cast("_Schema", schema), root) if isinstance(schema, dict) else None
     properties = target.get("properties") if target else None
     if not isinstance(properties, dict) or not properties:
@@ -218,7 +218,7 @@ def _first_property(schema: object, root: _Schema) -> tuple[str, str | None] | N
 
 
 def _check_size(schemas: list[_Schema]) -> Iterator[str]:
-    """Yield which of the API's limits a schema exceeds with all that is in it."""
+    """Yield the limits of the API that a schema exceeds, with all schemas in it."""
     names = [
         name
         for schema in schemas

@@ -1,4 +1,4 @@
-"""The keywords that the API takes in a strict schema, with what they may hold.
+"""The keywords that the API accepts in a strict schema, and the values that they may have.
 
 Source: https://platform.openai.com/docs/guides/structured-outputs, "Supported schemas"; docs/evidence/responses-api.md, R20.
 """
@@ -11,7 +11,7 @@ from ._values import quote
 
 
 type Doubt = tuple[str, bool]
-"""What the API wants, and whether it is known to refuse anything else."""
+"""The sentence that says what the API wants, and whether it is known to refuse anything else."""
 
 DEFINITIONS = ("$defs", "definitions")
 TEXTS = frozenset({"description", "title"})
@@ -40,7 +40,7 @@ def enum_values(schema: Mapping[str, Any]) -> list[object]:
 
 
 def check_keywords(schema: Mapping[str, Any], *, is_root: bool) -> Iterator[Doubt]:
-    """Yield what is wrong with the keywords of one schema, each seen for itself."""
+    """Yield the doubts about the keywords of one schema, each by itself."""
     types = named_types(schema)
     for keyword, value in schema.items():
         if keyword in _REFUSED:
@@ -70,7 +70,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_names(value: object) -> bool:
-    """Return whether a value is a list of texts, none of them twice."""
+    """Return whether a value is a list of different texts."""
     if not isinstance(value, list) or not all(map(_is_text, cast("list[object]", value))):
         return False
     return len(set(cast("list[str]", value))) == len(cast("list[str]", value))

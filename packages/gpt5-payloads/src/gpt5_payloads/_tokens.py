@@ -1,7 +1,7 @@
-"""How many tokens a request is, before a server has counted them.
+"""The number of tokens of a request, before a server has counted them.
 
-What the API writes around messages, calls and tools differs between models that reason and the older ones. The numbers here are those by which recorded requests
-and the usage that servers have reported for them agree best.
+The text that the API adds around messages, calls and tools differs between models that reason and the older ones. The numbers here make recorded requests
+and the usage that servers reported for them agree best.
 
 Source: docs/token-counts.md, with the error of each kind of input.
 """
@@ -32,14 +32,14 @@ _NOT_READ = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Frame:
-    """What stands around the texts of a request, in tokens.
+    """The tokens that the API adds around the texts of a request.
 
     Attributes:
         request: Around all of it.
         message: Around a message.
-        answer: Around a message of the model's.
-        call: Around a call of a tool.
-        output: Around what a tool has answered.
+        answer: Around a message of the model.
+        call: Around a tool call.
+        output: Around the output of a tool.
         tools: Around all tools.
     """
 
@@ -56,7 +56,7 @@ _PLAIN = _Frame(request=3, answer=4, call=8, output=5, tools=9)
 
 
 def estimate_text_tokens(text: str) -> int:
-    """Estimate the tokens of a text: four Latin characters to a token, or one of any other script. A number from 0 up."""
+    """Estimate the tokens of a text, from 0 up: one for four characters of ASCII, and one for each other character."""
     narrow = sum(character.isascii() for character in text)
     return len(text) - narrow + narrow // _CHARACTERS_PER_TOKEN
 
@@ -70,18 +70,18 @@ def count_tokens(  # noqa: PLR0913  one keyword for each independent part of a r
     instructions: str | None = None,
     text_format: Mapping[str, Any] | None = None,
 ) -> int:
-    """Count the tokens of a request's input, from 0 up; a request without anything has none.
+    """Count the tokens of a request's input, from 0 up; an empty request has none.
 
-    Plain text is counted to within three tokens or three percent where `count` is the model's tokenizer. Tools and schemas are estimates, and so are files, images that only
-    the server can fetch, and reasoning that travels encrypted: docs/token-counts.md says how near they come. Other images count by OpenAI's rules for the model.
+    Plain text is counted to within three tokens or three percent if `count` is the model's tokenizer. The counts of tools and schemas are estimates, as are those of files, images that only
+    the server can fetch, and encrypted reasoning: docs/token-counts.md says how close they are. Other images count by OpenAI's rules for the model.
 
     Args:
         items: The items of `input`.
-        tools: The tools, as `function_tool` and its neighbours make them.
-        model: The model's name, by which images count, and what stands around texts.
+        tools: The tools, as `function_tool` and the other builders return them.
+        model: The model's name, which decides how images count and what is added around texts.
         count: Counts the tokens of one text, such as a tokenizer; by default an estimate.
-        instructions: The instructions beside the items.
-        text_format: `text.format`; a schema in it is read by the model.
+        instructions: The instructions besides the items.
+        text_format: `text.format`; the model reads a schema in it.
     """
     profile = profile_for(model)
     frame = _REASONING if profile.reasoning else _PLAIN
@@ -100,7 +100,7 @@ def count_tokens(  # noqa: PLR0913  one keyword for each independent part of a r
 def _iter_read(
     items: Iterable[Mapping[str, Any]], profile: ModelProfile
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the items that the model reads: without the reasoning of earlier turns, where it passes over that."""
+    """Yield the items that the model reads, without the reasoning of earlier turns if it ignores that."""
     held = list(items)
     asked = [index for index, item in enumerate(held) if item.get("role") == "user"]
     turn = asked[-1] if asked and "all_turns" not in profile.reasoning_contexts else 0

@@ -1,6 +1,6 @@
-"""Functions as the model reads them, which is not the JSON that they are sent as: a declaration of types for each, about half as long.
+"""Functions as the model reads them: not as the JSON that is sent, but as a declaration of types for each, about half as long.
 
-Source: docs/token-counts.md, which says how near this comes to what servers have counted. The form is the one that OpenAI has published for its open models,
+Source: docs/token-counts.md, which says how close this comes to the counts of servers. The form is the one that OpenAI has published for its open models,
 https://github.com/openai/harmony, "Function calling" of its format.
 """
 
@@ -13,7 +13,7 @@ _MOST_DEPTH = 40  # deeper than any schema that the API takes
 
 
 def iter_tool_texts(tool: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the text of a tool: a declaration for a function, and for each function of a namespace; of any other tool its JSON."""
+    """Yield the texts of a tool: a declaration for a function, and for each function of a namespace; the JSON of any other tool."""
     kind, within = tool.get("type"), tool.get("tools")
     if kind == "namespace" and isinstance(within, list):
         yield f"{tool.get('name')} {tool.get('description') or ''}"
@@ -33,9 +33,9 @@ def _declaration(tool: Mapping[str, Any]) -> str:
 
 
 def _type(schema: Mapping[str, Any], definitions: dict[str, Any], depth: int) -> str:
-    """Return the type that a schema describes, down to a depth; `any` for what has none.
+    """Return the type that a schema describes, down to a depth; `any` if it has none.
 
-    A definition is written out where it is first used, and named from then on: one that holds itself twice would never end.
+    A definition is written out where it is first used, and named from then on: one that contains itself would never end.
     """
     if depth == 0:
         return "any"
@@ -60,7 +60,7 @@ def _type(schema: Mapping[str, Any], definitions: dict[str, Any], depth: int) ->
 def _alternatives(
     schema: Mapping[str, Any], definitions: dict[str, Any]
 ) -> list[Mapping[str, Any]]:
-    """Return the schemas that stand for one that is no type by itself; a definition is taken out of those that are left."""
+    """Return the alternatives of a schema that is not a single type; a definition that is referred to is taken out of `definitions`."""
     reference, kinds = schema.get("$ref"), schema.get("type")
     options = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(reference, str):

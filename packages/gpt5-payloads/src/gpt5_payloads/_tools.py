@@ -26,16 +26,16 @@ _SCHEMA_MAP_KEYS = frozenset(
 def function_tool(tool: object) -> dict[str, Any]:
     """Build a Responses function tool from a mapping or an object with `name`, `description` and `parameters`.
 
-    An object schema without `properties`, at the top or nested, gets an empty one, because the API refuses it otherwise. A tool that
-    says nothing of `strict` is strict only if the API takes its schema so as it stands, which most tools' optional parameters forbid. `tool`
+    An object schema without `properties`, at the top or nested, gets an empty one, because the API refuses it otherwise. A tool without
+    `strict` is strict only if the API accepts its schema as strict without a change, which most tools' optional parameters forbid. `tool`
     itself stays as it is.
 
     Returns:
-        `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": ...}`, and what the tool says of `defer_loading`,
-        `async`, `allowed_callers` and `output_schema`.
+        `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": ...}`, with `defer_loading`,
+        `async`, `allowed_callers` and `output_schema` if the tool has them.
 
     Raises:
-        PayloadError: If the name is blank or not one that the API takes, if `parameters` is not a JSON schema of an object, or if the tool is to
+        PayloadError: If the name is blank or one that the API does not take, if `parameters` is not a JSON schema of an object, or if the tool should
             be strict and the API would refuse it.
 
     Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for `properties` and `strict`
@@ -62,7 +62,7 @@ def tool_name(value: object) -> str:
     """Return the name of a function, a custom tool or a group of them.
 
     Raises:
-        PayloadError: If it is blank, or not one that the API takes.
+        PayloadError: If it is blank, or one that the API does not take.
     """
     if is_blank(value):
         raise PayloadError("tool name is required", field="tools")
@@ -93,7 +93,10 @@ def _refused_parameters(name: str, reason: str) -> PayloadError:
 
 
 def _with_properties(schema: object) -> Any:
-    """Return `schema`, which may also be `true` or `false`, with `properties` in every object schema; keys that hold data, such as `enum`, are left alone."""
+    """Return `schema`, which may also be `true` or `false`, with `properties` in every object schema.
+
+    Keys that hold data, such as `enum`, are left alone.
+    """
     if not isinstance(schema, dict):
         return schema
     members = cast("dict[str, object]", schema)

@@ -1,4 +1,4 @@
-"""Single values, read strictly; an error names the field."""
+"""Single values, read strictly; each error names the field."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -54,10 +54,10 @@ def coerce_int(value: object, *, field: str, minimum: int, maximum: int) -> int:
 
 
 def coerce_float(value: object, *, field: str, maximum: float) -> float:
-    """Read a number between 0 and `maximum`, both included, also as text.
+    """Read a number between 0 and `maximum`, both included; text with a number counts too.
 
     Raises:
-        PayloadError: If `value` is no number, or out of range.
+        PayloadError: If `value` is not a number, or out of range.
     """
     number = -1.0
     if isinstance(value, int | float | str) and not isinstance(value, bool):
@@ -87,7 +87,7 @@ def _is_digits(text: str) -> bool:
 
 
 def choose[T: str](value: object, *, field: str, options: Sequence[T]) -> T:
-    """Return the option that `value` spells, blanks around it and case aside.
+    """Return the option that `value` spells, apart from case and blanks around it.
 
     Raises:
         PayloadError: If `value` spells none of `options`.
@@ -102,12 +102,12 @@ def choose[T: str](value: object, *, field: str, options: Sequence[T]) -> T:
 
 
 def is_blank(value: object) -> bool:
-    """Return whether a form field was left empty: `None`, or text of nothing but blanks."""
+    """Return whether a form field was left empty: `None`, or a text of blanks only."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
 def quote(value: object) -> str:
-    """Return a refused setting as a message shows it: the text itself, cut short."""
+    """Return a refused setting as a message shows it: its text, cut short."""
     text = str(value)
     return text if len(text) <= _QUOTED_CHARACTERS else f"{text[:_QUOTED_CHARACTERS]}..."
 
@@ -125,10 +125,10 @@ def parse_json(text: str, *, field: str) -> Any:
 
 
 def copy_json(value: object, *, field: str) -> Any:
-    """Copy a JSON value in depth, which also proves that it is one.
+    """Copy a JSON value deeply, which also proves that it is one.
 
     Raises:
-        PayloadError: If `value` holds something that JSON has no form for.
+        PayloadError: If `value` holds a value that JSON has no form for.
     """
     try:
         return json.loads(json.dumps(value, allow_nan=False, default=_plain_mapping))
