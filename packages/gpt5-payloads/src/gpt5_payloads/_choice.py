@@ -81,6 +81,7 @@ def resolve_tool_choice(
     if isinstance(choice, str) and choice in _MODES:
         if not allowed or choice == "none":
             return choice
+        # The tools stay in the request and only the choice names some: so the prompt cache still hits.
         named = [_find(name, tools, field="allowed_tools") for name in allowed]
         return {"type": "allowed_tools", "mode": choice, "tools": named}
     if allowed:
@@ -89,6 +90,7 @@ def resolve_tool_choice(
         return _find(choice, tools, field="tool_choice")
     offered = [_form(tool) for tool in tools]
     for chosen in choice.get("tools", [choice]):
+        # One tool of an MCP server is chosen by its name, which the offer of the server does not have.
         wanted = {key: value for key, value in chosen.items() if key != "name"}
         if chosen not in offered and (chosen["type"] in _NAMED or wanted not in offered):
             raise _not_offered(_name(chosen), field="tool_choice")

@@ -26,6 +26,7 @@ def validate_settings(settings: Parameters, profile: ModelProfile) -> None:
     Raises:
         PayloadError: If there is one; `field` names it.
     """
+    # Refused, and not fitted to the model as efforts are: see "The parameters" in the README.
     asked: tuple[tuple[str, str | None, Sequence[str]], ...] = (
         ("service_tier", settings.service_tier, profile.service_tiers),
         ("reasoning_mode", settings.reasoning_mode, profile.reasoning_modes),
@@ -67,6 +68,7 @@ def validate_tools(
             raise PayloadError(
                 f"{told} needs a reasoning_effort above minimal, such as low", field=field
             )
+        # Source: docs/evidence/responses-api.md, R31.
         if kind == "web_search" and text_format == "json_object":
             raise PayloadError(
                 f"{told} does not go with response_format json_object; json_schema does",

@@ -19,7 +19,9 @@ from ._hosted import (
 from ._values import choose, coerce_bool, coerce_int, copy_json, is_blank, parse_json, quote
 
 
-_MAX_TOOL_CALLS = 10_000  # our choice: beyond any use, and no number that a server cannot read
+_MAX_TOOL_CALLS = (
+    10_000  # our choice: more than anybody needs, and a number that every server can read
+)
 _SEARCHES: tuple[ContextSize | Literal["off"], ...] = ("off", "low", "medium", "high")
 _DOMAIN = re.compile(r"\w([\w.-]*\w)?\.\w+")
 _USER = re.compile(r"://[^/?#]*@")
@@ -117,6 +119,7 @@ def _mcp_servers(value: object) -> Iterator[dict[str, Any]]:
                 "must be objects of type mcp, with texts for server_label and address",
             )
         url, connector, tunnel = addresses
+        # Only for what it refuses: the server goes out as it was written, with fields that are not known here.
         mcp_tool(label or "", url=url, connector_id=connector, tunnel_id=tunnel)
         if label in labels:
             raise refused("mcp_servers", f"has two servers {label!r}")
@@ -135,6 +138,7 @@ def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
         raise PayloadError(f"{field}: headers must be an object of texts", field=field)
     given = cast("Mapping[str, object]", headers)
     url = str(server.get("server_url"))
+    # A token is known by the name of its field, or by its form where the name says nothing.
     is_named = any(is_secret_key(name, value) for name, value in [*server.items(), *given.items()])
     is_seen = any(redact_text(text) != text for text in [url, *map(str, given.values())])
     if is_named or is_seen or _holds_secret(url):

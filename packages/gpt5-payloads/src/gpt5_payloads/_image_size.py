@@ -9,13 +9,13 @@ from contextlib import suppress
 from stream_text import find_media_type
 
 
-_HEAD_CHARACTERS = (
-    1024 * 1024
-)  # of base64; what cameras write before the size of a JPEG is far less
-_MAX_PREFIX = 256
+# Of base64: cameras write previews and the like before the size of a JPEG, but far less than this.
+_HEAD_CHARACTERS = 1024 * 1024
+_MAX_PREFIX = 256  # characters before the data: media type and parameters
 _WEBP_HEAD = 30
 _14_BITS = 0x3FFF
 _MARKER = 0xFF
+# The markers of frames, of any process; the three between them begin tables, or are reserved.
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
@@ -67,10 +67,12 @@ def _webp_size(data: bytes) -> tuple[int, int] | None:
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     """Return the size in the first frame of a JPEG, found by going from segment to segment."""
-    at = 2
+    at = 2  # behind the marker that begins every JPEG
     while at + 9 <= len(data) and data[at] == _MARKER:
         if data[at + 1] in _FRAMES:
             return _size(_big(data[at + 7 : at + 9]), _big(data[at + 5 : at + 7]))
+        # Any number of 0xFF may stand before a marker. The length counts its own two bytes; where it says
+        # less, the file is broken, and the walk has to move on all the same.
         is_filler = data[at + 1] == _MARKER
         at += 1 if is_filler else 2 + max(2, _big(data[at + 2 : at + 4]))
     return None

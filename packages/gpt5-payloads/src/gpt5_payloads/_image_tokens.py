@@ -19,6 +19,7 @@ from ._model_profile import ModelProfile
 _PATCH, _TILE = 32, 512
 _LOW_SIDE = 512
 _UNKNOWN_SIZE = (1024, 1024)  # of an image that only the server can fetch
+# Guesses, meant for pages that are full of text. Source: docs/token-counts.md.
 _PDF_PAGE_BYTES, _PDF_PAGE_TOKENS = 50_000, 1_500
 _BYTES_PER_TOKEN = 4
 _UNKNOWN_FILE_TOKENS = 3_000
@@ -65,6 +66,7 @@ class _Tiles:
         """Count the tokens of an image."""
         if detail == "low":
             return self.base
+        # The image is shrunk into a square of 2048 pixels, and then to 768 on its shorter side.
         scale = min(1, 2048 / max(width, height))
         scale *= min(1, 768 / (min(width, height) * scale))
         tiles = math.ceil(width * scale / _TILE) * math.ceil(height * scale / _TILE)
@@ -74,6 +76,8 @@ class _Tiles:
 def _patches(width: int, height: int, limit: _Limit) -> int:
     scale = min(1.0, limit.side / max(width, height))
     if _covering(width, height) > limit.patches:
+        # To the area of so many patches, and on to whole patches along one side: a part of a patch counts
+        # as one. A side of less than one patch gives 0, and stays as it is.
         shrink = math.sqrt(_PATCH**2 * limit.patches / (width * height))
         across, down = width * shrink / _PATCH, height * shrink / _PATCH
         fitting = min(math.floor(across) / across, math.floor(down) / down) or 1
@@ -119,7 +123,7 @@ def count_media_tokens(part: Mapping[str, Any], profile: ModelProfile) -> int:
             size = find_image_size(str(part.get("image_url"))) or _UNKNOWN_SIZE
             return way.tokens(*size, detail=part.get("detail") or "auto")
         case {"type": "input_file", "file_data": str(data)}:
-            size_bytes = len(data) * 3 // 4
+            size_bytes = len(data) * 3 // 4  # of base64
             if data.startswith("data:application/pdf"):
                 return (1 + size_bytes // _PDF_PAGE_BYTES) * _PDF_PAGE_TOKENS
             return size_bytes // _BYTES_PER_TOKEN

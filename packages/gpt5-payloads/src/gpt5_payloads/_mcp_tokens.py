@@ -12,9 +12,10 @@ type McpTokens = Mapping[str, str | Mapping[str, str]]
 """Tokens by the labels of their servers: `{"token": ..., "host": ...}` for a server with an address, only a text for a connector or tunnel."""
 
 _HOST = re.compile(r"[a-z0-9._-]+(?::[0-9]+)?", re.IGNORECASE | re.ASCII)
-# Of an address everything up to its path, in the one form that all who read addresses read alike: no user, no backslash, no character that some leave out.
+# An address up to its path, in the one form that every reader of addresses reads alike: no user, no
+# backslash, no character that some leave out.
 _SITE = re.compile(rf"https://({_HOST.pattern})(?:/|\Z)", _HOST.flags)
-# Headers by which servers that share an address are told apart.
+# A server in front of others chooses one of them by these headers.
 _HOST_HEADER = re.compile(r"host|:authority|forwarded", re.IGNORECASE)
 
 
@@ -97,6 +98,7 @@ def _is_for_connector(tool: Mapping[str, Any]) -> bool:
 def _is_for_host(tool: Mapping[str, Any], host: str) -> bool:
     url = tool.get("server_url")
     site = _SITE.match(url) if isinstance(url, str) else None
+    # With another address beside it, nobody knows which one the server would take.
     others = (tool.get("connector_id"), tool.get("tunnel_id"))
     is_there = site is not None and _compared(site[1]) == host
     return is_there and others == (None, None) and not _leads_on(tool.get("headers") or {})

@@ -169,5 +169,6 @@ def _text_format(set_values: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _switch(raw: Mapping[str, object], name: str) -> bool:
+    # From `raw`: a blank switch is refused, for text is never turned into a boolean by its being empty.
     value = raw.get(name)
     return True if value is None else coerce_bool(value, field=name)

@@ -53,6 +53,7 @@ def _fitted(part: object, profile: ModelProfile, detail: ImageDetail | None) -> 
         case {"type": "input_image"}:
             image = cast("Mapping[str, Any]", part)
             wanted = detail or image.get("detail")
+            # None, or a value that is not known here: the server's to judge.
             if wanted not in IMAGE_DETAILS:
                 return image
             taken = fit(wanted, accepted=profile.image_details, ladder=IMAGE_DETAILS)

@@ -53,7 +53,7 @@ _PRIORITY: tuple[ServiceTier, ...] = (*_TIERS, "priority")
 _FLEX_AND_PRIORITY: tuple[ServiceTier, ...] = (*_FLEX, "priority")
 _GPT5_TOOLS = ("web_search", "file_search", "code_interpreter", "image_generation", "mcp", "shell")
 
-# What the models of a generation have in common; a row of the table says the rest.
+# The facts that the models of a generation share; a row of the table has the rest.
 _FIRST = ModelProfile(
     family="gpt-5",
     summaries=_GPT5_SUMMARIES,
@@ -85,7 +85,8 @@ _GPT56_SOL = replace(_GPT56, service_tiers=SERVICE_TIERS)
 _GPT62 = replace(_GPT56, efforts=_GPT6_EFFORTS, service_tiers=_PRIORITY)
 
 
-# The gpt-5 models that end in one go; ChatGPT snapshots, whose effort and verbosity are fixed; and codex models, of which nearly all ended on one day.
+# The gpt-5 models, which all end on one day; ChatGPT snapshots, whose effort and verbosity are fixed;
+# and codex models, nearly all of which ended on one day.
 _GPT5 = replace(_FIRST, efforts=_GPT5_EFFORTS, shutdown_date=_GPT5_END)
 _CHAT = replace(
     _GPT51,
@@ -235,8 +236,8 @@ _O_SERIES = ModelProfile(
     max_output_tokens=100_000,
 )
 
-# Not what this package is for, but they answer on the same endpoint and customizable models may name them.
-# The first prefix that fits counts.
+# This package is not for them, but they answer on the same endpoint, and customizable models may name
+# them. The first prefix that fits counts.
 _OLDER_PREFIXES = {
     profile.family: profile
     for profile in (
@@ -255,7 +256,7 @@ _OLDER_PREFIXES = {
     )
 }
 
-# Further names of a line, by what its models have in common: `minimal` ended with gpt-5.
+# For other names of a line, a profile of what its models share: `minimal` ended with gpt-5.
 _LINES = {re.compile(r"gpt-6(?![0-9])"): replace(_GPT56_SOL, family="gpt-6")}
 _DEFAULT = ModelProfile(family="default", image_details=IMAGE_DETAILS)
 _DEFAULT_CODEX = replace(_DEFAULT, system_role="developer")

@@ -16,7 +16,8 @@ from ._tokens import iter_texts
 from ._values import is_blank
 
 
-# What a tool's item holds only where the request asks for it. Source: openai 3.54.0, `types/responses/response_includable.py`.
+# Parts of a tool's item that come only if the request asks for them.
+# Source: openai 3.54.0, `types/responses/response_includable.py`.
 _INCLUDED = {
     "web_search": "web_search_call.action.sources",
     "code_interpreter": "code_interpreter_call.outputs",
@@ -81,6 +82,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
         "model": model.strip(),
         "input": items,
         "stream": is_stream,
+        # Refused without a stream. Source: docs/evidence/responses-api.md, R32.
         "stream_options": {"include_obfuscation": False}
         if is_stream and not include_obfuscation
         else None,
@@ -193,6 +195,7 @@ def _tools(
 ) -> dict[str, Any]:
     """Build the fields that only make sense, and are only accepted, when there are tools."""
     hosted = settings.hosted
+    # Allowed tools go on even where none is offered: `resolve_tool_choice` refuses them by name then.
     if not offered and (settings.tool_choice == "none" or not hosted.allowed_tools):
         return {}
     parallel = settings.parallel_tool_calls if profile.parallel_tool_calls else None

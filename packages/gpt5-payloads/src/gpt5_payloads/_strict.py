@@ -119,6 +119,7 @@ def _iter_nodes(schema: _Schema) -> Iterator[_Node]:
 def _iter_children(node: _Node) -> Iterator[_Node]:
     for keyword, value in node.schema.items():
         level, members = node.level + 1, []
+        # The API counts levels within one definition, wherever it is referred to.
         if keyword in DEFINITIONS:
             level = 1
         if keyword in ("properties", *DEFINITIONS) and isinstance(value, dict):
@@ -136,6 +137,7 @@ def _iter_children(node: _Node) -> Iterator[_Node]:
 
 def _check_node(node: _Node, root: _Schema) -> Iterator[Doubt]:
     schema = node.schema
+    # Nothing else may stand beside a reference, so there is nothing else to check.
     if "$ref" in schema and node.path:
         yield from _check_reference(node, root)
         return
@@ -199,6 +201,8 @@ def _check_union(schema: _Schema, root: _Schema) -> Iterator[Doubt]:
         if (first := _first_property(member, root)) is None:
             continue
         name, value = first
+        # Members may share a first property only if each fixes it to a value of its own. Source:
+        # docs/evidence/responses-api.md, R22.
         if seen & {first, (name, None)} or (value is None and name in names):
             yield "objects in anyOf must begin with different properties", False
             return
@@ -226,7 +230,7 @@ def _check_size(schemas: list[_Schema]) -> Iterator[str]:
         if isinstance(group := schema.get(keyword), dict)
         for name in cast("_Schema", group)
     ]
-    # Of each schema, how many values its enum has, and how many characters these and its constant.
+    # For each schema the number of values in its enum, and of characters in these and its constant.
     sizes = [(len(enum_values(schema)), _count_characters(schema)) for schema in schemas]
     if len(names) > _MAX_PROPERTIES:
         yield f"it must have at most {_MAX_PROPERTIES} properties"

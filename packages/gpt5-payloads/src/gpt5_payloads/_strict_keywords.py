@@ -104,7 +104,7 @@ _TYPES_OF: Mapping[type, frozenset[str]] = {
     str: frozenset({"string"}),
 }
 _ANY: frozenset[str] = frozenset()
-# With which types a keyword goes, any if empty, and with which value.
+# For each keyword the types that it goes with, all if empty, and a check of its value.
 _KEYWORDS: Mapping[str, tuple[frozenset[str], Callable[[object], bool]]] = {
     "type": (_ANY, lambda value: _is_text(value) or (bool(value) and _is_names(value))),
     "title": (_ANY, _is_text),

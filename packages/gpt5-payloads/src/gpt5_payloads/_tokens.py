@@ -19,7 +19,7 @@ from ._tool_text import iter_tool_texts
 
 
 _CHARACTERS_PER_TOKEN = 4
-_OF_SCHEMA = 0.92  # of its JSON
+_OF_SCHEMA = 0.92  # of its JSON: the server does not show the model every keyword
 _ENCRYPTED_HEAD, _ENCRYPTED_PER_TOKEN = 620, 8  # characters
 _NOT_READ = frozenset(
     {
@@ -102,6 +102,7 @@ def _iter_read(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the items that the model reads, without the reasoning of earlier turns if it ignores that."""
     held = list(items)
+    # The turn begins with the user's last message; the server leaves out the reasoning before it by itself.
     asked = [index for index, item in enumerate(held) if item.get("role") == "user"]
     turn = asked[-1] if asked and "all_turns" not in profile.reasoning_contexts else 0
     for index, item in enumerate(held):
@@ -113,6 +114,7 @@ def _count_item(
     item: Mapping[str, Any], profile: ModelProfile, frame: _Frame, count: Callable[[str], int]
 ) -> int:
     encrypted = item.get("encrypted_content")
+    # A reasoning item or a compaction. Its size is all that can be seen of it.
     if isinstance(encrypted, str):
         return max(0, len(encrypted) - _ENCRYPTED_HEAD) // _ENCRYPTED_PER_TOKEN
     kind = item.get("type")

@@ -13,7 +13,7 @@ from ._values import coerce_bool, copy_json, is_blank, quote
 
 # Source: docs/evidence/responses-api.md, R14.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-# What the API knows of a function besides. Source: openai 3.54.0, `types/responses/function_tool.py`.
+# Further fields of the API's functions. Source: openai 3.54.0, `types/responses/function_tool.py`.
 _FURTHER_KEYS = ("defer_loading", "async", "allowed_callers", "output_schema")
 # JSON Schema keywords that hold one schema, a list of schemas, or schemas by name.
 _SCHEMA_KEYS = frozenset({"additionalProperties", "contains", "else", "if", "items", "not", "then"})
@@ -79,6 +79,7 @@ def _parameters(value: object, name: str) -> dict[str, Any]:
         return {"type": "object", "properties": {}}
     if not isinstance(value, Mapping):
         raise _refused_parameters(name, "must be a JSON schema object")
+    # Parameters are always those of an object, so a missing type can mean nothing else.
     schema = {"type": "object"} | copy_json(cast("object", value), field="tools")
     if schema["type"] != "object":
         raise _refused_parameters(name, "must be a JSON schema of type 'object'")

@@ -12,7 +12,9 @@ from ._errors import PayloadError, refused
 
 _BOOL_TEXTS = {"true": True, "1": True, "false": False, "0": False}
 _QUOTED_CHARACTERS = 64
-_MOST_DIGITS = 18  # far beyond every range here, and cheap to convert
+# Far beyond every range here. Converting takes time that grows with the square of the digits, and
+# Python refuses more than some thousands with an error of its own.
+_MOST_DIGITS = 18
 
 
 def coerce_bool(value: object, *, field: str) -> bool:
@@ -59,7 +61,7 @@ def coerce_float(value: object, *, field: str, maximum: float) -> float:
     Raises:
         PayloadError: If `value` is not a number, or out of range.
     """
-    number = -1.0
+    number = -1.0  # out of every range, as is NaN, which `float` reads from a text
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
             number = float(value)
