@@ -108,9 +108,9 @@ def _find(name: str, tools: Sequence[Mapping[str, Any]], *, field: str) -> dict[
 def _form(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the form in which a choice refers to a tool."""
     keys = {"function": "name", "custom": "name", "mcp": "server_label"}
-    told = {"type": tool["type"]}
+    form = {"type": tool["type"]}
     key = keys.get(tool["type"])
-    return told | {key: tool.get(key)} if key else told
+    return form | {key: tool.get(key)} if key else form
 
 
 def _name(form: Mapping[str, Any]) -> str:

@@ -61,16 +61,16 @@ def validate_tools(
     """
     for field, tool in () if profile.family == "default" else tools:
         kind = _OTHER_NAMES.get(tool_kind(tool), tool_kind(tool))
-        told = kind if field == kind else f"{field} {kind}"
+        name = kind if field == kind else f"{field} {kind}"
         if kind in HOSTED_TOOLS and kind not in profile.hosted_tools:
-            raise PayloadError(f"{told} is not available for this model", field=field)
+            raise PayloadError(f"{name} is not available for this model", field=field)
         if effort == "minimal" and kind in _NOT_WITH_MINIMAL:
             raise PayloadError(
-                f"{told} needs a reasoning_effort above minimal, such as low", field=field
+                f"{name} needs a reasoning_effort above minimal, such as low", field=field
             )
         # Source: docs/evidence/responses-api.md, R31.
         if kind == "web_search" and text_format == "json_object":
             raise PayloadError(
-                f"{told} does not go with response_format json_object; json_schema does",
+                f"{name} does not go with response_format json_object; json_schema does",
                 field=field,
             )

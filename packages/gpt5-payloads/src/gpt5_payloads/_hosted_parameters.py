@@ -156,8 +156,9 @@ def _objects(value: object, *, field: str) -> list[dict[str, Any]]:
     """Return the objects of a JSON list, given as text or as a list; none where nothing is given."""
     if value is None:
         return []
-    told = parse_json(value, field=field) if isinstance(value, str) else value
-    listed = cast("list[object]", told) if isinstance(told, list | tuple) else [None]
+    parsed = parse_json(value, field=field) if isinstance(value, str) else value
+    # `[None]` is refused by the check below, as is a list with anything but objects.
+    listed = cast("list[object]", parsed) if isinstance(parsed, list | tuple) else [None]
     if not all(isinstance(entry, Mapping) for entry in listed):
         raise refused(field, "must be a JSON list of objects")
     return [copy_json(entry, field=field) for entry in listed]
@@ -168,8 +169,8 @@ def _lines(set_values: Mapping[str, object], field: str) -> list[str]:
     value = set_values.get(field)
     if value is None:
         return []
-    told = value.splitlines() if isinstance(value, str) else value
-    lines = cast("list[object]", told) if isinstance(told, list | tuple) else [None]
+    split = value.splitlines() if isinstance(value, str) else value
+    lines = cast("list[object]", split) if isinstance(split, list | tuple) else [None]
     if not all(isinstance(line, str) for line in lines):
         raise refused(field, "must be a text, one entry a line")
     stripped = (str(line).strip() for line in lines)

@@ -40,8 +40,8 @@ def read_tokens(value: object) -> dict[str, _Token]:
     if not isinstance(value, Mapping):
         raise _refused_tokens()
     tokens: dict[str, _Token] = {}
-    for label, told in cast("Mapping[object, object]", value).items():
-        token = _read_token(told)
+    for label, entry in cast("Mapping[object, object]", value).items():
+        token = _read_token(entry)
         if not isinstance(label, str):
             raise _refused_tokens()
         if token.text:
@@ -49,10 +49,10 @@ def read_tokens(value: object) -> dict[str, _Token]:
     return tokens
 
 
-def _read_token(told: object) -> _Token:
-    if told is None or isinstance(told, str):
-        return _Token((told or "").strip(), None)
-    members = cast("Mapping[object, object]", told if isinstance(told, Mapping) else {})
+def _read_token(entry: object) -> _Token:
+    if entry is None or isinstance(entry, str):
+        return _Token((entry or "").strip(), None)
+    members = cast("Mapping[object, object]", entry if isinstance(entry, Mapping) else {})
     match dict(members):
         case {"token": str(text), "host": str(host), **others} if (
             is_token_host(host.strip()) and not others

@@ -151,8 +151,8 @@ def _number(set_values: Mapping[str, object], name: str, *, maximum: float) -> f
 
 def _reasoning_summary(value: object) -> SummarySetting:
     # YAML reads an unquoted `off` as false.
-    told = "off" if value is False else value
-    return choose(told, field="reasoning_summary", options=_SUMMARY_SETTINGS)
+    wanted = "off" if value is False else value
+    return choose(wanted, field="reasoning_summary", options=_SUMMARY_SETTINGS)
 
 
 def _text_format(set_values: Mapping[str, object]) -> dict[str, Any]:

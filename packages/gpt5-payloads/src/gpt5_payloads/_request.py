@@ -121,8 +121,8 @@ def _input(items: object, profile: ModelProfile, settings: Parameters) -> str | 
 def _item(item: object, profile: ModelProfile, settings: Parameters) -> dict[str, Any]:
     if not isinstance(item, Mapping):
         raise refused("input", "must contain only items, which are objects")
-    told = cast("Mapping[str, Any]", item)
-    plain = with_fitted_parts(told, profile, detail=settings.image_detail)
+    members = cast("Mapping[str, Any]", item)
+    plain = with_fitted_parts(members, profile, detail=settings.image_detail)
     return plain | {"role": profile.system_role} if plain.get("role") == "system" else plain
 
 
@@ -143,11 +143,11 @@ def _reasoning(
 ) -> dict[str, Any] | None:
     if not profile.reasoning:
         return None
-    told, is_text = settings.reasoning_summary, settings.text_format["type"] == "text"
+    summary, is_text = settings.reasoning_summary, settings.text_format["type"] == "text"
     reasoning = {
         "effort": effort,
-        "summary": fit(told, accepted=profile.summaries, ladder=SUMMARIES)
-        if told != "off" and is_text
+        "summary": fit(summary, accepted=profile.summaries, ladder=SUMMARIES)
+        if summary != "off" and is_text
         else None,
         "mode": settings.reasoning_mode if len(profile.reasoning_modes) > 1 else None,
         "context": settings.reasoning_context or profile.default_reasoning_context,
@@ -170,9 +170,9 @@ def _sampling(
 def _include(profile: ModelProfile, tools: Iterable[Mapping[str, Any]]) -> list[str] | None:
     """List the further fields to ask for: those that the next request needs, and those that show where an answer comes from."""
     kinds = {tool_kind(tool) for tool in tools}
-    told = ["reasoning.encrypted_content"] if profile.reasoning else []
-    told += [more for kind, more in _INCLUDED.items() if kind in kinds]
-    return told or None
+    included = ["reasoning.encrypted_content"] if profile.reasoning else []
+    included += [more for kind, more in _INCLUDED.items() if kind in kinds]
+    return included or None
 
 
 def _context_management(settings: Parameters) -> list[dict[str, Any]] | None:

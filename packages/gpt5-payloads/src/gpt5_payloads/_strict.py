@@ -217,8 +217,8 @@ def _first_property(schema: object, root: _Schema) -> tuple[str, str | None] | N
     if not isinstance(properties, dict) or not properties:
         return None
     name, child = next(iter(cast("_Schema", properties).items()))
-    told = cast("_Schema", child) if isinstance(child, dict) else {}
-    return name, repr(told["const"]) if "const" in told else None
+    inner = cast("_Schema", child) if isinstance(child, dict) else {}
+    return name, repr(inner["const"]) if "const" in inner else None
 
 
 def _check_size(schemas: list[_Schema]) -> Iterator[str]:

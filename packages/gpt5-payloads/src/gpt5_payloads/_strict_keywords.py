@@ -28,8 +28,8 @@ _LOOKAROUND = re.compile(r"\(\?<?[=!]")
 
 def named_types(schema: Mapping[str, Any]) -> frozenset[str]:
     """Return the types that a schema names; none if it does not name them as it should."""
-    told = schema.get("type")
-    names = [told] if isinstance(told, str) else told
+    kind = schema.get("type")
+    names = [kind] if isinstance(kind, str) else kind
     return frozenset(cast("list[str]", names)) if names and _is_names(names) else frozenset()
 
 

@@ -68,8 +68,8 @@ def _alternatives(
     if isinstance(options, list):
         return [_mapping(option) for option in cast("list[object]", options)]
     if isinstance(kinds, list):
-        told = dict.fromkeys(str(kind) for kind in cast("list[object]", kinds))
-        return [{**schema, "type": kind} for kind in told]
+        names = dict.fromkeys(str(kind) for kind in cast("list[object]", kinds))
+        return [{**schema, "type": kind} for kind in names]
     return []
 
 
@@ -81,9 +81,9 @@ def _object(schema: Mapping[str, Any], definitions: dict[str, Any], depth: int) 
         member = _mapping(value)
         mark = "" if name in needed else "?"
         default = json.dumps(member.get("default"), ensure_ascii=False, default=str)
-        told = f" // default: {default}" if "default" in member else ""
+        remark = f" // default: {default}" if "default" in member else ""
         kind = _type(member, definitions, depth - 1)
-        lines.append(f"{_comment(member)}{name}{mark}: {kind},{told}\n")
+        lines.append(f"{_comment(member)}{name}{mark}: {kind},{remark}\n")
     return f"{{\n{''.join(lines)}}}" if lines else "{}"
 
 

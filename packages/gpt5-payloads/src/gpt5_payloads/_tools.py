@@ -55,7 +55,7 @@ def function_tool(tool: object) -> dict[str, Any]:
         "description": "" if description is None else str(description),
         "parameters": parameters,
         "strict": strict,
-    } | {key: copy_json(told, field="tools") for key, told in further.items() if told is not None}
+    } | {key: copy_json(one, field="tools") for key, one in further.items() if one is not None}
 
 
 def tool_name(value: object) -> str:
