@@ -29,7 +29,7 @@ class Answer:
         self._flushed = -math.inf
 
     def take(self, text: str, phase: str | None, now: float) -> None:
-        """Take a piece that has come now."""
+        """Take the next piece."""
         if self.first is None:
             self.first = now
         if not text:
@@ -42,11 +42,11 @@ class Answer:
         self._phase = phase
 
     def is_due(self, now: float, seconds: float) -> bool:
-        """Return whether what was collected is to be written: the first piece at once, the others after so many seconds or characters."""
+        """Return whether the collected pieces are due: the first piece at once, the others after so many seconds or characters."""
         return now - self._flushed >= seconds or self._characters > _MAX_CHARACTERS
 
     def flush(self, now: float) -> Mapping[str, Any]:
-        """Return the fields of a record of what is certain by now, if anything is."""
+        """Return the fields of a record with the text that is certain by now; empty if there is none."""
         self._flushed = now
         text = self._text.feed("".join(self._pieces))
         self._pieces.clear()
@@ -54,7 +54,7 @@ class Answer:
         return self._describe(text)
 
     def close(self) -> Mapping[str, Any]:
-        """Return the fields of a record of all that is left, if there is something."""
+        """Return the fields of a record with the rest of the text; empty if there is none."""
         text = self._text.feed("".join(self._pieces)) + self._text.close()
         self._pieces.clear()
         return self._describe(text)

@@ -1,4 +1,4 @@
-"""A request put together again, and where it differs from the one before."""
+"""A request put together from its records, and its first difference from the one before."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ class Difference:
     """The first difference between a request and the one before, which it should have begun with.
 
     Attributes:
-        path: Where it is, such as `messages[2].content[0].text`; of a message whose names only stand in another order, the message.
-        before: What stood there; None where nothing did.
-        now: What stands there; None where nothing does.
-        position: In two texts, the index of the first character that differs.
+        path: Where it is, such as `messages[2].content[0].text`; the message itself if only the order of its names differs.
+        before: The value before; None if there was none.
+        now: The value now; None if there is none.
+        position: If both values are texts, the index of the first character that differs.
     """
 
     path: str
@@ -33,16 +33,16 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedRequest:
-    """What a model was asked.
+    """A request to a model.
 
     Attributes:
         round: The number of the model call.
-        seconds: When, since the run began.
-        kept: How many messages are those that the request before began with.
-        dropped: How many others the request before had: where there are some, the prefix was rewritten, and nothing after it comes from a cache.
-        changed: The names of the settings that are new or other than before, or gone.
+        seconds: When it was made, since the run began.
+        kept: How many messages of the request before it begins with.
+        dropped: How many further messages the request before had: if there are any, the prefix was rewritten, and nothing after it comes from a cache.
+        changed: The names of the settings that are new, different or gone.
         is_closing: Whether the model had to answer.
-        left_out: How many images and files have become a sentence since the request before.
+        left_out: How many images and files were replaced by a sentence since the request before.
     """
 
     round: int
@@ -59,7 +59,7 @@ class LoggedRequest:
 
     @property
     def messages(self) -> list[Any]:
-        """All messages; read from the file as far as they are long."""
+        """All messages; long texts are read from the file."""
         return cast("list[Any]", self.expand(list(self.written_messages)))
 
     @property
@@ -69,12 +69,12 @@ class LoggedRequest:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything else by name: tools, tool choice, model, whatever was logged."""
+        """Everything else by name: tools, tool choice, model, and so on."""
         return cast("dict[str, Any]", self.expand(self.written_settings))
 
     @property
     def difference(self) -> Difference | None:
-        """The first difference where the prefix was rewritten; None where it was not."""
+        """The first difference if the prefix was rewritten; None if it was not."""
         if not self.dropped:
             return None
         path = f"messages[{self.kept}]"
@@ -83,7 +83,7 @@ class LoggedRequest:
 
 
 def build_request(record: Record, before: LoggedRequest | None, expand: Expand) -> LoggedRequest:
-    """Return the request of a record that follows from the one before it."""
+    """Return the request of a record, put together with the request before it."""
     messages = before.written_messages if before else ()
     settings = dict(before.written_settings) if before else {}
     kept: int = record["kept"]
@@ -107,12 +107,12 @@ def build_request(record: Record, before: LoggedRequest | None, expand: Expand) 
 
 
 def find_difference(before: Any, now: Any, path: str) -> Difference | None:
-    """Return the first difference of two values, or None; the order of names is none.
+    """Return the first difference of two values, or None; another order of names is not a difference.
 
     Args:
-        before: The one.
-        now: The other.
-        path: Where they stand.
+        before: The first value.
+        now: The second value.
+        path: Their path.
     """
     pairs = _pair(before, now, path)
     if pairs is None:
@@ -122,7 +122,7 @@ def find_difference(before: Any, now: Any, path: str) -> Difference | None:
 
 
 def _pair(before: Any, now: Any, path: str) -> list[tuple[str, Any, Any]] | None:
-    """Return the members of two objects or two lists side by side, each with its path; None of what is neither."""
+    """Return the members of two objects or two lists in pairs, each with its path; None for any other values."""
     if isinstance(before, dict) and isinstance(now, dict):
         old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", now)
         names = {**old, **new}

@@ -1,4 +1,4 @@
-"""The file of a run, as its writer has it: only its owner reads it, lines are whole, and what goes wrong is told once."""
+"""The file of a run for its writer: only its owner reads it, lines are whole, and an error is reported once."""
 
 import logging
 import os
@@ -22,7 +22,7 @@ class LineFile:
     """A new file that lines are added to.
 
     Args:
-        path: Where it will be; its folder is made where there is none.
+        path: Its path; its folder is made if there is none.
 
     Raises:
         OSError: If it cannot be made.
@@ -37,7 +37,7 @@ class LineFile:
         """Add a line.
 
         Raises:
-            OSError: If it cannot be added whole; then nothing of it stays.
+            OSError: If it cannot be added whole; then nothing of it remains.
         """
         rest = memoryview(line)
         try:
@@ -56,7 +56,7 @@ class LineFile:
 
 
 class NoFile:
-    """What stands for the file of a run that is not written."""
+    """A stand-in for the file of a run that is not written."""
 
     size = 0
 
@@ -77,7 +77,7 @@ def is_run_name(name: str) -> bool:
 
 
 def iter_paths(folder: Path) -> Iterator[Path]:
-    """Yield the files of runs in a folder; nothing else that lies there.
+    """Yield the files of runs in a folder, and nothing else in it.
 
     Raises:
         OSError: If the folder cannot be read.
@@ -89,9 +89,9 @@ def iter_paths(folder: Path) -> Iterator[Path]:
 
 
 def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
-    """Delete the runs that are too old, and the oldest for as long as all take too much room; a new one stays.
+    """Delete the runs that are too old, and then the oldest until the rest fits; the new run stays.
 
-    Several processes may do so at once. What cannot be looked at or deleted stays.
+    Several processes may do so at once. A file that cannot be read or deleted stays.
     """
     found: list[tuple[float, int, Path]] = []
     with suppress(OSError):

@@ -12,7 +12,7 @@ VERSION: Final = 1
 """The version of the format, in the `v` of each record."""
 
 type Record = dict[str, Any]
-"""A line of a log: `v`, `type`, `t` (seconds since the run began), and what its type has."""
+"""A line of a log: `v`, `type`, `t` (seconds since the run began), and the fields of its type."""
 
 
 def read_schema() -> dict[str, Any]:
@@ -21,7 +21,7 @@ def read_schema() -> dict[str, Any]:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """Return the JSON object that a text is; an empty one where it is none."""
+    """Return the JSON object in a text; an empty one if there is none."""
     try:
         value = parse_json(text)
     except InvalidJsonError:
@@ -30,7 +30,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def to_text(value: Any) -> str:
-    """Return plain JSON as a line has it."""
+    """Return plain JSON in the form that lines have."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

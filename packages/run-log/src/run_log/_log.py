@@ -17,13 +17,13 @@ from ._writer import Observer, RunWriter
 
 
 class RunFeed:
-    """What tells observers of runs, record by record, and writes them nowhere. A `RunLog` writes them, too.
+    """A source of the records of runs for observers, which writes no file. A `RunLog` writes one, too.
 
     Args:
-        observers: Who is told of each record of each run, such as `run_log.traces.Traces`.
-        known: Secrets that stand in no record, however they are escaped: `KnownSecrets`, or their values.
-        about: What the first record says of each run, such as the program's name or the model's.
-        settings: The bounds.
+        observers: The observers that get each record of each run, such as `run_log.traces.Traces`.
+        known: Secrets to keep out of every record, however they are escaped: `KnownSecrets`, or their values.
+        about: Information for the first record of each run, such as the name of the program or of the model.
+        settings: The limits.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class RunFeed:
         """Begin a run.
 
         Args:
-            about: What the first record says of this run, besides what it says of each.
-            resumes: The name of the run that has stopped and goes on in this one.
+            about: Information for the first record of this run, besides that of every run.
+            resumes: The name of the run that stopped and goes on in this one.
         """
         name = f"run-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.urandom(6).hex()}"
         file, path = self._open(f"{name}.jsonl")
@@ -61,22 +61,22 @@ class RunFeed:
         return writer
 
     def _open(self, name: str) -> tuple[LineFile | NoFile | None, Path]:
-        """Return where the records of a run go, and the path that it has or would have."""
+        """Return the file for the records of a run, and the path that it has or would have."""
         return NoFile(), Path(name)
 
 
 class RunLog(RunFeed):
     """A folder of runs, each in a file of its own. Several processes may write into one folder.
 
-    What is made is for its owner alone: files have the mode 0600, a folder that was not there 0700. Nothing in the folder is touched but the files of runs.
-    Where one begins, what is too old or too much is deleted. Where its file cannot be made, a warning goes to the log `run_log`, and its writer writes nothing: no run ends because of its log.
+    Only the owner can read them: files have the mode 0600, a new folder 0700. Nothing in the folder but the files of runs is touched.
+    When a run begins, runs that are too old or too large in total are deleted. If its file cannot be made, a warning goes to the log `run_log` and the writer writes nothing: no run ends because of its log.
 
     Args:
-        folder: Where runs are written; made with the first.
-        known: Secrets that stand in no record, however they are escaped: `KnownSecrets`, or their values.
-        about: What the first record says of each run, such as the program's name or the model's.
-        settings: The bounds.
-        observers: Who else is told of each record.
+        folder: The folder of the runs; made with the first.
+        known: Secrets to keep out of every record, however they are escaped: `KnownSecrets`, or their values.
+        about: Information for the first record of each run, such as the name of the program or of the model.
+        settings: The limits.
+        observers: Observers that get each record, too.
 
     Example:
         >>> import tempfile
@@ -108,17 +108,17 @@ class RunLog(RunFeed):
         about: Mapping[str, object] | None = None,
         observers: Iterable[Observer] = (),
     ) -> Self | None:
-        """Make the log of the folder that a variable names; None where it is empty or not there.
+        """Make the log of the folder that a variable names; None if it is empty or missing.
 
-        `RUN_LOG_DAYS` and `RUN_LOG_MEGABYTES` say for how long runs are kept and how much all may take; what is no number over 0 is as if it were not there. `RUN_LOG_ABOUT`
-        may have a JSON object of what the first record of each run says besides: whoever starts the process says it.
+        `RUN_LOG_DAYS` and `RUN_LOG_MEGABYTES` say how long runs are kept and how much space all may take; a value that is not a whole number over 0 is ignored. `RUN_LOG_ABOUT`
+        may be a JSON object with more for the first record of each run, from whoever starts the process.
 
         Args:
             variable: The variable; the names of the others begin with it.
             environ: The environment to read; the process's own if None.
             known: As for the log itself.
-            about: Likewise.
-            observers: Likewise.
+            about: As for the log itself.
+            observers: As for the log itself.
         """
         found = os.environ if environ is None else environ
         folder = found.get(variable, "").strip()

@@ -1,4 +1,4 @@
-"""Whatever a program hands in, as plain JSON."""
+"""Any value of a program as plain JSON."""
 
 import base64
 import math
@@ -16,13 +16,13 @@ from uuid import UUID
 
 
 BYTES: Final = "$bytes"
-"""The only key of a mapping that stands for bytes; its value is their base64."""
+"""The only key of a mapping that represents bytes; its value is their base64."""
 
 LONG_TEXT: Final = "$long_text"
-"""The only key of a mapping that stands for a long text; its value is the digest of the record that has it."""
+"""The only key of a mapping that refers to a long text; its value is the digest of the record that has it."""
 
 LITERAL: Final = "$literal"
-"""The only key of a mapping that stands for another mapping, which has one of these keys itself."""
+"""The only key of a mapping that wraps another mapping, which has one of these keys itself."""
 
 _MARKS: Final = frozenset({BYTES, LONG_TEXT, LITERAL})
 _MAX_DEPTH: Final = 100
@@ -35,11 +35,11 @@ _COLLECTIONS: Final = (list, tuple, set, frozenset, deque)
 def to_plain(value: object) -> Any:
     """Return a value as plain JSON, as a log writes it.
 
-    Records (dataclasses, models of pydantic's, mappings, namespaces, messages of any class) become objects: of a dataclass without what has its default, is private or is not shown
-    in its `repr`. Bytes become `{"$bytes": BASE64}`, other values the text of theirs where they are one (decimals, times, paths), else their type's name.
+    Records (dataclasses, pydantic models, mappings, namespaces, messages of any class) become objects; fields of a dataclass that have their default, are private or are not shown
+    in its `repr` are left out. Bytes become `{"$bytes": BASE64}`; decimals, times and paths become their text, and any other value the name of its type.
 
     Args:
-        value: Anything. Nothing is called that could change it, and no iterator is read. Of more than 200,000 values the others are left out.
+        value: Anything. Nothing is called that could change it, and no iterator is read. Values beyond the first 200,000 are left out.
 
     Example:
         >>> to_plain({"at": PurePath("/tmp"), "picture": b"abc"})
@@ -49,10 +49,10 @@ def to_plain(value: object) -> Any:
 
 
 def from_plain(value: Any, find_text: Callable[[str], Any]) -> Any:
-    """Return plain JSON as it was before it was written: long texts in their places; bytes stay `{"$bytes": BASE64}`.
+    """Return plain JSON as it was before it was written, with long texts in their places; bytes stay `{"$bytes": BASE64}`.
 
     Args:
-        value: What `to_plain` has made and a writer has written.
+        value: A value that `to_plain` has made and a writer has written.
         find_text: Returns a long text by its digest.
     """
     if isinstance(value, list):
@@ -117,7 +117,7 @@ def _read_number(value: float) -> float | str:
 
 
 def _find_members(value: object) -> Mapping[object, object] | None:
-    """Return the members of a record by name; None of what is none, or cannot be read."""
+    """Return the members of a record by name; None if the value is not a record, or cannot be read."""
     if isinstance(value, Mapping):
         return cast("Mapping[object, object]", value)
     if isinstance(value, SimpleNamespace):
@@ -139,7 +139,7 @@ def _find_members(value: object) -> Mapping[object, object] | None:
 def _dump_model(model: Any) -> Mapping[object, object] | None:
     try:
         return cast("Mapping[object, object]", model.model_dump(warnings=False))
-    except Exception:  # noqa: BLE001 - a model of a stranger's; its name is told
+    except Exception:  # noqa: BLE001 - somebody else's model; its name is logged
         return None
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a log that is read: told in sentences, few of them however much it is."""
+"""The problems of a log, in a few sentences however many there are."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from typing import Final, Literal
 type ProblemKind = Literal[
     "broken", "cut", "empty", "long", "missing", "newer", "unfinished", "unknown"
 ]
-"""What a reader finds. `broken`: lines that are no records. `cut`: a last line without its end. `empty`: no record at all. `long`: lines over the reader's limit.
+"""The kind of a problem. `broken`: lines that are not records. `cut`: a last line without its end. `empty`: no record at all. `long`: lines over the reader's limit.
 `missing`: requests that need lines which are not there. `newer`: lines of a later version of the format. `unfinished`: no end. `unknown`: records of types that
 this version does not have.
 """
@@ -33,7 +33,7 @@ class RunLogError(Exception):
 
 @contextmanager
 def reading(path: str | Path) -> Generator[None]:
-    """Raise an error of the system within the context as the `RunLogError` of what is read there."""
+    """Turn an `OSError` within the context into a `RunLogError` that names the path."""
     try:
         yield
     except OSError as error:
@@ -42,11 +42,11 @@ def reading(path: str | Path) -> Generator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something of a log that cannot be read; everything else is.
+    """A part of a log that cannot be read, while the rest is.
 
     Attributes:
-        kind: What it is.
-        line: The first line that has it, counted from 1; 0 where it is of the whole.
+        kind: The kind of problem.
+        line: The first line that has it, counted from 1; 0 if the whole file has it.
         count: How many lines have it.
     """
 
@@ -55,7 +55,7 @@ class Problem:
     count: int = 1
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return it as a sentence."""
         text = _TEXTS[self.kind]
         if not self.line:
             return text
@@ -76,5 +76,5 @@ class Problems:
         self._found[kind] = replace(known, count=known.count + 1) if known else new
 
     def to_tuple(self) -> tuple[Problem, ...]:
-        """Return all, by where they begin."""
+        """Return all, in the order of their first lines."""
         return tuple(sorted(self._found.values(), key=lambda problem: problem.line))

@@ -1,4 +1,4 @@
-"""What reads the records of one run, line by line, and puts its requests together."""
+"""The reader of a run's log, which goes line by line and puts requests together."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -61,12 +61,12 @@ _LONG_TEXT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedRecord:
-    """A record and where it stands.
+    """A record and its place in the file.
 
     Attributes:
-        record: The record; of a long text without its text.
+        record: The record; a long text comes without its text.
         line: The number of its line, from 1.
-        offset: How many bytes are before that line.
+        offset: The number of bytes before that line.
     """
 
     record: Record
@@ -75,11 +75,11 @@ class PlacedRecord:
 
 
 class RunFile:
-    """The log of one run, to be read. What cannot be read is left out and told in `problems`; memory is bounded by the largest request.
+    """The log of one run, for reading. Lines that cannot be read are left out and reported in `problems`; memory is bounded by the largest request.
 
     Args:
         path: The file.
-        max_line_bytes: How long a line may be; a longer one is left out.
+        max_line_bytes: The maximum length of a line; a longer one is left out.
 
     Example:
         >>> import tempfile
@@ -101,11 +101,11 @@ class RunFile:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What the last reading could not read."""
+        """The problems that the last reading found."""
         return self._problems.to_tuple()
 
     def iter_records(self) -> Iterator[Record]:
-        """Yield the records as they stand there, one after the other; long texts are `{"$long_text": DIGEST}`.
+        """Yield the records as they are in the file, one after the other; long texts are `{"$long_text": DIGEST}`.
 
         Raises:
             RunLogError: If the file cannot be read.
@@ -136,7 +136,7 @@ class RunFile:
             yield before
 
     def follow(self) -> Iterator[PlacedRecord]:
-        """Yield the records that have come since the last time, the first time all; records of unknown types, too. A last line that has no end yet is left for the next time.
+        """Yield the records that have come since the last call, or all in the first; records of unknown types, too. A last line without its end is left for the next call.
 
         Raises:
             RunLogError: If the file cannot be read.
@@ -153,7 +153,7 @@ class RunFile:
                     yield placed
 
     def read_at(self, offset: int) -> Record:
-        """Return the record of the line that begins at an offset, as it stands there.
+        """Return the record of the line that begins at an offset, as it is in the file.
 
         Raises:
             RunLogError: If there is none any more.
@@ -164,7 +164,7 @@ class RunFile:
         return record
 
     def read_end(self) -> tuple[int, Record | None]:
-        """Return the file's size in bytes and its `end` record, without reading what is before; None where it has none yet.
+        """Return the file's size in bytes and its `end` record, or None if it has none yet, without reading the rest.
 
         Raises:
             RunLogError: If the file cannot be read.
@@ -178,7 +178,7 @@ class RunFile:
         return size, record if is_record and record["type"] == "end" else None
 
     def expand(self, value: Any) -> Any:
-        """Return a value of a record with its long texts in their places. What was not logged stays `{"$long_text": DIGEST}`.
+        """Return a value of a record with its long texts in their places. A text that was not logged stays `{"$long_text": DIGEST}`.
 
         Args:
             value: A value of a record that this object has read.
@@ -189,10 +189,10 @@ class RunFile:
         return from_plain(value, self._find_text)
 
     def find_text(self, digest: str) -> str | None:
-        """Return a long text that has been read past; None where it is not in the log.
+        """Return a long text whose line has been read; None if it is not in the log.
 
         Args:
-            digest: Its name.
+            digest: Its digest.
 
         Raises:
             RunLogError: If the file cannot be read any more.
@@ -205,7 +205,7 @@ class RunFile:
         return text if isinstance(text, str) else None
 
     def _read_line(self, offset: int) -> Record | ProblemKind:
-        """Return the record of the line that begins at an offset, of any type, or what is wrong with it."""
+        """Return the record of the line that begins at an offset, of any type, or the kind of its problem."""
         with reading(self.path), self.path.open("rb") as file:
             file.seek(offset)
             return _read_record(file.readline(self._max_line_bytes), any_type=True)
@@ -215,7 +215,7 @@ class RunFile:
         return {LONG_TEXT: name} if text is None else text
 
     def _place(self, line: bytes | None, number: int, offset: int) -> PlacedRecord | None:
-        """Return the record of a line, or take note of what is wrong with it."""
+        """Return the record of a line, or take note of its problem."""
         if line is not None and (found := _LONG_TEXT.match(line)):
             name = found[2].decode()
             self._texts[name] = offset
@@ -236,7 +236,7 @@ class RunFile:
         return PlacedRecord(record=record, line=number, offset=offset)
 
     def _iter_numbered(self) -> Iterator[tuple[int, Record]]:
-        """Yield the records with the numbers of their lines, and take note of everything else."""
+        """Yield the records with the numbers of their lines, and take note of all problems."""
         self._problems, self._texts = problems, texts = Problems(), {}
         kinds: set[str] = set()
         with reading(self.path), self.path.open("rb") as file:
@@ -257,7 +257,7 @@ class RunFile:
 
 
 def _iter_lines(file: BufferedReader, max_bytes: int) -> Iterator[tuple[int, int, bytes | None]]:
-    """Yield number, offset and bytes of each line; None of one that is too long."""
+    """Yield number, offset and bytes of each line; None in place of the bytes if it is too long."""
     number, offset = 0, 0
     while line := file.readline(max_bytes + 1):
         number += 1
@@ -269,7 +269,7 @@ def _iter_lines(file: BufferedReader, max_bytes: int) -> Iterator[tuple[int, int
 
 
 def _read_record(line: bytes, *, any_type: bool = False) -> Record | ProblemKind:
-    """Return the record of a line, or what is wrong with it; of an unknown type only where any type will do."""
+    """Return the record of a line, or the kind of its problem; an unknown type is a problem unless any type will do."""
     try:
         fields: Record = read_object(line.decode())
     except UnicodeDecodeError:

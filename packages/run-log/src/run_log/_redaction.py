@@ -1,4 +1,4 @@
-"""Secrets taken out of what is written down, and nothing else changed: a run is to be read again as it was."""
+"""Redaction of secrets that changes nothing else, so that a run can be read again as it was."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ from ._plain import BYTES
 
 
 HIDDEN: Final = "[hidden]"
-"""What stands in the place of a hidden parameter's value."""
+"""The text that replaces a hidden parameter's value."""
 
 _MAX_PARSED_CHARACTERS: Final = 1_000_000
 _LONG_NUMBER: Final = 100_000  # Shorter ones are too common to be secrets.
@@ -37,10 +37,10 @@ type RedactText = Callable[[str], Any]
 
 
 class Redactor:
-    """What takes secrets out of the records of a run: known ones wherever they stand, others by what they look like.
+    """A redactor of the records of a run: it takes out known secrets wherever they are, and anything that looks like a secret.
 
     Args:
-        known: Secrets that are known.
+        known: The known secrets.
     """
 
     def __init__(self, *known: KnownSecrets) -> None:
@@ -48,11 +48,11 @@ class Redactor:
 
     @property
     def known(self) -> tuple[KnownSecrets, ...]:
-        """The secrets that are known by now."""
+        """The secrets that are known so far."""
         return self._known
 
     def add(self, values: Iterable[str]) -> bool:
-        """Know these secrets too from now on; return whether there were any."""
+        """Add secrets to the known ones; return whether there were any."""
         found = list(values)
         if found:
             self._known = (*self._known, KnownSecrets(found))
@@ -63,8 +63,8 @@ class Redactor:
 
         Args:
             value: The value.
-            by_name: Whether what has a secret's name is a secret; in the schema of a tool it is none.
-            text: What stands for a text of it, `redact_text` by default.
+            by_name: Whether a value under a secret's name is a secret; in the schema of a tool it is not.
+            text: Redacts a text in it; `redact_text` by default.
         """
         return self._redact(value, by_name, text or self.redact_text)
 
@@ -97,7 +97,7 @@ class Redactor:
         return {BYTES: text(encoded)}
 
     def redact_text(self, text: str) -> str:
-        """Return a text without secrets; where it is JSON, they are told by their names too, and it stays as it is if it holds none."""
+        """Return a text without secrets. In JSON they are known by their names too; JSON without any stays as it is."""
         encoded = _ENCODED.fullmatch(text)
         if encoded is not None and self._holds_known(encoded[1]):
             return REDACTED
@@ -114,7 +114,7 @@ class Redactor:
         return redact_text(text) if encoded is None else text
 
     def _holds_known(self, encoded: str) -> bool:
-        """Return whether what is encoded as base64 is a text with a known secret."""
+        """Return whether base64 is the encoding of a text with a known secret."""
         try:
             decoded = base64.b64decode(f"{encoded.translate(_URL_SAFE)}===")
         except ValueError:
@@ -129,12 +129,12 @@ class Redactor:
 
 
 class TextRedactor:
-    """A text that streams in, without secrets: all that is given out is what `Redactor.redact_text` gives of the whole.
+    """A redactor of a text that streams in: its pieces together are what `Redactor.redact_text` returns for the whole.
 
-    What may go on as a secret is held back: the last words, what stands in quotes that are still open, and all of a text that begins like JSON.
+    Text that may be the beginning of a secret is held back: the last words, text in quotes that are still open, and all of a text that begins like JSON.
 
     Args:
-        redactor: What takes secrets out.
+        redactor: The redactor of the run.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -145,7 +145,7 @@ class TextRedactor:
         self._has_begun = False
 
     def feed(self, text: str) -> str:
-        """Take the next piece and return what is certain by now."""
+        """Take the next piece and return as much of the text as is certain by now."""
         for each in self._filters:
             text = each.feed(text)
         self._held += text
@@ -161,7 +161,7 @@ class TextRedactor:
         return redact_text(certain)
 
     def close(self) -> str:
-        """End the text and return what was held back."""
+        """End the text and return the part that was held back."""
         text = ""
         for each in self._filters:
             text = each.feed(text) + each.close()
@@ -170,7 +170,7 @@ class TextRedactor:
 
 
 def find_texts(value: object) -> Iterator[str]:
-    """Yield the texts in a value, and what numbers are as text; without recursion, for it may nest at will."""
+    """Yield the texts in a value, numbers as texts too; without recursion, since it may be nested to any depth."""
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()
@@ -191,7 +191,7 @@ def find_texts(value: object) -> Iterator[str]:
 
 
 def _find_cut(text: str) -> int:
-    """Return where a text can be cut without a difference to what is found in both pieces, whatever comes; 0 for nowhere."""
+    """Return where a text can be cut so that the secrets found in both pieces are those of the whole, whatever follows; 0 for nowhere."""
     words = [match.start() for match in _WORD.finditer(text)]
     if len(words) < _HELD_WORDS:
         return 0

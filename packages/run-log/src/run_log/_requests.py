@@ -1,4 +1,4 @@
-"""What is new of a request, on its way into a log."""
+"""The new parts of each request, which are all that a log writes of it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from ._plain import to_plain
 
 
 type Shape = Callable[[Any], Any]
-"""What makes of plain JSON what stands in a record."""
+"""Turns plain JSON into its form in a record."""
 
 
 class RequestHistory:
-    """The requests of a run so far, as digests: of each only what it adds to the one before is written."""
+    """The requests of a run so far, as digests: a record has only the additions to the request before."""
 
     def __init__(self) -> None:
         self._seen: list[str] = []  # of each message as it came
@@ -31,9 +31,9 @@ class RequestHistory:
 
         Args:
             messages: All messages of the request, in whatever form.
-            settings: Everything else of it by name; None is left out.
-            shape: Makes of a message what is written.
-            shape_setting: The same of a setting.
+            settings: The other fields of the request by name; None is left out.
+            shape: Turns a message into its written form.
+            shape_setting: The same for a setting.
         """
         plain = [to_plain(message) for message in messages]
         found = [digest(to_text(message)) for message in plain]
@@ -64,7 +64,7 @@ class RequestHistory:
 
 
 def count_same(before: Sequence[str], now: Sequence[str]) -> int:
-    """Return how many values both begin with."""
+    """Return the number of values that both begin with."""
     pairs = enumerate(zip(before, now, strict=False))
     least = min(len(before), len(now))
     return next((index for index, (old, new) in pairs if old != new), least)

@@ -1,4 +1,4 @@
-"""The runs of a folder, each in a few words: what its first line and its last say."""
+"""Summaries of the runs of a folder, from the first and the last line of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,16 +18,16 @@ _HEAD_RECORDS: Final = 20  # Long texts of the first record come before it.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """A run in a few words.
+    """A summary of a run.
 
     Attributes:
         path: Its file.
         run: Its name.
-        size_bytes: How long the file is.
-        time: When it began, as ISO 8601 has it; empty where that cannot be read.
-        about: What the program has said of it.
-        end: Its last record; None where it goes on still, or was broken off.
-        problems: What is wrong with its beginning; what else is, a `RunFile` says.
+        size_bytes: The size of the file.
+        time: When it began, in ISO 8601; empty if that cannot be read.
+        about: The program's own information about it.
+        end: Its last record; None if it is still going on, or was broken off.
+        problems: The problems of its beginning; a `RunFile` finds the others.
         error: Why the file cannot be read at all.
     """
 
@@ -42,7 +42,7 @@ class RunSummary:
 
 
 def list_runs(folder: str | Path) -> list[RunSummary]:
-    """Return the runs of a folder, the newest first. Of each file only the beginning and the end are read.
+    """Return the runs of a folder, the newest first. Only the beginning and the end of each file are read.
 
     Raises:
         RunLogError: If the folder cannot be read.
@@ -53,11 +53,11 @@ def list_runs(folder: str | Path) -> list[RunSummary]:
 
 
 def find_run(folder: str | Path, name: str) -> Path | None:
-    """Return the file of a run of a folder; None where the folder has no run of that name.
+    """Return the file of a run in a folder; None if the folder has no run of that name.
 
     Args:
         folder: The folder.
-        name: The run's name. What is no name of a run, such as a path, names none.
+        name: The run's name. A text that is not the name of a run, such as a path, finds nothing.
     """
     path = Path(folder) / f"{name}.jsonl"
     if not is_run_name(path.name) or path.parent != Path(folder):
@@ -66,7 +66,7 @@ def find_run(folder: str | Path, name: str) -> Path | None:
 
 
 def read_summary(path: str | Path) -> RunSummary:
-    """Return what the beginning and the end of a run's file say of it.
+    """Return the summary of a run, read from the beginning and the end of its file.
 
     Raises:
         RunLogError: If the file cannot be read.
@@ -88,7 +88,7 @@ def read_summary(path: str | Path) -> RunSummary:
 
 
 def try_summary(path: Path) -> RunSummary:
-    """Return what a run's file says of it, or why it cannot be read."""
+    """Return the summary of a run, or one with the reason why its file cannot be read."""
     try:
         return read_summary(path)
     except RunLogError as error:

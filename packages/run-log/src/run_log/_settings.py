@@ -1,18 +1,18 @@
-"""How much is logged, and for how long."""
+"""The limits of a log."""
 
 from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
-    """The bounds of a log.
+    """The limits of a log.
 
     Attributes:
-        max_age_days: How old a run may get, by when it was last written to. Over 0.
-        max_total_bytes: How much all runs of a folder may take; the oldest go first, when a new one begins. At least 1.
-        max_run_bytes: How much one run may take; what comes after that is not logged but for its end. At least 1.
-        max_text_bytes: How long a text may be (an image, a file, a tool's result) that is logged whole; of a longer one there are digest and size. At least 0.
-        delta_seconds: For how long the pieces of an answer are collected into one record; 0 writes each.
+        max_age_days: How old a run may get, counted from its last record. Over 0.
+        max_total_bytes: The maximum size of all runs in a folder; the oldest are deleted when a new one begins. At least 1.
+        max_run_bytes: The maximum size of one run; after that only its end is logged. At least 1.
+        max_text_bytes: The maximum size of a text (an image, a file, a tool's result) that is logged whole; a longer one is logged as digest and size. At least 0.
+        delta_seconds: How long the pieces of an answer are collected into one record; 0 writes each.
 
     Raises:
         ValueError: If one is smaller than that; it names the setting.
@@ -25,7 +25,7 @@ class LogSettings:
     delta_seconds: float = 0.5
 
     def __post_init__(self) -> None:
-        """Refuse what no log could keep."""
+        """Refuse limits that no log could keep to."""
         for field in fields(self):
             value = getattr(self, field.name)
             may_be_zero = field.name in {"max_text_bytes", "delta_seconds"}

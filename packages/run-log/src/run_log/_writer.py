@@ -1,4 +1,4 @@
-"""What writes the records of one run."""
+"""The writer of one run's records."""
 
 import threading
 import time
@@ -20,37 +20,37 @@ from ._settings import LogSettings
 
 
 LONG_CHARACTERS: Final = 4_096
-"""From which length on a text has a record of its own, once in a run."""
+"""The length from which on a text gets a record of its own, once in a run."""
 
 _END_BYTES: Final = 65_536  # Kept for the end of a run that is longer than it may be.
 
 type Outcome = Literal["done", "failed", "refused", "recalled", "unfinished"]
-"""What became of a tool call.
+"""The outcome of a tool call.
 
-`done`: the tool was called and has answered. `failed`: it was called and has failed. `refused`: it was not called, and the model reads why. `recalled`: it was not
-called, for the same call has answered before. `unfinished`: it was given up while it still ran.
+`done`: the tool was called and answered. `failed`: it was called and failed. `refused`: it was not called, and the model reads why. `recalled`: it was not
+called, because the same call has answered before. `unfinished`: it was given up while it still ran.
 """
 
 
 type Checked = Literal["input", "tool_call", "answer"]
-"""What a guardrail checks: the messages that a run begins with, a tool call, or its last answer."""
+"""The object of a guardrail: the messages that a run begins with, a tool call, or its last answer."""
 
 type GuardrailOutcome = Literal["passed", "changed", "stopped", "failed"]
-"""What a guardrail makes of what it checks. `failed`: it has raised an error, which stops it as well."""
+"""The outcome of a guardrail. `failed`: it raised an error, which stops the checked object as well."""
 
 
 class Observer(Protocol):
-    """Somebody who is told of the records of runs, as they stand in the log."""
+    """An observer of the records of runs, as they are in the log."""
 
     def take(self, run: str, record: Record) -> None:
-        """Take the next record of the run of this name; in any thread. What it raises ends neither the run nor its log."""
+        """Take the next record of the run with this name; in any thread. An exception ends neither the run nor its log."""
         ...
 
 
 def _guarded[**P](
     method: Callable[Concatenate["RunWriter", P], None],
 ) -> Callable[Concatenate["RunWriter", P], None]:
-    """Make of a method one that does nothing once the log is closed, and ends the log in place of the run where it fails."""
+    """Wrap a method so that it does nothing once the log is closed, and ends the log instead of the run if it fails."""
 
     @wraps(method)
     def guarded(self: "RunWriter", *args: P.args, **kwargs: P.kwargs) -> None:
@@ -68,15 +68,15 @@ def _guarded[**P](
 class RunWriter:
     """The log of one run. `RunLog.begin` makes it; its methods may be called from any thread, and none raises: a log that fails ends, and says so once.
 
-    Every value is taken as `to_plain` takes it, and secrets are taken out of all of them. A text of 4,096 characters or more is written once in a run, as
+    Every value is converted by `to_plain`, and secrets are taken out of all of them. A text of 4,096 characters or more is written once in a run, as
     a record of its own.
 
     Args:
-        file: Where lines go; None for a log that could not be begun.
+        file: The file for the lines; None for a log that could not be begun.
         path: Its path; the run has the name of the file.
-        known: Secrets that are known.
-        settings: The bounds.
-        observers: Who is told of each record, also of those that the file has no room for.
+        known: The known secrets.
+        settings: The limits.
+        observers: The observers that get each record, even those that the file has no room for.
     """
 
     def __init__(
@@ -111,12 +111,12 @@ class RunWriter:
 
     @property
     def is_open(self) -> bool:
-        """Whether something can be written still."""
+        """Whether records can still be written."""
         return self._file is not None
 
     @_guarded
     def hide(self, values: Iterable[object]) -> None:
-        """Know further secrets: what is written from now on has none of the texts and long numbers in these values, of six characters or more."""
+        """Add to the known secrets: the texts and long numbers of six characters or more in these values are in no later record."""
         if self._redactor.add(find_texts(list(values))):
             self._texts.clear()
 
@@ -139,16 +139,16 @@ class RunWriter:
         left_out: int = 0,
         is_compaction: bool = False,
     ) -> None:
-        """Write what a model is asked; only what is new since the request before.
+        """Write a request to a model; the record has only the parts that are new since the request before.
 
         Args:
             round: The number of the model call, from 1.
             messages: All messages.
-            settings: Everything else by name: tools, tool choice, model, whatever the model gets.
-            is_closing: Whether it must answer now, without tools.
-            wait_seconds: How long is waited before.
-            left_out: How many images and files have become a sentence since the request before.
-            is_compaction: Whether the answer is a summary by which the run is made shorter.
+            settings: Everything else by name: tools, tool choice, model, and so on.
+            is_closing: Whether the model must answer now, without tools.
+            wait_seconds: How long the run waits before it.
+            left_out: How many images and files were replaced by a sentence since the request before.
+            is_compaction: Whether the answer is a summary that compacts the run.
         """
         fields = self._requests.add(
             messages, settings, shape=self._shape, shape_setting=self._shape_setting
@@ -169,7 +169,7 @@ class RunWriter:
         Args:
             round: The number of the model call.
             text: The next piece of its text.
-            phase: What the text is: `commentary`, `final_answer` or whatever the model's client says.
+            phase: The phase of the text: `commentary`, `final_answer`, or another that the model's client names.
         """
         answer, now = self._answer, self._now()
         answer.take(text, phase, now)
@@ -188,15 +188,15 @@ class RunWriter:
         files: Iterable[object] = (),
         error: str | None = None,
     ) -> None:
-        """Write how a model call has ended; the text before it stands in its deltas.
+        """Write the end of a model call; its text is in the deltas before.
 
         Args:
             round: The number of the model call.
             calls: The tool calls, with `call_id`, `name` and `arguments` as the model wrote them.
             usage: Tokens and prices.
             finish_reason: Why the model stopped.
-            opaque_body: What the model's client wants back.
-            files: What the model has made.
+            opaque_body: The data that the model's client wants back.
+            files: The files that the model has made.
             error: Why the call failed.
         """
         self._put_delta(round, self._answer.close())
@@ -226,13 +226,13 @@ class RunWriter:
         *,
         tool: str | None = None,
     ) -> None:
-        """Write what a tool is called with.
+        """Write the arguments that a tool gets.
 
         Args:
             call_id: The call.
             arguments: The checked arguments.
-            hidden: The names of those that the model does not see, whether among the arguments or not; their values are masked.
-            tool: The tool, where the model has called another that calls it.
+            hidden: The names of arguments that the model does not see, whether they are there or not; their values are masked.
+            tool: The tool, if the model has called another that calls it.
         """
         masked = {**arguments, **dict.fromkeys(hidden, HIDDEN)}
         fields = {"call_id": call_id, "arguments": masked} | ({"tool": tool} if tool else {})
@@ -240,7 +240,7 @@ class RunWriter:
 
     @_guarded
     def started(self, call_id: str) -> None:
-        """Write that a tool begins to run: of more than may run at once the others wait."""
+        """Write that a tool begins to run; a call may have to wait if too many run at once."""
         self._put("started", **self._shape_all({"call_id": call_id}))
 
     @_guarded
@@ -253,13 +253,13 @@ class RunWriter:
         error: str | None = None,
         cause: BaseException | None = None,
     ) -> None:
-        """Write that a try of a tool call came to nothing, and that the tool is called again.
+        """Write that a try of a tool call failed or was given up, and that the tool is called again.
 
         Args:
             call_id: The call.
-            attempt: Which try that was, from 1.
-            outcome: What became of it: `failed` or `unfinished`.
-            error: Why.
+            attempt: The number of that try, from 1.
+            outcome: Its outcome: `failed` or `unfinished`.
+            error: Why it failed or was given up.
             cause: The exception behind that.
         """
         told = None if cause is None else _describe(cause)
@@ -282,15 +282,15 @@ class RunWriter:
         cause: BaseException | None = None,
         artifact: object = None,
     ) -> None:
-        """Write what became of a tool call.
+        """Write the outcome of a tool call.
 
         Args:
             call_id: The call.
-            outcome: What became of it.
-            content: What the model reads.
+            outcome: Its outcome.
+            content: The result that the model reads.
             error: Why it failed or was refused.
             cause: The exception behind that.
-            artifact: What the tool made for others than the model.
+            artifact: Data that the tool returned for others than the model.
         """
         told = None if cause is None else _describe(cause)
         values = {"call_id": call_id, "outcome": outcome, "content": content}
@@ -311,12 +311,12 @@ class RunWriter:
     def decision(
         self, call_id: str, *, is_approved: bool, by: str | None = None, reason: str | None = None
     ) -> None:
-        """Write what a person has decided about a call.
+        """Write a person's decision about a call.
 
         Args:
             call_id: The call.
             is_approved: Whether it is made.
-            by: Who has decided.
+            by: Who decided.
             reason: Why it is not made.
         """
         more = self._shape_fields({"by": by, "reason": reason})
@@ -333,14 +333,14 @@ class RunWriter:
         reason: str | None = None,
         call_id: str | None = None,
     ) -> None:
-        """Write what a guardrail has made of what it checked.
+        """Write the outcome of a guardrail.
 
         Args:
             name: The guardrail.
-            outcome: What it made of it.
-            checked: What it checked.
-            reason: Why it stopped it, or failed.
-            call_id: The tool call that it checked.
+            outcome: Its outcome.
+            checked: The object that it checked.
+            reason: The reason why it stopped or failed.
+            call_id: The tool call that it checked, if any.
         """
         more = self._shape_fields({"reason": reason, "call_id": call_id})
         named = self._shape_all({"name": name})
@@ -348,7 +348,7 @@ class RunWriter:
 
     @_guarded
     def budgets(self, used: Mapping[str, tuple[object, object]]) -> None:
-        """Write what is used of each budget: the amount and the maximum by the budget's name."""
+        """Write how much of each budget is used: the amount and the maximum by the budget's name."""
         pairs = {name: {"used": amount, "maximum": most} for name, (amount, most) in used.items()}
         if pairs:
             self._put("budgets", budgets=to_plain(pairs))
@@ -366,17 +366,17 @@ class RunWriter:
         usage: object = None,
         error: str | None = None,
     ) -> None:
-        """Write that a run was made shorter: the prefix of the next request is another one.
+        """Write that a run was compacted: the next request has another prefix.
 
         Args:
             round: The number of the model call that comes next.
-            kind: By what: `summary`, `api`, or `dropped`.
+            kind: The means: `summary`, `api`, or `dropped`.
             replaced: How many messages are gone.
             reasoning_dropped: How many of them had reasoning with them.
             tokens_before: About how many tokens the next request would have had.
             tokens_after: About how many it has.
-            usage: What it has cost.
-            error: Why what is oldest was dropped.
+            usage: The usage of the compaction itself.
+            error: Why the oldest messages were dropped.
         """
         figures = {
             "replaced": replaced,
@@ -390,7 +390,7 @@ class RunWriter:
 
     @_guarded
     def error(self, error: BaseException | str) -> None:
-        """Write what has broken the run."""
+        """Write the error that broke the run."""
         self._put("error", **self._shape_all(_describe(error)))
 
     @_guarded
@@ -408,8 +408,8 @@ class RunWriter:
         Args:
             reason: Why the run stopped.
             rounds: How many model calls were made.
-            usage: The usage of all.
-            error: The sentence of its failure.
+            usage: The total usage.
+            error: The sentence that says how it failed.
             budget: The budget that was used up.
         """
         values = {"rounds": rounds, "usage": usage, "error": error, "budget": budget}
@@ -419,7 +419,7 @@ class RunWriter:
         self._close()
 
     def close(self) -> None:
-        """Close the log. A run that has not ended is said to be let go of."""
+        """Close the log. A run that has not ended gets the reason `closed`."""
         self.end("closed")
 
     def give_up(self, error: BaseException) -> None:
@@ -440,7 +440,7 @@ class RunWriter:
             self._put("delta", round=number, **delta)
 
     def _put(self, kind: str, /, *, is_last: bool = False, **fields: Any) -> None:
-        """Write a record; of a run that is longer than it may be only the last."""
+        """Write a record; once a run has used up its room, only the last."""
         record: Record = {"v": VERSION, "type": kind, "t": self._now(), **fields}
         self._tell(record)
         if (is_last or not self._is_full) and not self._write(to_line(record), is_last=is_last):
@@ -463,7 +463,7 @@ class RunWriter:
                 )
 
     def _write(self, line: bytes, *, is_last: bool = False) -> bool:
-        """Write a line where there is room for it."""
+        """Write a line if there is room for it; return whether there was."""
         file = cast("LineFile | NoFile", self._file)
         room = self._settings.max_run_bytes + (_END_BYTES if is_last else 0)
         has_room = file.size + len(line) <= room
@@ -481,7 +481,7 @@ class RunWriter:
         return {name: self._shape(to_plain(value)) for name, value in values.items()}
 
     def _shape_fields(self, values: Mapping[str, object]) -> dict[str, Any]:
-        """Return what stands for optional values: nothing for none."""
+        """Return the shaped form of optional values, without those that are empty."""
         plain = {name: to_plain(value) for name, value in values.items()}
         empty: tuple[Any, ...] = (None, "", [], {})
         return {name: self._shape(value) for name, value in plain.items() if value not in empty}

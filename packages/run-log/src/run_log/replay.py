@@ -1,6 +1,6 @@
-"""A logged run played again: its model and its tools answer as they did, and what they are asked is kept to be compared.
+"""Replay of a logged run: its model and its tools answer as they did, and the requests to them are kept for comparison.
 
-It knows no agent: the test that `run_log.view.write_fixture` writes makes agent-driver's model and tools of it.
+It does not depend on an agent: the test that `run_log.view.write_fixture` writes turns it into the model and the tools of agent-driver.
 """
 
 import json
@@ -16,7 +16,7 @@ __all__ = ["ReplayedRun", "read_run", "to_numbers"]
 
 
 def read_run(texts: str, data: str) -> dict[str, Any]:
-    """Read what a run was, with the long texts, each of which is written once, in their places.
+    """Read a run, with the long texts, each of which is written once, in their places.
 
     Args:
         texts: The long texts as JSON, by their digests.
@@ -27,7 +27,7 @@ def read_run(texts: str, data: str) -> dict[str, Any]:
 
 
 def to_numbers(values: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return values with the prices, which a log has as texts, as decimals."""
+    """Return values with prices as decimals; a log has them as texts."""
     return {
         name: Decimal(value) if isinstance(value, str) and name != "currency" else value
         for name, value in (values or {}).items()
@@ -35,15 +35,15 @@ def to_numbers(values: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class ReplayedRun:
-    """A run of then.
+    """A logged run that is replayed.
 
     Args:
-        run: What `read_run` has read.
+        run: A run, as `read_run` returns it.
 
     Attributes:
         messages: The messages to begin it with.
-        requests: The messages of each request as they were.
-        asked: Those of each request as they are now.
+        requests: The messages of each recorded request.
+        asked: The messages of each request of the replay.
     """
 
     def __init__(self, run: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class ReplayedRun:
             self.requests.append([*before[: one["kept"]], *one["added"]])
 
     def answer(self, messages: Sequence[Any]) -> Iterator[dict[str, Any]]:
-        """Yield what the model said in this round: pieces of the answer, or a `message` and `is_transient` where it failed."""
+        """Yield the model's answer in this round: its pieces, or a `message` and `is_transient` if the model failed."""
         index = len(self.asked)
         self.asked.append([to_plain(message) for message in messages])
         if index >= len(self._rounds):
@@ -77,7 +77,7 @@ class ReplayedRun:
         yield {"text": "", "tool_calls": calls, "usage": to_numbers(answer["usage"]), **last}
 
     def find_result(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `content` and `error` of a call with these arguments, one after the other, the last again and again."""
+        """Return `content` and `error` of the next call with these arguments; after the last call its own, again and again."""
         results = self._results.get((name, _key(args)))
         if not results:
             return {"content": "", "error": f"{name} was not called with these arguments then"}
@@ -85,7 +85,7 @@ class ReplayedRun:
         return {"content": _to_tuples(result["content"]), "error": result["error"]}
 
     def difference(self) -> str | None:
-        """Return in which round the first request differs, and how, or None."""
+        """Return a sentence about the first request that differs, or None."""
         for index, (then, now) in enumerate(zip(self.requests, self.asked, strict=False), 1):
             written, asked = _to_bytes(then), _to_bytes(now)
             if written != asked:
@@ -103,7 +103,7 @@ def _key(args: Mapping[str, Any]) -> str:
 
 
 def _to_tuples(value: Any) -> Any:
-    """Return a tool's content with its parts as a tuple, as tools give them."""
+    """Return a tool's content with its parts as a tuple, as tools return them."""
     if isinstance(value, list):
         return tuple(map(_to_tuples, cast("list[Any]", value)))
     if isinstance(value, dict):

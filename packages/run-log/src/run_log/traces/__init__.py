@@ -1,4 +1,4 @@
-"""Runs as OpenTelemetry spans, by the semantic conventions of generative AI. It needs the extra `traces`."""
+"""Runs as OpenTelemetry spans, by the semantic conventions for generative AI. It needs the extra `traces`."""
 
 from ._traces import Traces
 

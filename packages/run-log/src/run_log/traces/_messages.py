@@ -1,4 +1,4 @@
-"""Messages of a run in the shape that the conventions give them."""
+"""Messages of a run in the shape of the conventions."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -6,25 +6,25 @@ from typing import Any, cast
 
 
 def to_json(value: object) -> str:
-    """Return a value as the text that an attribute takes."""
+    """Return a value as the text of an attribute."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def input_messages(messages: Iterable[object]) -> list[dict[str, Any]]:
-    """Return what a model was asked: a role and parts for each message."""
+    """Return the messages of a request to a model: a role and parts for each."""
     return [_to_message(message) for message in messages]
 
 
 def output_messages(
     text: str, calls: Iterable[object], finish_reason: object
 ) -> list[dict[str, Any]]:
-    """Return what a model answered: one message."""
+    """Return the answer of a model: one message."""
     parts = [*_to_parts(text), *_to_calls(calls)]
     return [{"role": "assistant", "parts": parts, "finish_reason": str(finish_reason or "unknown")}]
 
 
 def definitions(tools: object, *, whole: bool) -> list[dict[str, Any]]:
-    """Return the tools that a model is offered; by their names alone unless they are wanted whole."""
+    """Return the tools that a model is offered; only their names unless they are wanted whole."""
     fields = ("name", "description", "parameters") if whole else ("name",)
     return [
         {"type": "function", **{name: tool[name] for name in fields if name in tool}}

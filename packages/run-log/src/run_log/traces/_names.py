@@ -1,4 +1,4 @@
-"""The names of the conventions: attributes of spans, and the operations that spans stand for.
+"""The names of the conventions: attributes of spans, and the operations that spans represent.
 
 Source: https://github.com/open-telemetry/semantic-conventions-genai, read 2026-11-23; a test compares them with those that OpenTelemetry publishes.
 """
@@ -34,7 +34,7 @@ USAGE: Final = {
     "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
     "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
 }
-"""What stands for each number of a usage."""
+"""The attribute for each number of a usage."""
 
 # The conventions have no names for these.
 RUN: Final = "run_log.run"

@@ -21,10 +21,10 @@ class RunSpans:
     """One run as spans, which begin and end as its records come.
 
     Args:
-        tracer: What makes spans.
+        tracer: The tracer that makes spans.
         start: The run's first record.
-        parent: What the run stands below; whatever is current if None.
-        content: Whether texts go along.
+        parent: The context that the run is below; the current one if None.
+        content: Whether texts are sent.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class RunSpans:
         )
 
     def context_of(self, call_id: str) -> context.Context:
-        """Return what stands below a tool call, or below the agent where that call does not run."""
+        """Return the context for spans below a tool call, or below the agent if that call does not run."""
         return trace.set_span_in_context(self._open.get(call_id, self._root))
 
     def take(self, record: Record) -> None:
@@ -178,7 +178,7 @@ class RunSpans:
         span.end(self._at(record["t"]))
 
     def _take_compaction(self, record: Record) -> None:
-        """Note that the run was made shorter; what a model was asked for that is a span like any other."""
+        """Note that the run was compacted; the model call for a summary is a span like any other."""
         fields = ("kind", "replaced", "tokens_before", "tokens_after")
         told = {f"{names.COMPACTION}.{field}": record[field] for field in fields}
         self._root.add_event(names.COMPACTION, told, self._at(record["t"]))
@@ -218,7 +218,7 @@ class RunSpans:
         return trace.set_span_in_context(self._root)
 
     def _fail(self, span: Span, kind: str, message: object) -> None:
-        """Mark a span as failed. What a failure says may quote a text, so it goes along with these only."""
+        """Mark a span as failed. The message may quote a text, so it is sent only where texts are."""
         span.set_attribute(names.ERROR_TYPE, kind)
         told = self._text(message) if self._content else None
         span.set_status(StatusCode.ERROR, told or None)
@@ -246,7 +246,7 @@ def _set_usage(span: Span, usage: Mapping[str, Any] | None) -> None:
 
 
 def _provider(about: Mapping[str, Any]) -> str:
-    """Return who offers the model, by the word of the conventions where they have one."""
+    """Return the provider of the model, by the name in the conventions if they have one."""
     told = str(about.get("provider") or "").lower()
     words = {"azure": "azure.ai.openai", "bedrock": "aws.bedrock", "anthropic": "anthropic"}
     for word, name in words.items():
@@ -256,6 +256,6 @@ def _provider(about: Mapping[str, Any]) -> str:
 
 
 def _key(record: Record) -> str:
-    """Return a call's id; that of a very long one is its digest."""
+    """Return a call's id; a very long one is known by its digest."""
     call_id = record.get("call_id")
     return call_id if isinstance(call_id, str) else to_json(call_id)

@@ -1,4 +1,4 @@
-"""What makes spans of the records of runs."""
+"""The spans of runs, made from their records."""
 
 import threading
 import time
@@ -22,12 +22,12 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
 class Traces:
     """The spans of runs: one for the agent, below it one for each model call and each tool call, by the conventions of OpenTelemetry for generative AI.
 
-    It is an observer of a `RunLog`, or takes the records of a run that has been written before. Secrets are as the log has them: taken out, hidden parameters masked.
-    An agent that is called as a tool stands below that call.
+    It is an observer of a `RunLog`, or takes the records of a run that was logged before. Secrets are taken out and hidden parameters masked, as in the log.
+    The span of an agent that is called as a tool is below that call.
 
     Args:
-        provider: What spans go to; the one that the program has set, if None.
-        content: Whether messages, arguments, results and whole definitions of tools go along. Numbers, names and errors' kinds always do.
+        provider: The provider that spans go to; the one that the program has set, if None.
+        content: Whether messages, arguments, results and whole definitions of tools are sent. Numbers, names and kinds of errors always are.
 
     Example:
         >>> import tempfile
@@ -55,9 +55,9 @@ class Traces:
     def from_env(
         cls, environ: Mapping[str, str], *, service: str, content: bool = False
     ) -> Self | None:
-        """Make what sends spans over OTLP (HTTP) to where `OTEL_EXPORTER_OTLP_ENDPOINT` says; None where it says nothing.
+        """Make traces that are sent over OTLP (HTTP) to the address in `OTEL_EXPORTER_OTLP_ENDPOINT`; None if there is none.
 
-        The official exporter reads the rest of its settings, such as headers and time-outs, from the process's environment.
+        The official exporter reads the rest of its settings, such as headers and timeouts, from the process's environment.
 
         Args:
             environ: The environment to look for the address in.
@@ -72,10 +72,10 @@ class Traces:
         return cls(provider, content=content)
 
     def flush(self, seconds: float) -> bool:
-        """Send what has not been sent in a thread of its own, and wait for that up to so many seconds; say whether all was sent by then.
+        """Send the spans that have not been sent, in a thread of its own; wait for that up to so many seconds, and return whether all were sent by then.
 
-        Whoever ends a run that its process may not outlive calls it. Where the last sending has taken longer than that, as to a collector that is gone or hangs, it is not waited for: one
-        run waits in vain, and those after it do not. A provider that the program has set is left to it.
+        Call it at the end of a run if the process may not outlive it. If the last sending took longer than that, as to a collector that is gone or hangs, this one is not waited for: one
+        run waits in vain, and those after it do not. A provider that the program has set is the program's to flush.
 
         Args:
             seconds: How long to wait at most, from 0.
@@ -97,7 +97,7 @@ class Traces:
 
         Args:
             run: The run's name.
-            record: The record, as it stands in the log.
+            record: The record, as it is in the log.
         """
         with self._lock:
             if record["type"] == "start":
@@ -111,7 +111,7 @@ class Traces:
                 del self._runs[run]
 
     def close(self) -> None:
-        """Send what has not been sent, for up to 30 seconds; a provider that the program has set is left to it."""
+        """Send the spans that have not been sent, for up to 30 seconds; a provider that the program has set is the program's to close."""
         if isinstance(self._provider, TracerProvider):
             self._provider.shutdown()
 
@@ -125,7 +125,7 @@ class Traces:
 
 
 class _Sending:
-    """One thread that sends until nothing is left."""
+    """The work of one thread, which sends until nothing is left."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider

@@ -1,4 +1,4 @@
-"""The page of runs: a server on this machine that shows the logs of a folder. Needs the extra `gpt5-run-log[view]`."""
+"""The page of runs: a local server that shows the logs of a folder. It needs the extra `gpt5-run-log[view]`."""
 
 from ._app import Again, RunAgain, create_app, create_pages
 from ._cli import main

@@ -1,4 +1,4 @@
-"""The page and what it asks for: JSON about the runs of a folder, their long texts, and word of what is new."""
+"""The page and the data for it: JSON about the runs of a folder, their long texts, and events when there is something new."""
 
 import asyncio
 import json
@@ -49,14 +49,14 @@ _ALIVE_LOOKS: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAgain:
-    """What somebody at the page wants run again.
+    """A request from the page to run a run again.
 
     Attributes:
         path: The run's file.
-        round: From which round on, from 1: the answers and results before it stand as they were.
-        instruction: The instruction in place of the one of then; None keeps it.
-        model: The model in place of the one of then; None keeps it.
-        token: What the new run's first record has as `about["again"]["id"]`, so that the page finds it.
+        round: The round to begin with, from 1: the answers and results before it stay as they were.
+        instruction: The instruction to use instead of the recorded one; None keeps that.
+        model: The model to use instead of the recorded one; None keeps that.
+        token: The value of `about["again"]["id"]` in the new run's first record, by which the page finds it.
     """
 
     path: Path
@@ -67,12 +67,12 @@ class RunAgain:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the new run's first record has as `about["again"]`."""
+        """The value of `about["again"]` in the new run's first record."""
         return {"of": self.path.stem, "round": self.round, "id": self.token}
 
 
 type Again = Callable[[RunAgain], None]
-"""Runs something again, and returns once it is done. Called in a thread of its own; what it raises is shown."""
+"""Runs a run again, and returns once it is done. Called in a thread of its own; the page shows its exception."""
 
 
 def create_app(
@@ -85,26 +85,26 @@ def create_app(
 ) -> ASGIApp:
     """Return an ASGI application that shows the runs of a folder at `/KEY/`, and nothing else of the machine.
 
-    For a page within an application that looks itself who may read, there is `create_pages`.
+    For a page within an application that has its own access control, there is `create_pages`.
 
     Args:
         folder: The folder of the runs.
-        key: What nobody can guess.
-        port: The port that it is asked on; the header `Host` has to name it.
-        again: Runs a run again; None where that cannot be done from the page.
+        key: A text that nobody can guess.
+        port: The port of the server; the header `Host` has to name it.
+        again: Runs a run again; None if the page cannot do that.
         models: The models that the page offers for that.
     """
     return Guard(_build(_Pages(Path(folder), again, models)), key=key, port=port)
 
 
 def create_pages(folder: str | Path, *, name: str) -> ASGIApp:
-    """Return an ASGI application that shows the runs of a folder to whoever asks it, and changes nothing.
+    """Return an ASGI application that shows the runs of a folder to everybody who can reach it, and changes nothing.
 
-    It is mounted within another application, at a path that ends with a slash, behind that one's own guard.
+    Mount it within another application, at a path that ends with a slash, behind the access control of that application.
 
     Args:
-        folder: The folder of the runs; it need not be there yet.
-        name: What the page calls it: whoever may read logs need not know where they are.
+        folder: The folder of the runs; it need not exist yet.
+        name: The name that the page shows for it: readers of logs need not know their path.
     """
     return with_headers(_build(_Pages(Path(folder), None, (), name=name)))
 
@@ -151,7 +151,7 @@ class _Pages:
         return _serve(request.path_params["name"])
 
     def runs(self, request: Request) -> Response:
-        """Answer with the newest runs, or with those of the agents that a run has called."""
+        """Answer with the newest runs, or with the runs of the agents that a run has called."""
         found = self._summaries.list()
         if caller := request.query_params.get("called_by"):
             found = [one for one in found if _find_about(one, "called_by", "run") == caller]
@@ -187,7 +187,7 @@ class _Pages:
         return _answer({"text": part, "first": first, "characters": len(text)})
 
     def file(self, request: Request) -> Response:
-        """Answer with the bytes of an image that a long text is; with what else it may be as something to save."""
+        """Answer with the bytes of a long text that is an image; any other file is sent for saving."""
         text = self._find_text(request)
         data, kind = read_media(text), find_media_type(text)
         if data is None:
@@ -217,7 +217,7 @@ class _Pages:
     async def start_again(self, request: Request) -> Response:
         """Run a run again, in a thread."""
         if self._again is None:
-            raise HTTPException(409, "Nobody who could run it has opened this page.")
+            raise HTTPException(409, "The program that opened this page cannot run it again.")
         asked = _read_again(self._path(request), await request.body())
         self._jobs[asked.token] = {"state": "running", "error": None}
         task = asyncio.create_task(self._run_again(self._again, asked))
@@ -229,16 +229,16 @@ class _Pages:
         job = self._jobs[asked.token]
         try:
             await asyncio.to_thread(again, asked)
-        except Exception as error:  # noqa: BLE001 - whatever whoever opened the page runs
+        except Exception as error:  # noqa: BLE001 - code of the program that opened the page
             job |= {"state": "failed", "error": str(error) or type(error).__name__}
         else:
             job["state"] = "done"
 
     def again_state(self, request: Request) -> Response:
-        """Say what became of a run that was run again, and which file it is."""
+        """Answer with the state of a run that was run again, and with its name once it has a file."""
         token = request.path_params["token"]
         if token not in self._jobs:
-            raise HTTPException(404, "Nothing was run again by that name.")
+            raise HTTPException(404, "Nothing was run again under that token.")
         job = dict(self._jobs[token])
         newest = self._summaries.list()[:20]
         tokens = {_find_about(one, "again", "id"): one.path.stem for one in newest}
@@ -263,7 +263,7 @@ class _Pages:
 
 
 async def _iter_news(index: RunIndex) -> AsyncGenerator[str]:
-    """Yield an event for each time that something has come; comments in between tell whether somebody still listens."""
+    """Yield an event each time that there is something new; comments in between find out whether anybody still listens."""
     size, looks = -1, 0
     while True:
         try:
@@ -321,7 +321,7 @@ def _describe(summary: RunSummary) -> dict[str, Any]:
 
 
 def _find_about(summary: RunSummary, name: str, member: str) -> str:
-    """Return a member of an object of that name in what a run's first record says of it; empty where it has none."""
+    """Return a member of an object in the information about a run; empty if it has none."""
     found: Any = summary.about.get(name)
     return str(cast("dict[str, Any]", found).get(member)) if isinstance(found, dict) else ""
 
@@ -333,7 +333,7 @@ def _answer(value: Any) -> Response:
 
 def _number(request: Request, name: str, default: int) -> int:
     text = request.query_params.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 12 else default  # noqa: PLR2004 - no longer number is meant
+    return int(text) if text.isdecimal() and len(text) < 12 else default  # noqa: PLR2004 - a longer number makes no sense
 
 
 def _query(request: Request) -> str:

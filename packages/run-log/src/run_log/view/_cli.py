@@ -22,11 +22,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Show the runs of a folder, or one run, in a browser."""
     parser = argparse.ArgumentParser(
         prog="run-view",
-        description="Show the run logs of a folder on a page of this machine. The address has a key: whoever knows it can read the logs.",
+        description="Show the run logs of a folder on a local page. The address has a key: anybody who knows it can read the logs.",
     )
     parser.add_argument("folder", type=Path, help="the folder of the logs, or the file of one run")
     parser.add_argument(
-        "--port", type=_read_port, default=0, help="the port; a free one by default"
+        "--port", type=_read_port, default=0, help="the port; by default a free one"
     )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     options = parser.parse_args(arguments)

@@ -19,10 +19,10 @@ class _Side:
     """One of the two runs, read round by round.
 
     Attributes:
-        added: How many messages of the request before stay, and which are new.
-        messages: The request of the round that was read last, long texts by their digests.
-        settings: Everything else of it.
-        answer: What the model has answered: its text, and its calls.
+        added: How many messages of the request before stay, and the new ones.
+        messages: The messages of the request that was read last, long texts by their digests.
+        settings: The other fields of that request.
+        answer: The model's answer: its text, and its calls.
     """
 
     index: RunIndex
@@ -33,7 +33,7 @@ class _Side:
     answer: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def read(self, place: int) -> RoundRow | None:
-        """Read a round; return its row, or None where the run has no such round."""
+        """Read a round; return its row, or None if the run has no such round."""
         if place >= len(self.rows):
             return None
         row = self.rows[place]
@@ -49,11 +49,11 @@ class _Side:
 
 
 def compare_runs(first: RunIndex, second: RunIndex) -> dict[str, Any]:
-    """Return what a page shows of two runs side by side, as JSON: both heads, the rows of the first 500 rounds in pairs, and the first differences.
+    """Return two runs side by side for the page, as JSON: both heads, the rows of the first 500 rounds in pairs, and the first differences.
 
     Args:
-        first: The one run, whose parts are called `before`.
-        second: The other, whose parts are called `now`.
+        first: The first run, whose parts are called `before`.
+        second: The second run, whose parts are called `now`.
 
     Raises:
         RunLogError: If a file cannot be read any more.
@@ -74,7 +74,7 @@ def compare_runs(first: RunIndex, second: RunIndex) -> dict[str, Any]:
 
 
 def _compare_round(one: _Side, other: _Side) -> dict[str, bool]:
-    """Say which parts of a round are the same in both."""
+    """Return for each part of a round whether it is the same in both."""
     return {
         "settings": one.settings == other.settings,
         "added": one.added == other.added,
@@ -84,7 +84,7 @@ def _compare_round(one: _Side, other: _Side) -> dict[str, bool]:
 
 
 def _find(name: str, one: _Side, other: _Side) -> dict[str, Any]:
-    """Return where one part of a round begins to differ."""
+    """Return the first difference in one part of a round."""
     if name == "request":
         pairs = enumerate(zip_longest(one.messages, other.messages))
         place, (before, now) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
@@ -102,7 +102,7 @@ def _find(name: str, one: _Side, other: _Side) -> dict[str, Any]:
 
 
 def _read_answer(records: list[Record]) -> dict[str, Any]:
-    """Return what the model has answered in a round; the ids of its calls are other ones each time."""
+    """Return the model's answer in a round, without the ids of its calls, which differ each time."""
     texts = [record["text"] for record in records if record["type"] == "delta"]
     ends = [record for record in records if record["type"] == "answer"]
     asked: list[list[Any]] = [end.get("calls") or [] for end in ends]

@@ -1,4 +1,4 @@
-"""A logged run as a test: a model and tools that say what they said then, and what they are asked, compared."""
+"""A test made from a logged run: the model and the tools answer as they did, and the requests to them are compared."""
 
 import json
 import re
@@ -13,9 +13,9 @@ from run_log._json_lines import read_object
 
 MAX_BYTES: Final = 50_000_000
 
-_SOURCE: Final = '''"""{run}, to be played again: the model and the tools answer as they did, and each request is compared with the one of then.
+_SOURCE: Final = '''"""Replay of {run}: the model and the tools answer as they did, and each request is compared with the recorded one.
 
-Needs gpt5-agent-driver and pytest. Give `recorded.model` and `recorded.tools` to an agent of your own to see where it asks something else.
+It needs gpt5-agent-driver and pytest. Give `recorded.model` and `recorded.tools` to an agent of your own to see where its requests differ.
 """
 
 import pytest
@@ -45,7 +45,7 @@ class RecordedTool(Tool):
 
 
 class Recorded(ReplayedRun):
-    """A run of then: `messages`, `model` and `tools` to begin it with, `requests` as they were, `asked` as they are now."""
+    """A recorded run: `messages`, `model` and `tools` to begin it with, the recorded `requests`, and those of the replay in `asked`."""
 
     def model(self, call):
         for said in self.answer(call.messages):
@@ -74,20 +74,20 @@ def test_{name}_asks_what_it_asked_then(recorded):
 
 
 def write_fixture(path: Path) -> str:
-    """Return the source of a test that plays a run again: for agent_driver and pytest, and nothing else.
+    """Return the source of a test that replays a run; it needs only agent_driver and pytest.
 
     Args:
         path: The run's file.
 
     Raises:
-        RunLogError: If the file cannot be read, or not be played again: it has no whole request, more than fits into a source, a compaction, or a stop for approval.
+        RunLogError: If the file cannot be read, or the run cannot be replayed: because it has no whole request, is too large, was compacted, or stopped for approval.
     """
     if path.stat().st_size > MAX_BYTES:
         raise RunLogError(f"{path.stem}: expected at most {MAX_BYTES:,} bytes to make a test of")
     file = RunFile(path)
     for record in file.iter_records():
         if problem := _find_problem(record):
-            raise RunLogError(f"{path.stem}: {problem}, which a test cannot play again yet")
+            raise RunLogError(f"{path.stem}: {problem}, which a test cannot replay yet")
     requests = list(file.iter_requests())
     if not requests:
         raise RunLogError(f"{path.stem}: expected a request to make a test of")
@@ -141,7 +141,7 @@ def _find_first(
     settings: dict[str, Any],
     about: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return what a run of the same shape is begun with."""
+    """Return the arguments to begin a run of the same shape."""
     closing = next((index for index, one in enumerate(requests, 1) if one.is_closing), None)
     # That closes it again.
     is_spent = record.reason == "budget" and record.budget in record.budgets
@@ -158,7 +158,7 @@ def _find_first(
 
 @dataclass(slots=True)
 class _Record:
-    """What was said and answered in a run, long texts by their digests."""
+    """The answers and results of a run, long texts by their digests."""
 
     rounds: list[dict[str, Any]]
     about: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -170,7 +170,7 @@ class _Record:
 
 
 def _read_record(file: RunFile, requests: list[LoggedRequest]) -> _Record:
-    """Return what was said in each round, what tools have answered, and why the run has stopped."""
+    """Return the answers of each round, the results of tools, and why the run stopped."""
     rounds: list[dict[str, Any]] = [
         {"kept": one.kept, "added": list(one.written_messages[one.kept :]), "answer": _new_answer()}
         for one in requests
@@ -230,7 +230,7 @@ def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:
 
 
 def _forget_bound(found: _Record, calls: dict[str, dict[str, Any]]) -> None:
-    """Leave to the run what it refuses for another reason than the arguments: they were taken in another call."""
+    """Leave a refusal to the run if it had another reason than the arguments, which were accepted in another call."""
     for call in calls.values():
         if "arguments" in call:
             found.refused.get(call["name"], {}).pop(call["text"], None)

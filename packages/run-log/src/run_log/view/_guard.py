@@ -1,4 +1,4 @@
-"""Who gets an answer: whoever knows the key and speaks to this server by its own name. Everybody else is told nothing."""
+"""The guard of the page: it answers only requests that have the key and address this server by its own name."""
 
 import hmac
 from typing import Final
@@ -22,14 +22,14 @@ _HEADERS: Final = (
 
 
 class Guard:
-    """What stands before an application: it hands on what comes with the key, and cuts the key off its path.
+    """A guard in front of an application: it passes on requests that have the key, and cuts the key off their path.
 
-    A page of another site can neither guess the key nor, by a name of its own for this machine, read an answer: the header `Host` has to be this server's.
+    A page of another site cannot guess the key. Nor can it read an answer by giving this machine a name of its own: the header `Host` has to be this server's.
 
     Args:
         app: The application.
         key: The first part of each path.
-        port: The server's port; None where the tests of a caller's have none.
+        port: The server's port; None for a caller's tests, which have none.
     """
 
     def __init__(self, app: ASGIApp, *, key: str, port: int | None) -> None:
@@ -59,7 +59,7 @@ class Guard:
         await with_headers(answer)(inner, receive, send)
 
     def _is_own(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether what acts comes from the page: the origin is this server's, as JSON, which no form can send."""
+        """Return whether a request that acts comes from the page: with this server's origin, and as JSON, which no form can send."""
         origin = headers.get(b"origin", b"")
         kind = headers.get(b"content-type", b"").split(b";")[0].strip()
         return origin.removeprefix(b"http://") in self._hosts and kind == b"application/json"

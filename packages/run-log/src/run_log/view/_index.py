@@ -1,4 +1,4 @@
-"""A run's file as a page shows it: read once, then only what has come, and kept as numbers and offsets."""
+"""An index of a run's file for the page: numbers and offsets, read once and then only extended."""
 
 import threading
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _AFTER_CHARACTERS: Final = 400
 
 
 class RunIndex:
-    """What is known of a run's file. Its methods may be called from any thread.
+    """An index of a run's file. Its methods may be called from any thread.
 
     Args:
         path: The file.
@@ -43,7 +43,7 @@ class RunIndex:
         self._forget()
 
     def _forget(self) -> None:
-        """Begin anew."""
+        """Begin again with an empty index."""
         self.start: Record = {}
         self.end: Record | None = None
         self.rounds: list[RoundRow] = []
@@ -55,7 +55,7 @@ class RunIndex:
         self._sizes: dict[str, int] = {}
 
     def update(self) -> None:
-        """Read what has come; all of it again where the file is another one now, or shorter.
+        """Read the new records; or all of them again, if the file was replaced or cut.
 
         Raises:
             RunLogError: If the file cannot be read.
@@ -114,7 +114,7 @@ class RunIndex:
         self.rounds.append(row)
 
     def describe(self) -> dict[str, Any]:
-        """Return what the head of the page shows, as JSON."""
+        """Return the data for the head of the page, as JSON."""
         with self.lock:
             budgets = [row.budgets for row in self.rounds if row.budgets is not None]
             rewritten = [row.index for row in self.rounds if row.dropped]
@@ -135,7 +135,7 @@ class RunIndex:
             }
 
     def _find_missed(self) -> list[int]:
-        """Return the rounds whose request began with the one before, and of which the server still found less than half in its cache."""
+        """Return the rounds whose request began with the one before, although the server found less than half of that in its cache."""
         pairs = pairwise(self.rounds)
         if not any(
             _number(row.usage, "cached_tokens") for row in self.rounds
@@ -152,7 +152,7 @@ class RunIndex:
         ]
 
     def _sum(self) -> dict[str, Any]:
-        """Return the usage of all rounds, where there is no end that says it."""
+        """Return the total usage: that of the end, or else the sum of all rounds."""
         if self.end is not None and self.end.get("usage"):
             return dict(self.end["usage"])
         usages = [row.usage for row in self.rounds]
@@ -168,7 +168,7 @@ class RunIndex:
             return [row.describe() for row in self.rounds[first : first + count]]
 
     def describe_round(self, index: int) -> dict[str, Any]:
-        """Return everything of a round as JSON. Long texts are there by their digest, their size and how they begin.
+        """Return a whole round as JSON. Long texts are given by their digest, their size and their beginning.
 
         Raises:
             IndexError: If there is none.
@@ -188,7 +188,7 @@ class RunIndex:
             }
 
     def _find_difference(self, row: RoundRow, request: Record) -> dict[str, Any] | None:
-        """Return where a rewritten prefix begins to differ."""
+        """Return the first difference of a rewritten prefix."""
         if row.replaced is None:
             return None
         offset, number = row.replaced
@@ -211,14 +211,14 @@ class RunIndex:
             return [self._file.read_at(offset) for offset in row.offsets]
 
     def expand(self, value: Any) -> Any:
-        """Return a value with its long texts in their places, unless they are too long to be compared: two that differ have other digests."""
+        """Return a value with its long texts in their places, unless they are too long to compare: then their digests show that they differ."""
         with self.lock:
             sizes: list[int] = []
             from_plain(value, lambda name: sizes.append(self._sizes.get(name, 0)))
             return self._file.expand(value) if sum(sizes) <= _MAX_DIFFERENCE_BYTES else value
 
     def show(self, value: Any) -> Any:
-        """Return plain JSON in which each reference to a long text says how long that is and how it begins."""
+        """Return plain JSON in which each reference to a long text has its size and its beginning."""
         if isinstance(value, list):
             return [self.show(item) for item in cast("list[Any]", value)]
         if not isinstance(value, dict):
@@ -240,18 +240,18 @@ class RunIndex:
         }
 
     def find_text(self, digest: str) -> str | None:
-        """Return a long text; None where it is not in the log."""
+        """Return a long text; None if it is not in the log."""
         with self.lock:
             return self._file.find_text(digest)
 
 
 def describe_difference(before: Any, now: Any, path: str) -> dict[str, Any]:
-    """Return where two values begin to differ, as JSON; of texts what stands around that.
+    """Return the first difference of two values as JSON; of two texts only the part around it.
 
     Args:
-        before: The one.
-        now: The other.
-        path: Where they stand.
+        before: The first value.
+        now: The second value.
+        path: Their path.
     """
     found = find_difference(before, now, path)
     if found is None:

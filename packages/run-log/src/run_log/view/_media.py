@@ -1,4 +1,4 @@
-"""Images and other files that stand in a log as text."""
+"""Images and other files that are texts in a log."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ _SAMPLE: Final = 64
 
 
 def find_media_type(text: str) -> str:
-    """Return the type of an image or a PDF that a text is, as base64 or as a data URL; empty where it is none that a browser may show."""
+    """Return the media type of an image or a PDF in base64 or a data URL; empty if a browser should not show it."""
     sample = _payload(text[:512])[:_SAMPLE]
     if len(sample) < _SAMPLE // 4 or not _BASE64.fullmatch(sample):
         return ""
@@ -27,7 +27,7 @@ def find_media_type(text: str) -> str:
 
 
 def read_media(text: str) -> bytes | None:
-    """Return the bytes of a text that is base64 or a data URL; None where it is neither."""
+    """Return the bytes of a text that is base64 or a data URL; None if it is neither."""
     try:
         return base64.b64decode(_payload(text))
     except (binascii.Error, ValueError):

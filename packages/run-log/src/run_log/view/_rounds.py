@@ -1,4 +1,4 @@
-"""The rounds of a run, as rows: numbers and short texts, and where everything else stands in the file."""
+"""The rounds of a run as rows of numbers and short texts, with the offsets of everything else in the file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _EFFORTS: Final = ("effort", "reasoning_effort")
 
 @dataclass(slots=True)
 class CallRow:
-    """A tool call: when it was written, when it first ran, what became of it, the tool that it has called in another's place, and how often it was tried again."""
+    """A tool call: when it was written and first ran, its outcome, the tool that it called in turn, and how often it was tried again."""
 
     call_id: str
     name: str
@@ -27,15 +27,15 @@ class CallRow:
 
 @dataclass(slots=True)
 class RoundRow:
-    """A model call and what followed from it.
+    """A model call with its tool calls.
 
     Attributes:
-        index: Which one of the file, from 0.
-        offsets: Where its records begin.
+        index: Its index in the file, from 0.
+        offsets: The offsets of its records.
         asks: The calls that the model wrote: id and name of each.
-        replaced: Where the first message stands that the request before had in place of one of this request: the offset of its record, and which of the added it is.
-        settings: Where the value of each setting stands.
-        others: The types of all other records, such as compactions and what a later version writes, and how many there are.
+        replaced: The first message of the request before that is not in this one: the offset of its record, and its index in `added`.
+        settings: The offset of the record that has the value of each setting.
+        others: The number of other records by their types, such as compactions and types of a later version.
     """
 
     index: int
@@ -87,7 +87,7 @@ class RoundRow:
             self.others[kind] = self.others.get(kind, 0) + 1
 
     def leave(self, outcome: str) -> None:
-        """Say what became of the calls that the model wrote and that have never begun."""
+        """Set the outcome of the calls that the model wrote and that have never begun."""
         for call_id, name in self.asks:
             if self.find_call(call_id) is None:
                 self.calls.append(CallRow(call_id, name, asked=self.last, outcome=outcome))
@@ -133,7 +133,7 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def find_effort(values: Mapping[str, Any]) -> str:
-    """Return the effort that a program names among what it says of a run."""
+    """Return the effort in a program's own information about a run."""
     return _find_setting(values, _EFFORTS)
 
 

@@ -25,9 +25,9 @@ class Hit:
         round: The index of the round, from 0; -1 before the first.
         kind: The type of the record.
         count: How often the record has it.
-        before: What stands before it.
-        found: The text as it stands there.
-        after: What stands after it.
+        before: The text before it.
+        found: The text as it was found.
+        after: The text after it.
     """
 
     round: int
@@ -43,7 +43,7 @@ class Hit:
 
 
 def search_run(path: Path, text: str) -> Iterator[Hit]:
-    """Yield where a text stands in a run, whatever its case; it is read piece by piece.
+    """Yield the places of a text in a run, ignoring case; the file is read piece by piece.
 
     Raises:
         RunLogError: If the file cannot be read.
@@ -64,7 +64,7 @@ def search_run(path: Path, text: str) -> Iterator[Hit]:
 
 
 def _search_records(file: BinaryIO, needles: list[str]) -> Iterator[tuple[str, Hit | None]]:
-    """Yield the type of each record, and where a text stands in it. One may be as long as a file: no more than a piece of it is held."""
+    """Yield the type of each record and the first place of a text in it. A record may be as long as a file, so only a piece of it is held."""
     overlap = max(len(needle.encode()) for needle in needles) - 1
     kind, hit, rest = "", None, b""
     while piece := file.readline(_PIECE_BYTES):
@@ -83,7 +83,7 @@ def _search_records(file: BinaryIO, needles: list[str]) -> Iterator[tuple[str, H
 
 
 def search_runs(folder: Path, text: str) -> Iterator[tuple[str, int, Hit]]:
-    """Yield the runs of a folder that have a text, the newest first: name, how many records have it, and the first hit.
+    """Yield the runs of a folder that have a text, the newest first: the name, the number of records that have it, and the first hit.
 
     Raises:
         RunLogError: If the folder cannot be read.
@@ -99,7 +99,7 @@ def search_runs(folder: Path, text: str) -> Iterator[tuple[str, int, Hit]]:
 
 
 def _spell(text: str) -> list[str]:
-    """Return how a text stands in JSON, and in JSON within JSON."""
+    """Return the spelling of a text in JSON, and in JSON within JSON."""
     once = json.dumps(text, ensure_ascii=False)[1:-1]
     twice = json.dumps(once, ensure_ascii=False)[1:-1]
     return list(dict.fromkeys([once, twice]))
@@ -125,5 +125,5 @@ def _find(line: str, needles: list[str], kind: str) -> Hit | None:
 
 
 def _plain(text: str) -> str:
-    """Return a piece of JSON as a person reads it."""
+    """Return a piece of JSON without its escapes, for people."""
     return _ESCAPES.sub(lambda found: " " if found[1] in "nrt" else found[1], text)

@@ -1,4 +1,4 @@
-"""The server of the page, on this machine alone."""
+"""The server of the page, which only this machine can reach."""
 
 import secrets
 import socket
@@ -20,16 +20,16 @@ _WAIT_SECONDS: Final = 0.5
 
 
 class ViewServer:
-    """A server on 127.0.0.1 that shows the runs of a folder to whoever knows its address. As a context manager it runs in a thread.
+    """A server on 127.0.0.1 that shows the runs of a folder to everybody who knows its address. As a context manager it runs in a thread.
 
     Args:
-        folder: The folder of the runs; it need not be there yet.
+        folder: The folder of the runs; it need not exist yet.
         port: The port; 0 takes a free one.
-        again: Runs a run again, where the page is asked to; see `RunAgain`.
+        again: Runs a run again at the page's request; see `RunAgain`.
         models: The models that the page offers for that.
 
     Raises:
-        OSError: If the port cannot be had.
+        OSError: If the port is not available.
 
     Example:
         >>> with ViewServer("runs") as server:
@@ -63,7 +63,7 @@ class ViewServer:
         )
 
     def url(self, run: str | None = None, *, waits: bool = False) -> str:
-        """Return the address of the page. Whoever knows it can read the logs.
+        """Return the address of the page. Anybody who knows it can read the logs.
 
         Args:
             run: The run that it shows; all of them if None.
@@ -76,7 +76,7 @@ class ViewServer:
         return f"http://{_HOST}:{self.port}/{self._key}/{place}"
 
     def __enter__(self) -> Self:
-        """Start to serve."""
+        """Start serving."""
         self._thread.start()
         end = time.monotonic() + _START_SECONDS
         while not self._server.started and time.monotonic() < end:
@@ -90,7 +90,7 @@ class ViewServer:
         self._socket.close()
 
     def wait(self) -> None:
-        """Wait while it serves: for ever, unless something interrupts this."""
+        """Wait while it serves: forever, unless interrupted."""
         while self._thread.is_alive():
             self._thread.join(_WAIT_SECONDS)
 

@@ -1,4 +1,4 @@
-"""The runs of a folder in a few words each, read again only where a file has changed."""
+"""Summaries of the runs of a folder, read again only if a file has changed."""
 
 import threading
 from contextlib import suppress
@@ -10,10 +10,10 @@ from run_log._runs import try_summary
 
 
 class Summaries:
-    """What is known of the runs of a folder. Its methods may be called from any thread.
+    """The summaries of the runs of a folder. Its methods may be called from any thread.
 
     Args:
-        folder: The folder; it need not be there yet.
+        folder: The folder; it need not exist yet.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -22,7 +22,7 @@ class Summaries:
         self._known: dict[Path, tuple[tuple[int, int, int], RunSummary]] = {}
 
     def list(self) -> list[RunSummary]:
-        """Return the runs, the newest first; of thousands those only are read that are new or have grown."""
+        """Return the runs, the newest first; only those that are new or have changed are read."""
         with self._lock:
             known, self._known = self._known, {}
             with suppress(OSError):

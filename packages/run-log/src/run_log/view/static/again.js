@@ -1,4 +1,4 @@
-// A run again, from a round on: with another instruction, or another model.
+// Running a run again from a round on, with another instruction or another model.
 
 import { getAgain, getRound, runAgain } from "./api.js";
 import { h, replace, toast, words } from "./dom.js";

@@ -1,4 +1,4 @@
-// What the page asks its own server for; nothing else is ever asked.
+// The requests of the page to its own server; it makes no others.
 
 async function ask(path, options) {
   const answer = await fetch(path, options);
@@ -29,7 +29,7 @@ export const runAgain = (run, wanted) => json(`${of(run)}/again`, {
   method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(wanted),
 });
 
-/** Call back whenever the run's file has grown; returns what ends that. */
+/** Call back whenever the run's file has grown; returns a function that stops it. */
 export function follow(run, onNews, onGone) {
   const source = new EventSource(`${of(run)}/events`);
   source.addEventListener("news", (event) => {

@@ -37,7 +37,7 @@ function drawBar(kind) {
     h("button.icon", { title: "Keys (?)", "aria-label": "Keys", onclick: help }, "?"));
 }
 
-/** A part of the address as it was meant; one that nobody can read stands for itself. */
+/** A part of the address, decoded; one that cannot be decoded stays as it is. */
 function plain(part) { try { return decodeURIComponent(part); } catch { return part; } }
 
 async function show() {
@@ -59,7 +59,7 @@ async function show() {
   }
 }
 
-/** Show the first run that begins after the one that is known. */
+/** Show the first run that begins after the last known one. */
 async function waitFor(known) {
   drawBar("next");
   replace(main, h("div.empty", {}, h("h1", {}, "Waiting for the run to begin …")));

@@ -11,7 +11,7 @@ const OFFERED = 500;
 const when = (time) => `${day(time)} ${clock(time)}`;
 const label = (run) => [run.time ? when(run.time) : run.run, reasonOf(run.end), run.about?.model, String(run.about?.query ?? "").slice(0, 80)].filter((part) => typeof part === "string" && part).join(" · ");
 
-/** Ask which run to put beside this one: the one that it was run again from, or the last with its question, is offered first. */
+/** Ask for the run to compare with; the run that this one repeats, or else the last with the same question, is offered first. */
 export async function askCompare(run, about) {
   const { runs } = await getRuns(OFFERED);
   const others = runs.filter((one) => one.run !== run);

@@ -12,7 +12,7 @@ export const longText = (value) =>
   value && typeof value === "object" && !Array.isArray(value) && Object.keys(value).length === 1 && typeof value.$long_text === "object" ? value.$long_text : null;
 const only = (value, key) => value && typeof value === "object" && Object.keys(value).length === 1 && key in value;
 
-/** The address of an image that a text is, or "". */
+/** The address of the image in a text, or "". */
 function imageUrl(run, value) {
   const long = longText(value);
   if (long) return long.media?.startsWith("image/") ? fileUrl(run, long.digest) : "";
@@ -22,7 +22,7 @@ function imageUrl(run, value) {
   return found && /^[A-Za-z0-9+/]+={0,2}$/.test(value) ? `data:${found[1]};base64,${value}` : "";
 }
 
-/** The image that a value is, with a frame to open it, or null. */
+/** The image in a value, with a frame to open it, or null. */
 export function picture(run, value, name = "image") {
   const inner = only(value, "$bytes") ? value.$bytes : value;
   const src = imageUrl(run, inner);
