@@ -26,7 +26,7 @@ class Answer:
         self._characters = 0
         self._since: float | None = None
         self._phase: str | None = None
-        self._flushed = -math.inf
+        self._flushed = -math.inf  # so that the first piece is due at once
 
     def take(self, text: str, phase: str | None, now: float) -> None:
         """Take the next piece."""
@@ -60,6 +60,7 @@ class Answer:
         return self._describe(text)
 
     def _describe(self, text: str) -> dict[str, Any]:
+        # All of it may be held back as the beginning of a secret. Count and time go into a later record.
         if not text:
             return {}
         fields: dict[str, Any] = {"since": self._since, "pieces": self._count, "text": text}

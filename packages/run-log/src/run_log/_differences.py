@@ -79,6 +79,7 @@ class LoggedRequest:
             return None
         path = f"messages[{self.kept}]"
         before, now = self.expand(self.replaced), self.added[0] if self.added else None
+        # Digests differ by the order of names too, which `find_difference` ignores.
         return find_difference(before, now, path) or Difference(path=path, before=before, now=now)
 
 

@@ -41,6 +41,7 @@ class LineFile:
         """
         rest = memoryview(line)
         try:
+            # Not buffered, so one write may take only a part, as where a disk is almost full.
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError:
@@ -68,6 +69,7 @@ class NoFile:
 
 
 def _open_private(path: str, flags: int) -> int:
+    # With its mode from the start: one that is set later leaves a moment in which others may open it.
     return os.open(path, flags | os.O_APPEND, 0o600)
 
 
@@ -96,7 +98,7 @@ def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
     found: list[tuple[float, int, Path]] = []
     with suppress(OSError):
         for path in iter_paths(new.parent):
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):  # deleted by another process in the meantime
                 status = path.stat()
                 found.append((status.st_mtime, status.st_size, path))
     total = sum(size for _, size, _ in found)
@@ -107,4 +109,5 @@ def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
         if path != new:
             with suppress(OSError):
                 path.unlink()
+            # Also where it could not be deleted, so that no newer run goes in its place.
             total -= size

@@ -48,6 +48,7 @@ class RunFeed:
             about: Information for the first record of this run, besides that of every run.
             resumes: The name of the run that stopped and goes on in this one.
         """
+        # The names sort by time; the random part keeps runs of one second apart, whichever process's.
         name = f"run-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.urandom(6).hex()}"
         file, path = self._open(f"{name}.jsonl")
         writer = RunWriter(
@@ -142,6 +143,7 @@ class RunLog(RunFeed):
             file = LineFile(path)
         except OSError as error:
             log.warning("%s: runs are not logged: %s", self.folder, error.strerror or error)
+            # Observers get the run all the same; without any the writer is closed from the start.
             return (NoFile() if self._observers else None), path
         tidy(path, self._settings, now=time.time())
         return file, path

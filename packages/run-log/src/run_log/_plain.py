@@ -71,14 +71,14 @@ class _Plain:
     """One conversion."""
 
     def __init__(self) -> None:
-        self._open: set[int] = set()
+        self._open = set[int]()  # ids of the values being read, since one may contain itself
         self._left = _MAX_VALUES
 
     def read(self, value: object, depth: int) -> Any:
         self._left -= 1
         if self._left < 0:
             return "<too many values>"
-        if isinstance(value, Enum):
+        if isinstance(value, Enum):  # first, since a member may be a text or a number, too
             value = value.value
         if value is None or isinstance(value, bool):
             return value
@@ -97,6 +97,7 @@ class _Plain:
         self._open.add(address)
         try:
             if isinstance(value, _COLLECTIONS):
+                # One more than is left, so that the cut is seen.
                 items = islice(cast("list[object]", value), max(self._left, 0) + 1)
                 return [self.read(item, depth + 1) for item in items]
             members = _find_members(value)
@@ -111,7 +112,7 @@ class _Plain:
 
 def _read_number(value: float) -> float | str:
     if isinstance(value, int):
-        # Python writes no longer one in decimals.
+        # Python refuses to write an integer of more than 4,300 digits in decimals.
         return value if value.bit_length() <= _MAX_BITS else hex(value)
     return value if math.isfinite(value) else str(value)
 
@@ -131,6 +132,7 @@ def _find_members(value: object) -> Mapping[object, object] | None:
     if callable(getattr(type(value), "model_dump", None)):
         return _dump_model(value)
     own = cast("dict[object, object]", getattr(value, "__dict__", {}))
+    # Of plain objects only messages are read, which all have a role.
     if "role" not in own:
         return None
     return {name: member for name, member in own.items() if not str(name).startswith("_")}

@@ -36,7 +36,7 @@ _NEEDED: Final[Mapping[str, Mapping[str, type]]] = {
     "end": {"reason": str, "time": str},
 }
 
-# What else other modules rely on, where it is there and not null.
+# Fields that may be missing or null; where they are there, other modules rely on their types.
 _OPTIONAL: Final[Mapping[str, Mapping[str, type]]] = {
     "request": {"set": dict, "unset": list, "wait_seconds": float, "left_out": int},
     "delta": {"since": float},
@@ -47,13 +47,14 @@ _OPTIONAL: Final[Mapping[str, Mapping[str, type]]] = {
     "end": {"usage": dict},
 }
 _NUMBERS: Final[Mapping[type, tuple[type, ...]]] = {int: (int,), float: (int, float)}
-_MAX_NUMBER: Final = 2**53  # Whatever is more is no count and no time.
+_MAX_NUMBER: Final = 2**53  # No count and no time is larger.
 
 
-# Where a long text may stand as its digest.
+# Fields in which a long text may stand as its digest.
 _TEXTS: Final = frozenset({"text", "name", "arguments", "message", "reason"})
 
-# As our writer begins one: whoever follows a file looks at no long text before it is wanted.
+# The form in which our writer begins one. Only that much is parsed in `follow`: a long text, which may
+# have megabytes, is read when somebody wants it.
 _LONG_TEXT: Final = re.compile(
     rb'\{"v":1,"type":"long_text","t":([\d.e-]+),"digest":"([0-9a-f]{64})","size":(\d+),"text":"'
 )
@@ -96,8 +97,8 @@ class RunFile:
         self.path = Path(path)
         self._max_line_bytes = max_line_bytes
         self._problems = Problems()
-        self._texts: dict[str, int] = {}  # where the line of each begins
-        self._followed = (0, 0)  # lines and bytes
+        self._texts: dict[str, int] = {}  # where the line of each long text begins, by its digest
+        self._followed = (0, 0)  # how many lines and bytes `follow` has read
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -123,6 +124,8 @@ class RunFile:
         for number, record in self._iter_numbered():
             if record["type"] != "request":
                 continue
+            # Checked by digests, so that a request is never put together wrongly. One that builds on a
+            # request that is missing is missing, too. Source: docs/contracts/run-log.md, L4.
             kept, new = record["kept"], list[str]()
             if 0 <= kept < len(chain) and chain[kept] == record["prefix"]:
                 new = chain[: kept + 1]
@@ -262,6 +265,7 @@ def _iter_lines(file: BufferedReader, max_bytes: int) -> Iterator[tuple[int, int
     while line := file.readline(max_bytes + 1):
         number += 1
         length, is_long = len(line), len(line) > max_bytes
+        # The rest of a long line is read past in pieces, and never held whole.
         while is_long and not line.endswith(b"\n") and (line := file.readline(max_bytes)):
             length += len(line)
         yield number, offset, None if is_long else line
@@ -275,6 +279,7 @@ def _read_record(line: bytes, *, any_type: bool = False) -> Record | ProblemKind
     except UnicodeDecodeError:
         return "broken"
     version, kind = fields.get("v"), fields.get("type")
+    # Before anything else: a newer version may have given the same fields another meaning.
     if version != VERSION:
         return "newer" if isinstance(version, int) and version > VERSION else "broken"
     needed = _NEEDED.get(str(kind))

@@ -26,9 +26,10 @@ HIDDEN: Final = "[hidden]"
 
 _MAX_PARSED_CHARACTERS: Final = 1_000_000
 _LONG_NUMBER: Final = 100_000  # Shorter ones are too common to be secrets.
-_HELD_WORDS: Final = (
-    7  # A name beside a value, each with what stands between, and the value's beginning.
-)
+# As many words as `name : password , value : abc` has, the longest form of a secret that is known by
+# its neighbour.
+_HELD_WORDS: Final = 7
+# A data URL, or base64 from 500 characters on: a shorter text may be plain words.
 _ENCODED: Final = re.compile(r"(?:data:[^,\s]{0,200};base64,|(?=.{500}))([A-Za-z0-9+/_-]*)={0,2}")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _WORD: Final = re.compile(r"(?<=\s)\S")
@@ -108,14 +109,17 @@ class Redactor:
             except InvalidJsonError:
                 return redact_text(text)
             redacted = self.redact(parsed)
+            # Of a key that stands twice only the last value was looked at; the other goes with the text.
             if redacted == parsed and find_repeated_key(text) is None:
                 return text
             return json.dumps(redacted, ensure_ascii=False)
+        # In base64 a pattern could match only by chance, and would break the file.
         return redact_text(text) if encoded is None else text
 
     def _holds_known(self, encoded: str) -> bool:
         """Return whether base64 is the encoding of a text with a known secret."""
         try:
+            # The decoder ignores padding that is too much, and misses padding that is too little.
             decoded = base64.b64decode(f"{encoded.translate(_URL_SAFE)}===")
         except ValueError:
             return False
@@ -153,7 +157,7 @@ class TextRedactor:
             return ""
         cut = _find_cut(self._held)
         if not cut:
-            # Or a long word would be looked through again and again.
+            # Twice as much has to come first, or a long word would be looked through for every piece.
             self._next = 2 * len(self._held)
             return ""
         certain, self._held = self._held[:cut], self._held[cut:]
@@ -206,5 +210,6 @@ def _may_be_json(text: str) -> bool:
 
 
 def _is_secret(name: str, value: object) -> bool:
+    # Nothing and a switch are no secret, and a reader of the log may want to know of them.
     is_something = value not in (None, "", HIDDEN, [], {}) and not isinstance(value, bool)
     return is_something and is_secret_key(name, value)

@@ -15,7 +15,9 @@ class RequestHistory:
     """The requests of a run so far, as digests: a record has only the additions to the request before."""
 
     def __init__(self) -> None:
-        self._seen: list[str] = []  # of each message as it came
+        # Digests and no messages, which a caller may change in place. Those of messages as they came say
+        # what is new: as they are written they change with every secret that becomes known.
+        self._seen: list[str] = []
         self._chain = [digest("")]  # of the messages as they are written, up to each
         self._settings: dict[str, str] = {}
 

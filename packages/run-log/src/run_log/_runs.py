@@ -49,6 +49,7 @@ def list_runs(folder: str | Path) -> list[RunSummary]:
     """
     with reading(folder):
         paths = sorted(iter_paths(Path(folder)), reverse=True)
+    # A process that begins a run may delete others in the meantime.
     return [try_summary(path) for path in paths if path.exists()]
 
 
@@ -59,6 +60,7 @@ def find_run(folder: str | Path, name: str) -> Path | None:
         folder: The folder.
         name: The run's name. A text that is not the name of a run, such as a path, finds nothing.
     """
+    # Names come out of addresses: neither a path nor a link may lead out of the folder.
     path = Path(folder) / f"{name}.jsonl"
     if not is_run_name(path.name) or path.parent != Path(folder):
         return None

@@ -22,7 +22,7 @@ from ._settings import LogSettings
 LONG_CHARACTERS: Final = 4_096
 """The length from which on a text gets a record of its own, once in a run."""
 
-_END_BYTES: Final = 65_536  # Kept for the end of a run that is longer than it may be.
+_END_BYTES: Final = 65_536  # Reserved for the `end` of a run that has used up its room.
 
 type Outcome = Literal["done", "failed", "refused", "recalled", "unfinished"]
 """The outcome of a tool call.
@@ -95,8 +95,8 @@ class RunWriter:
         self._settings = settings
         self._began = time.monotonic()
         self._requests = RequestHistory()
-        self._texts: dict[str, str] = {}
-        self._kept: set[str] = set()
+        self._texts: dict[str, str] = {}  # long texts: digest as it came, digest as it is written
+        self._kept: set[str] = set()  # digests that have a record
         self._answer = Answer(self._redactor)
         self._is_full = False
         self._observers = list(observers)
@@ -118,6 +118,7 @@ class RunWriter:
     def hide(self, values: Iterable[object]) -> None:
         """Add to the known secrets: the texts and long numbers of six characters or more in these values are in no later record."""
         if self._redactor.add(find_texts(list(values))):
+            # A text that is written already may hold one of them, so it is looked through again.
             self._texts.clear()
 
     @_guarded
@@ -150,6 +151,7 @@ class RunWriter:
             left_out: How many images and files were replaced by a sentence since the request before.
             is_compaction: Whether the answer is a summary that compacts the run.
         """
+        # Writes long texts on the way, so they stand before the record that needs them (L3).
         fields = self._requests.add(
             messages, settings, shape=self._shape, shape_setting=self._shape_setting
         )
@@ -439,6 +441,7 @@ class RunWriter:
         if delta:
             self._put("delta", round=number, **delta)
 
+    # The type is positional only, since the record of a compaction has a field `kind`.
     def _put(self, kind: str, /, *, is_last: bool = False, **fields: Any) -> None:
         """Write a record; once a run has used up its room, only the last."""
         record: Record = {"v": VERSION, "type": kind, "t": self._now(), **fields}
@@ -489,6 +492,7 @@ class RunWriter:
     def _shape_text(self, text: str) -> Any:
         if len(text) < LONG_CHARACTERS:
             return self._redactor.redact_text(text)
+        # By its digest as it came, so that a long text is redacted only once in a run.
         seen = digest(text)
         if seen not in self._texts:
             self._texts[seen] = self._put_long_text(self._redactor.redact_text(text))
@@ -509,6 +513,7 @@ class RunWriter:
             "size": size,
         }
         is_wanted = size <= self._settings.max_text_bytes and not self._is_full
+        # Observers keep nothing in a file, so no limit of one holds for them.
         if self._observers:
             self._tell({**record, "text": text})
         if not (is_wanted and self._write(to_line({**record, "text": text}))):

@@ -61,6 +61,7 @@ class ReplayedRun:
     def answer(self, messages: Sequence[Any]) -> Iterator[dict[str, Any]]:
         """Yield the model's answer in this round: its pieces, or a `message` and `is_transient` if the model failed."""
         index = len(self.asked)
+        # As plain JSON, for a caller may change its messages later, and the log has nothing else.
         self.asked.append([to_plain(message) for message in messages])
         if index >= len(self._rounds):
             yield _failure("the run of then had no further request", is_transient=False)
@@ -98,6 +99,7 @@ def _failure(message: str, *, is_transient: bool) -> dict[str, Any]:
 
 
 def _key(args: Mapping[str, Any]) -> str:
+    # The value of a hidden parameter is not in the log, so it cannot tell calls apart.
     shown = {name: value for name, value in args.items() if value != "[hidden]"}
     return json.dumps(to_plain(shown), sort_keys=True)
 

@@ -33,6 +33,7 @@ class RunSpans:
         self._tracer = tracer
         self._content = content
         self._texts: dict[str, str] = {}
+        # A record has only seconds since the run began, and spans want the time of day.
         began = datetime.fromisoformat(start["time"]).timestamp() - start["t"]
         self._began = int(began * _NANOSECONDS)
         about: Mapping[str, Any] = start["about"]
@@ -158,6 +159,7 @@ class RunSpans:
 
     def _take_result(self, record: Record) -> None:
         call_id = _key(record)
+        # A call that was refused or recalled has never started: its span begins where it was written.
         begun = self._calls.get(call_id, record)["t"]
         span = self._open.get(call_id) or self._begin_tool(call_id, begun)
         del self._open[call_id]
@@ -191,6 +193,7 @@ class RunSpans:
             self._root.set_attribute(names.WAITING, list(self._left.values()))
         if "error" in record:
             self._fail(self._root, reason, record["error"])
+        # The run was broken off while they ran. A span that nobody ends is never sent.
         for span in (*self._open.values(), self._chat):
             if span is not None:
                 self._fail(span, "unfinished", None)
@@ -205,7 +208,7 @@ class RunSpans:
         below: context.Context | None,
         more: Mapping[str, Any],
     ) -> Span:
-        given = {key: value for key, value in more.items() if value}
+        given = {key: value for key, value in more.items() if value}  # an attribute may not be None
         return self._tracer.start_span(
             f"{operation} {name}".strip(),
             context=below,

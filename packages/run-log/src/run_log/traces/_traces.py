@@ -84,11 +84,13 @@ class Traces:
             return True
         with self._lock:
             before = self._sending
+            # One thread at a time, or a collector that hangs would pile them up. It sends once more.
             if before is not None and not before.is_over.is_set():
                 before.has_more = True
                 return False
             sending = self._sending = _Sending(self._provider)
         is_worth_it = before is None or before.took <= seconds
+        # A daemon thread, which does not keep a process alive that wants to end.
         threading.Thread(target=sending.run, args=(self._lock,), daemon=True).start()
         return sending.is_over.wait(seconds if is_worth_it else 0)
 
@@ -116,6 +118,7 @@ class Traces:
             self._provider.shutdown()
 
     def _find_parent(self, about: Mapping[str, object]) -> context.Context | None:
+        # The agent's first record names the call. Its caller's span is known only in this process.
         found = about.get("called_by")
         if not isinstance(found, dict):
             return None
@@ -136,6 +139,7 @@ class _Sending:
     def run(self, lock: threading.Lock) -> None:
         """Send; once more for each run that has ended meanwhile."""
         while True:
+            # Under the lock of `flush`: nobody may ask for more between the look and the end.
             with lock:
                 if not self.has_more:
                     self.is_over.set()

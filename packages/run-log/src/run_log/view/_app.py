@@ -38,13 +38,13 @@ _KINDS: Final = {
     ".css": "text/css",
     ".svg": "image/svg+xml",
 }
-_OPEN_RUNS: Final = 8
+_OPEN_RUNS: Final = 8  # indexes in memory, of the runs that were looked at last
 _MAX_ROUNDS: Final = 500
 _MAX_HITS: Final = 200
 _MAX_RUNS: Final = 100_000
 _MAX_TEXT: Final = 2_000_000
 _LOOK_SECONDS: Final = 0.3
-_ALIVE_LOOKS: Final = 40
+_ALIVE_LOOKS: Final = 40  # 12 s: only what is sent shows whether the browser is still there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +192,7 @@ class _Pages:
         data, kind = read_media(text), find_media_type(text)
         if data is None:
             raise HTTPException(404, "This text is no file.")
+        # Saved and never opened: a browser would run the scripts of an HTML page or of an SVG.
         name = {} if kind.startswith("image/") else {"content-disposition": "attachment"}
         return Response(data, media_type=kind or "application/octet-stream", headers=name)
 
@@ -221,7 +222,7 @@ class _Pages:
         asked = _read_again(self._path(request), await request.body())
         self._jobs[asked.token] = {"state": "running", "error": None}
         task = asyncio.create_task(self._run_again(self._again, asked))
-        self._tasks.add(task)
+        self._tasks.add(task)  # The event loop itself holds a task only weakly.
         task.add_done_callback(self._tasks.discard)
         return _answer({"token": asked.token})
 
@@ -301,6 +302,7 @@ def _read_again(path: Path, body: bytes) -> RunAgain:
 
 
 def _serve(name: str) -> Response:
+    # The name comes out of an address. It is only compared, so that no path can be made of it.
     kinds = {path.name: path for path in STATIC.iterdir()}
     path = kinds.get(name)
     if path is None:

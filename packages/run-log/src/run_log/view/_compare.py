@@ -108,5 +108,6 @@ def _read_answer(records: list[Record]) -> dict[str, Any]:
     asked: list[list[Any]] = [end.get("calls") or [] for end in ends]
     written: list[Record] = [call for calls in asked for call in calls if isinstance(call, dict)]
     calls = [{"name": call.get("name"), "arguments": call.get("arguments")} for call in written]
+    # A long text is only its digest here, so the pieces are compared as they are.
     is_plain = all(isinstance(text, str) for text in texts)
     return {"text": "".join(texts) if is_plain else texts, "calls": calls}

@@ -132,6 +132,7 @@ def _find_problem(record: Record) -> str | None:
 
 
 def _write_json(value: Any) -> str:
+    # It goes into a raw string in triple quotes, which it must not end.
     return json.dumps(value, indent=1, ensure_ascii=True).replace('"""', '""\\u0022')
 
 
@@ -143,7 +144,7 @@ def _find_first(
 ) -> dict[str, Any]:
     """Return the arguments to begin a run of the same shape."""
     closing = next((index for index, one in enumerate(requests, 1) if one.is_closing), None)
-    # That closes it again.
+    # The budget is used up again and closes the run by itself, so the number of rounds must not.
     is_spent = record.reason == "budget" and record.budget in record.budgets
     first: dict[str, Any] = {
         "maximum_iterations": len(requests) + 1 if is_spent else closing or len(requests) + 1,
@@ -184,18 +185,19 @@ def _read_record(file: RunFile, requests: list[LoggedRequest]) -> _Record:
         if kind in {"delta", "answer"}:
             _take_answer(cast("dict[str, Any]", rounds[index]["answer"]), record)
         elif "call_id" in record:
-            # A call's name and arguments are what its result is found by.
+            # A result is found by the name and arguments of its call, so these are needed whole.
             whole = file.expand(record) if kind == "call" else record
             _take_call(found, calls.setdefault(record["call_id"], {}), whole)
         elif kind == "start":
             found.about = record["about"]
         elif kind == "budgets":
-            # Not its time, which is another one today.
+            # Without the budget of time, since a replay takes another time than the run did.
             uses: dict[str, Any] = {**record["budgets"], "max_seconds": None}
             found.budgets = {name: use["maximum"] for name, use in uses.items() if use}
         elif kind == "end":
             found.reason = str(file.expand(record["reason"]))
             found.budget = file.expand(record.get("budget"))
+    # A request that adds nothing repeats the one before, whose failure was a transient one.
     for one, after in pairwise(rounds):
         one["answer"]["is_repeated"] = after["added"] == []
     _forget_bound(found, calls)

@@ -45,9 +45,11 @@ class Guard:
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         given, _, rest = scope["path"].removeprefix("/").partition("/")
+        # In a time that does not tell how much of the key was right.
         is_known = hmac.compare_digest(given.encode(), self._key)
         answer: ASGIApp = self._app
         if headers.get(b"host", b"").lower() not in self._hosts:
+            # A name that somebody else has made lead here (DNS rebinding).
             answer = PlainTextResponse("This server answers to 127.0.0.1 only.", 421)
         elif not is_known:
             answer = PlainTextResponse("Open the address that the command has printed.", 404)
@@ -71,7 +73,7 @@ def with_headers(app: ASGIApp) -> ASGIApp:
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         async def wrapped(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = {name for name, _ in _HEADERS}
+                own = {name for name, _ in _HEADERS}  # those of the application give way
                 kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in own]
                 message = {**message, "headers": [*kept, *_HEADERS]}
             await send(message)

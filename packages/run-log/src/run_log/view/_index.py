@@ -51,7 +51,9 @@ class RunIndex:
         self._file = RunFile(self.path)
         self._size = -1
         self._inode = -1
-        self._messages: list[tuple[int, int]] = []  # the record of each, and which of its added
+        self._messages: list[
+            tuple[int, int]
+        ] = []  # offset of the record of each, and index in its `added`
         self._sizes: dict[str, int] = {}
 
     def update(self) -> None:
@@ -67,6 +69,7 @@ class RunIndex:
                 return
             if status.st_size < self._size or self._inode not in {-1, status.st_ino}:
                 self._forget()  # It was cut, or another file stands in its place.
+            # Taken before the records are read: what comes meanwhile makes the next look find a new size.
             self._inode, self._size = status.st_ino, status.st_size
             for placed in self._file.follow():
                 self._take(placed)
@@ -137,9 +140,8 @@ class RunIndex:
     def _find_missed(self) -> list[int]:
         """Return the rounds whose request began with the one before, although the server found less than half of that in its cache."""
         pairs = pairwise(self.rounds)
-        if not any(
-            _number(row.usage, "cached_tokens") for row in self.rounds
-        ):  # The route does not say.
+        # Some routes never say how much was cached; then a round without any means nothing.
+        if not any(_number(row.usage, "cached_tokens") for row in self.rounds):
             return []
         return [
             row.index

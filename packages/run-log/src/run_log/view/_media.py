@@ -10,7 +10,7 @@ import stream_text
 
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
-_SAMPLE: Final = 64
+_SAMPLE: Final = 64  # characters, of which the first bytes of every known type can be decoded
 
 
 def find_media_type(text: str) -> str:

@@ -139,6 +139,7 @@ def find_effort(values: Mapping[str, Any]) -> str:
 
 def _find_setting(values: Mapping[str, Any], names: tuple[str, ...]) -> str:
     found = next((values[name] for name in names if name in values), "")
+    # An object, or a long text that stands as its digest: the row says only that there is one.
     return found if isinstance(found, str) else "" if found is None else "…"
 
 
@@ -219,5 +220,5 @@ _TAKES: Final = {
     "error": _take_error,
 }
 
-# What no row shows, but the details of a round.
+# Types that only the details of a round show, and no row.
 _ONLY_DETAILS: Final = frozenset({"question", "end", "start"})

@@ -65,6 +65,7 @@ def search_run(path: Path, text: str) -> Iterator[Hit]:
 
 def _search_records(file: BinaryIO, needles: list[str]) -> Iterator[tuple[str, Hit | None]]:
     """Yield the type of each record and the first place of a text in it. A record may be as long as a file, so only a piece of it is held."""
+    # Enough for a text that two pieces cut through, and too little for one that was counted already.
     overlap = max(len(needle.encode()) for needle in needles) - 1
     kind, hit, rest = "", None, b""
     while piece := file.readline(_PIECE_BYTES):
@@ -107,7 +108,8 @@ def _spell(text: str) -> list[str]:
 
 def _find(line: str, needles: list[str], kind: str) -> Hit | None:
     folded = line.lower()
-    if len(folded) != len(line):  # Few letters have a longer form in small.
+    if len(folded) != len(line):
+        # A few letters become two in lower case, and indices would no longer fit the line.
         folded = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in line)
     needle = next((one for one in needles if one in folded), None)
     if needle is None:

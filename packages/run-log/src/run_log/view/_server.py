@@ -45,6 +45,7 @@ class ViewServer:
         models: tuple[str, ...] = (),
     ) -> None:
         self._folder = Path(folder)
+        # Bound here and not by uvicorn: the guard needs the port, and one that is taken has to raise.
         self._socket = socket.create_server((_HOST, port))
         self.port: int = self._socket.getsockname()[1]
         self._key = secrets.token_urlsafe(24)
@@ -54,7 +55,7 @@ class ViewServer:
             lifespan="off",
             log_level="critical",  # A line of each request would have the key.
             access_log=False,
-            timeout_graceful_shutdown=1,
+            timeout_graceful_shutdown=1,  # second: pages that follow a run do not hang up by themselves
             ws="none",
         )
         self._server = uvicorn.Server(config)

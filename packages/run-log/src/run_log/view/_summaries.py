@@ -24,7 +24,7 @@ class Summaries:
     def list(self) -> list[RunSummary]:
         """Return the runs, the newest first; only those that are new or have changed are read."""
         with self._lock:
-            known, self._known = self._known, {}
+            known, self._known = self._known, {}  # So those that were deleted are forgotten.
             with suppress(OSError):
                 for path in sorted(iter_paths(self._folder), reverse=True):
                     self._look(path, known)
