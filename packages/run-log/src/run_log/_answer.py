@@ -10,11 +10,11 @@ from ._redaction import Redactor, TextRedactor
 _MAX_CHARACTERS: Final = 16_384
 
 
-class Answer:
+class AnswerText:
     """The text of one answer.
 
     Args:
-        redactor: What takes secrets out of it, also where its pieces cut through one.
+        redactor: Takes secrets out of it, even if its pieces cut through one.
     """
 
     def __init__(self, redactor: Redactor) -> None:

@@ -117,7 +117,7 @@ def find_difference(before: Any, now: Any, path: str) -> Difference | None:
     """
     pairs = _pair(before, now, path)
     if pairs is None:
-        return _tell(before, now, path)
+        return _compare_leaves(before, now, path)
     differences = (find_difference(old, new, place) for place, old, new in pairs)
     return next(filter(None, differences), None)
 
@@ -137,7 +137,8 @@ def _pair(before: Any, now: Any, path: str) -> list[tuple[str, Any, Any]] | None
     return None
 
 
-def _tell(before: Any, now: Any, path: str) -> Difference | None:
+def _compare_leaves(before: Any, now: Any, path: str) -> Difference | None:
+    # By type as well: Python takes 1, 1.0 and True for equal, and JSON writes them differently.
     if before == now and type(before) is type(now):
         return None
     return Difference(

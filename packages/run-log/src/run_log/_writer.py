@@ -10,7 +10,7 @@ from typing import Any, Concatenate, Final, Literal, Protocol, Self, cast
 
 from stream_text import KnownSecrets
 
-from ._answer import Answer
+from ._answer import AnswerText
 from ._file import LineFile, NoFile, log
 from ._json_lines import VERSION, Record, digest, to_line
 from ._plain import LONG_TEXT, to_plain
@@ -97,7 +97,7 @@ class RunWriter:
         self._requests = RequestHistory()
         self._texts: dict[str, str] = {}  # long texts: digest as it came, digest as it is written
         self._kept: set[str] = set()  # digests that have a record
-        self._answer = Answer(self._redactor)
+        self._answer = AnswerText(self._redactor)
         self._is_full = False
         self._observers = list(observers)
 
@@ -125,8 +125,8 @@ class RunWriter:
     def start(self, about: Mapping[str, object], *, resumes: str | None = None) -> None:
         """Write the first record; `RunLog.begin` does."""
         more = self._shape_fields({"resumes": resumes})
-        told = self._shape(to_plain(about))
-        self._put("start", time=_now(), run=self.path.stem, about=told, **more)
+        shaped = self._shape(to_plain(about))
+        self._put("start", time=_now(), run=self.path.stem, about=shaped, **more)
 
     @_guarded
     def request(  # noqa: PLR0913 - the fields of a request
@@ -161,7 +161,7 @@ class RunWriter:
             "left_out": left_out,
             "is_compaction": is_compaction,
         }
-        self._answer = Answer(self._redactor)
+        self._answer = AnswerText(self._redactor)
         self._put("request", round=round, **{k: v for k, v in notes.items() if v}, **fields)
 
     @_guarded
@@ -264,13 +264,13 @@ class RunWriter:
             error: Why it failed or was given up.
             cause: The exception behind that.
         """
-        told = None if cause is None else _describe(cause)
+        described = None if cause is None else _describe(cause)
         values = self._shape_all({"call_id": call_id, "outcome": outcome})
         self._put(
             "retry",
             attempt=attempt,
             **values,
-            **self._shape_fields({"error": error, "cause": told}),
+            **self._shape_fields({"error": error, "cause": described}),
         )
 
     @_guarded
@@ -294,9 +294,9 @@ class RunWriter:
             cause: The exception behind that.
             artifact: Data that the tool returned for others than the model.
         """
-        told = None if cause is None else _describe(cause)
+        described = None if cause is None else _describe(cause)
         values = {"call_id": call_id, "outcome": outcome, "content": content}
-        more = self._shape_fields({"error": error, "cause": told, "artifact": artifact})
+        more = self._shape_fields({"error": error, "cause": described, "artifact": artifact})
         self._put("result", **self._shape_all(values), **more)
 
     @_guarded
@@ -322,8 +322,8 @@ class RunWriter:
             reason: Why it is not made.
         """
         more = self._shape_fields({"by": by, "reason": reason})
-        told = self._shape_all({"call_id": call_id})
-        self._put("decision", time=_now(), **told, is_approved=is_approved, **more)
+        shaped = self._shape_all({"call_id": call_id})
+        self._put("decision", time=_now(), **shaped, is_approved=is_approved, **more)
 
     @_guarded
     def guardrail(
@@ -426,8 +426,8 @@ class RunWriter:
 
     def give_up(self, error: BaseException) -> None:
         """End the log because of an error, and say so."""
-        told = self._redactor.redact_text(str(error) or type(error).__name__)
-        log.warning("the log of the run %s ends here: %s", self.path.stem, told)
+        cause = self._redactor.redact_text(str(error) or type(error).__name__)
+        log.warning("the log of the run %s ends here: %s", self.path.stem, cause)
         self._close()
 
     def _close(self) -> None:
@@ -445,7 +445,7 @@ class RunWriter:
     def _put(self, kind: str, /, *, is_last: bool = False, **fields: Any) -> None:
         """Write a record; once a run has used up its room, only the last."""
         record: Record = {"v": VERSION, "type": kind, "t": self._now(), **fields}
-        self._tell(record)
+        self._notify(record)
         if (is_last or not self._is_full) and not self._write(to_line(record), is_last=is_last):
             self._is_full = True
             log.warning(
@@ -454,8 +454,8 @@ class RunWriter:
                 self._settings.max_run_bytes,
             )
 
-    def _tell(self, record: Record) -> None:
-        """Tell the observers of a record; one that fails is told of no more."""
+    def _notify(self, record: Record) -> None:
+        """Pass a record to the observers; one that fails gets no further records."""
         for observer in list(self._observers):
             try:
                 observer.take(self.path.stem, record)
@@ -515,7 +515,7 @@ class RunWriter:
         is_wanted = size <= self._settings.max_text_bytes and not self._is_full
         # Observers keep nothing in a file, so no limit of one holds for them.
         if self._observers:
-            self._tell({**record, "text": text})
+            self._notify({**record, "text": text})
         if not (is_wanted and self._write(to_line({**record, "text": text}))):
             self._put("long_text", digest=name, size=size, is_omitted=True)
         return name

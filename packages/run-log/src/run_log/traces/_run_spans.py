@@ -166,8 +166,8 @@ class RunSpans:
         self._calls.pop(call_id, None)
         if self._content:
             content = self._expand(record.get("content"))
-            told = content if isinstance(content, str) else to_json(content)
-            span.set_attribute(names.RESULT, told)
+            text = content if isinstance(content, str) else to_json(content)
+            span.set_attribute(names.RESULT, text)
         self._take_outcome(span, record)
 
     def _take_outcome(self, span: Span, record: Record) -> None:
@@ -182,8 +182,8 @@ class RunSpans:
     def _take_compaction(self, record: Record) -> None:
         """Note that the run was compacted; the model call for a summary is a span like any other."""
         fields = ("kind", "replaced", "tokens_before", "tokens_after")
-        told = {f"{names.COMPACTION}.{field}": record[field] for field in fields}
-        self._root.add_event(names.COMPACTION, told, self._at(record["t"]))
+        attributes = {f"{names.COMPACTION}.{field}": record[field] for field in fields}
+        self._root.add_event(names.COMPACTION, attributes, self._at(record["t"]))
 
     def _take_end(self, record: Record) -> None:
         reason = self._text(record["reason"])
@@ -223,8 +223,8 @@ class RunSpans:
     def _fail(self, span: Span, kind: str, message: object) -> None:
         """Mark a span as failed. The message may quote a text, so it is sent only where texts are."""
         span.set_attribute(names.ERROR_TYPE, kind)
-        told = self._text(message) if self._content else None
-        span.set_status(StatusCode.ERROR, told or None)
+        description = self._text(message) if self._content else None
+        span.set_status(StatusCode.ERROR, description or None)
 
     def _at(self, seconds: float) -> int:
         return self._began + int(seconds * _NANOSECONDS)
@@ -250,12 +250,12 @@ def _set_usage(span: Span, usage: Mapping[str, Any] | None) -> None:
 
 def _provider(about: Mapping[str, Any]) -> str:
     """Return the provider of the model, by the name in the conventions if they have one."""
-    told = str(about.get("provider") or "").lower()
+    provider = str(about.get("provider") or "").lower()
     words = {"azure": "azure.ai.openai", "bedrock": "aws.bedrock", "anthropic": "anthropic"}
     for word, name in words.items():
-        if word in told:
+        if word in provider:
             return name
-    return "openai" if not told or "openai" in told else told.rpartition("/")[2]
+    return "openai" if not provider or "openai" in provider else provider.rpartition("/")[2]
 
 
 def _key(record: Record) -> str:

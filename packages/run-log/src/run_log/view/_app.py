@@ -127,7 +127,7 @@ def _build(pages: "_Pages") -> ASGIApp:
         Route("/api/runs/{run}/again", pages.start_again, methods=["POST"]),
         Route("/api/again/{token}", pages.again_state),
     ]
-    handlers: Any = dict.fromkeys((HTTPException, RunLogError), _tell_problem)
+    handlers: Any = dict.fromkeys((HTTPException, RunLogError), _answer_problem)
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -342,7 +342,7 @@ def _query(request: Request) -> str:
     return request.query_params.get("q", "").strip()[:500]
 
 
-def _tell_problem(_request: Request, error: HTTPException | RunLogError) -> Response:
+def _answer_problem(_request: Request, error: HTTPException | RunLogError) -> Response:
     """Return a problem document.
 
     Source: https://www.rfc-editor.org/rfc/rfc9457.

@@ -94,8 +94,8 @@ def write_fixture(path: Path) -> str:
     try:
         return _write_source(path, file, requests)
     except (AttributeError, IndexError, KeyError, TypeError):
-        told = next(map(str, file.problems), "a record is not what a run's log has there")
-        raise RunLogError(f"{path.stem}: expected a whole log to make a test of: {told}") from None
+        why = next(map(str, file.problems), "a record is not what a run's log has there")
+        raise RunLogError(f"{path.stem}: expected a whole log to make a test of: {why}") from None
 
 
 def _write_source(path: Path, file: RunFile, requests: list[LoggedRequest]) -> str:
@@ -219,14 +219,15 @@ def _take_call(found: _Record, call: dict[str, Any], record: Record) -> None:
         case "bound" if "tool" not in record:
             call["arguments"] = record["arguments"]
         case "result":
-            told = {"content": record.get("content"), "error": record.get("error")}
+            answer = {"content": record.get("content"), "error": record.get("error")}
             if record["outcome"] in {"done", "failed", "unfinished"}:
-                # What the run answers by itself, such as `read_result`, is bound by nobody; what calls another tool, as itself.
+                # A call that the run answers by itself, such as `read_result`, is never bound; neither
+                # is a call of another tool under its own name. Both are found as they were written.
                 bound = call.get("arguments")
                 arguments = read_object(call.get("text", "")) if bound is None else bound
-                found.results.append({"name": call.get("name"), "arguments": arguments, **told})
+                found.results.append({"name": call.get("name"), "arguments": arguments, **answer})
             elif record["outcome"] == "refused":
-                found.refused.setdefault(call["name"], {})[call["text"]] = told["error"]
+                found.refused.setdefault(call["name"], {})[call["text"]] = answer["error"]
         case _:
             pass
 

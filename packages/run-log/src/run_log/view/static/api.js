@@ -3,8 +3,8 @@
 async function ask(path, options) {
   const answer = await fetch(path, options);
   if (!answer.ok) {
-    const told = await answer.json().catch(() => ({}));
-    throw new Error(told.detail ?? `The server answered ${answer.status}.`);
+    const problem = await answer.json().catch(() => ({}));
+    throw new Error(problem.detail ?? `The server answered ${answer.status}.`);
   }
   return answer;
 }

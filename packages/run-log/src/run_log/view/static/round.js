@@ -190,7 +190,7 @@ function writtenPart(run, text, marks) {
   try {
     const value = JSON.parse(text);
     if (value && typeof value === "object") return [tree(run, value, marks), text.length > 60 ? fold("To the letter", () => prose(run, text, { mono: true })) : null];
-  } catch { /* told below */ }
+  } catch { /* shown below */ }
   return [h("p", {}, h("span.tag.bad", {}, "no JSON object")), prose(run, text || "(empty)", { mono: true })];
 }
 
@@ -199,14 +199,14 @@ function compare(text, bound, isOther) {
   let written;
   try { written = JSON.parse(text); } catch { return { written: {}, bound: {} }; }
   if (!written || typeof written !== "object" || !bound || isOther) return { written: {}, bound: {} };
-  const told = { written: {}, bound: {} };
+  const marks = { written: {}, bound: {} };
   for (const name of new Set([...Object.keys(written), ...Object.keys(bound)])) {
-    if (!(name in bound)) told.written[name] = "dropped";
-    else if (bound[name] === "[hidden]") told.bound[name] = "hidden";
-    else if (!(name in written)) told.bound[name] = "added";
-    else if (longText(bound[name]) === null && JSON.stringify(written[name]) !== JSON.stringify(bound[name])) { told.written[name] = "changed"; told.bound[name] = "changed"; }
+    if (!(name in bound)) marks.written[name] = "dropped";
+    else if (bound[name] === "[hidden]") marks.bound[name] = "hidden";
+    else if (!(name in written)) marks.bound[name] = "added";
+    else if (longText(bound[name]) === null && JSON.stringify(written[name]) !== JSON.stringify(bound[name])) { marks.written[name] = "changed"; marks.bound[name] = "changed"; }
   }
-  return told;
+  return marks;
 }
 
 /** Budgets as meters. */
