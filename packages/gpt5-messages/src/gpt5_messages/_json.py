@@ -1,4 +1,4 @@
-"""Reading decoded JSON whose shape nobody has promised."""
+"""Readers for decoded JSON of an unknown shape."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
@@ -39,16 +39,16 @@ def text_at(value: Mapping[str, Any], key: str) -> str:
 
 
 def type_of(value: Mapping[str, Any]) -> str:
-    """Return the `type` of an item, a part or an event; an empty text where it has none."""
+    """Return the `type` of an item, a part or an event; an empty text if it has none."""
     return text_or_none(value.get("type")) or ""
 
 
 MOST_COUNTED = 10**15
-"""Beyond it a number counts nothing that there is."""
+"""The largest number that can be a count."""
 
 
 def count(counts: object, key: str) -> int:
-    """Read a number that may be missing, null, negative or nonsense as 0."""
+    """Read a count; one that is missing, null, negative or nonsense is 0."""
     value = mapping(counts).get(key)
     if not isinstance(value, int) or isinstance(value, bool):
         return 0

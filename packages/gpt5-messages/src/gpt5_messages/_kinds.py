@@ -1,4 +1,4 @@
-"""The types of items of the Responses API, and what is peculiar to each.
+"""The types of items of the Responses API, and the properties of each.
 
 Source: docs/evidence/responses-api.md, R4 to R10, R36 and R37; the types of openai 3.54.0; recorded streams.
 """
@@ -12,17 +12,17 @@ type Runner = Literal["caller", "server"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemKind:
-    """What is peculiar to one type of item.
+    """The properties of one type of item.
 
     Attributes:
-        arguments: Where a call of a tool that the caller declared has its arguments; None for any other item.
-        output: The type of the item that holds its output; None where it has none, or holds it itself.
-        goes_alone: Whether it may go back without that.
-        id_key: Where the id stands by which it and its output belong together.
+        arguments: The field with the arguments, for a call of a tool that the caller declared; None for any other item.
+        output: The type of the item that holds its output; None if it has none, or holds it itself.
+        goes_alone: Whether it may go back without that output.
+        id_key: The field with the id that pairs it with its output.
         runs: Who runs it, for tools of the API's own: the caller, or the server, which knows it by an id or in encrypted form.
-        is_setting: Whether it is no part of what was said.
-        names: What the events of a stream that tell its texts are called.
-        stages: What a stream tells of its progress.
+        is_setting: Whether it is a setting, and not a part of what was said.
+        names: The middle part of the names of stream events with its texts.
+        stages: The stages of its progress in a stream.
     """
 
     arguments: str | None = None
@@ -76,17 +76,17 @@ CALL_TYPES = {"function": "function_call", "custom": "custom_tool_call"}
 """The types of the items that call each kind of tool that the caller declares."""
 
 CALL_ARGUMENTS = {name: kind.arguments for name, kind in KINDS.items() if kind.arguments}
-"""The types of calls that the caller answers, and where each has its arguments."""
+"""The types of calls that the caller answers, and the field with the arguments of each."""
 
 CALL_OUTPUTS = {
     name: kind.output for name, kind in KINDS.items() if kind.output and not kind.goes_alone
 }
-"""The calls that must not go back without their output, and the type of that."""
+"""The calls that must not go back without their output, and the type of that output."""
 
 OUTPUT_TYPES = frozenset(CALL_OUTPUTS.values())
 
 ITEM_TYPES = {event: name for name, kind in KINDS.items() for event in kind.names}
-"""The type of the item whose text an event tells, by what the event is called."""
+"""The type of the item that an event's text belongs to, by the middle part of the event's name."""
 
 
 def types_run_by(runner: Runner) -> frozenset[str]:

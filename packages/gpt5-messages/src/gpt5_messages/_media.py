@@ -1,7 +1,7 @@
-"""Images and files in the content of messages, whatever shape their platform gives them, as the parts that the Responses API takes.
+"""Images and files in the content of messages, in any platform's shape, as the parts that the Responses API takes.
 
-What counts of a part is where its bytes are and what is said of them; under which names, and whether in the part itself or in a mapping
-inside it, differs: Dify's parts (`base64_data`, `mime_type`), those of chat completions (`image_url`, `file`), of the Responses API,
+All shapes say where the bytes are and describe them, but under different names, in the part itself or in a mapping
+inside it: Dify's parts (`base64_data`, `mime_type`), those of chat completions (`image_url`, `file`), of the Responses API,
 of langchain (`base64`, `source_type`), of Anthropic (`source`), of MCP (`mimeType`, `blob`) and of pydantic-ai (`kind`, `vendor_metadata`).
 
 Source: `dify_plugin.entities.model.message` of dify-plugin 0.10.2, `pydantic_ai.messages` of pydantic-ai-slim 2.68, the content blocks of
@@ -67,23 +67,23 @@ _STANDARD_ALPHABET = str.maketrans("-_", "+/", " \t\r\n")
 
 
 def kind_of(part: object) -> str | None:
-    """Return what a part says it is, in small letters; None where it does not."""
+    """Return the kind that a part names, in lower case; None if it names none."""
     return word(read_member(part, "type", "kind"))
 
 
 def word(value: object) -> str | None:
-    """Return a word in small letters, be it a text or a member of an enum; None for anything else."""
+    """Return a text or a member of an enum in lower case; None for anything else."""
     value = _plain(value)
     return value.lower() if isinstance(value, str) else None
 
 
 def is_media(value: object) -> bool:
-    """Return whether something is a part that holds or names bytes."""
+    """Return whether a value is a part that holds bytes or refers to them."""
     return kind_of(value) in _KINDS and _Media.read(value).has_source
 
 
 def are_own_parts(content: object) -> bool:
-    """Return whether content is a list of parts none of which is in the shape of another API."""
+    """Return whether content is a list of parts, none of them in the shape of another API."""
     if not isinstance(content, list):
         return False
     kinds = {kind_of(part) for part in cast("list[object]", content) if not isinstance(part, str)}
@@ -91,7 +91,7 @@ def are_own_parts(content: object) -> bool:
 
 
 def media_part(part: object) -> Part:
-    """Return a part that is no text as the API takes it, or the sentence that stands for it where the API takes no such part."""
+    """Return an image or a file as the API takes it, or a sentence if the API takes no such part."""
     media = _Media.read(part)
     text = "" if media.has_source else _find(_holders(part), ("text",))
     if reason := "" if text else media.refusal():
@@ -102,7 +102,7 @@ def media_part(part: object) -> Part:
 
 
 def _further(part: object) -> Part:
-    """Return all that a part says which is in the API's own shape already."""
+    """Return all members of a part that already has the API's own shape; none of any other part."""
     if not isinstance(part, Mapping) or kind_of(cast("object", part)) not in _OWN_KINDS:
         return {}
     members = cast("Mapping[str, Any]", part).items()
@@ -111,15 +111,15 @@ def _further(part: object) -> Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Media:
-    """What a part says of an image or a file; what it does not say is empty.
+    """The facts about an image or a file in a part; unknown ones are empty.
 
     Attributes:
-        kind: `image`, `file`, `audio`, `video`, or what the part calls itself.
-        media_type: The MIME type, in small letters.
+        kind: `image`, `file`, `audio`, `video`, or the part's own word.
+        media_type: The MIME type, in lower case.
         name: The name of the file.
-        detail: How closely the model is to look at it.
-        file_id: The id of a file that lies at the server.
-        url: Where the server can fetch it.
+        detail: How closely the model should look at it.
+        file_id: The id of a file at the server.
+        url: The address from which the server can fetch it.
         data: The bytes, or a text that is their base64 or a data URL.
     """
 
@@ -162,11 +162,11 @@ class _Media:
 
     @property
     def has_source(self) -> bool:
-        """Whether it is said where the bytes are."""
+        """Whether it has bytes or refers to them."""
         return bool(self.data or self.url or self.file_id)
 
     def refusal(self) -> str:
-        """Return why the API takes no such part, as the end of a sentence; an empty text where it does."""
+        """Return why the API takes no such part, as the end of a sentence; an empty text if it takes it."""
         if self.kind in ("audio", "video"):
             return f"models read text, images and documents, and no {self.kind}"
         if self.kind not in ("image", "file"):
@@ -186,14 +186,14 @@ class _Media:
         return f"models read PNG, JPEG, WebP and GIF images, and not {self.media_type or 'this'}"
 
     def to_image(self) -> Part:
-        """Return the image as the API takes it, always with a detail: other servers demand one."""
+        """Return the image as the API takes it, always with a detail, which other servers demand."""
         part = {"type": "input_image", "detail": self.detail or "auto"}
         if self.data or self.url:
             return part | {"image_url": self._data_url() if self.data else self.url}
         return part | {"file_id": self.file_id}
 
     def to_file(self) -> Part:
-        """Return the file as the API takes it: with a name where it comes with data, which demands one."""
+        """Return the file as the API takes it; data must have a name."""
         part = {"type": "input_file"}
         if self.detail in _FILE_DETAILS:
             part["detail"] = self.detail
@@ -214,7 +214,7 @@ class _Media:
 
 
 def _holders(part: object) -> list[object]:
-    """Return what says something of a part: itself, and mappings and objects inside it."""
+    """Return a part and the mappings and objects inside it that describe it."""
     held = (read_member(part, name) for name in _HOLDERS)
     return [part, *(one for one in held if one is not None and not isinstance(one, str | bytes))]
 
@@ -244,7 +244,7 @@ def _iter_found(holders: Sequence[object], names: Sequence[str]) -> Iterator[str
 
 
 def _with_small_scheme(url: str) -> str:
-    """Return a link with its scheme in small letters: capitals mean the same there, and megabytes are not copied for it."""
+    """Return a link with its scheme in lower case, where capitals mean the same; megabytes are not copied for it."""
     scheme = url[:_MAX_SCHEME].partition(":")[0]
     return url if scheme.islower() else scheme.lower() + url[len(scheme) :]
 
@@ -254,13 +254,13 @@ def _plain(value: object) -> object:
 
 
 def _without_emptiness(data: str) -> str:
-    """Return a data URL, or nothing where there is no data in it."""
+    """Return a data URL, or an empty text if there is no data in it."""
     is_empty = data.startswith("data:") and len(data) <= _MAX_HEADER and data.endswith(",")
     return "" if is_empty else data
 
 
 def _media_type(holders: Sequence[object], data: str | bytes, name: str) -> str:
-    """Return what the bytes are said to be, or else look like; their name has the last word."""
+    """Return the media type that is given, or else the one that the first bytes or the name of the file show."""
     said = _find(holders, _MEDIA_TYPE)
     if isinstance(data, str) and data.startswith("data:"):
         said = data[5 : data.find(",", 0, _MAX_HEADER)] or said
@@ -274,7 +274,7 @@ def _media_type(holders: Sequence[object], data: str | bytes, name: str) -> str:
 
 
 def seen_type(data: str | bytes) -> str:
-    """Return what the first bytes look like; an empty text where they look like nothing that is known."""
+    """Return the media type that the first bytes show; an empty text if it is unknown."""
     if isinstance(data, bytes):
         return find_media_type(data)
     start = data.find(",", 0, _MAX_HEADER) + 1
@@ -284,7 +284,7 @@ def seen_type(data: str | bytes) -> str:
 
 
 def _in_standard_alphabet(data: str) -> str:
-    """Return base64 as all servers read it, also where it was written for URLs or in lines."""
+    """Return base64 in the form that all servers read, even if it was written for URLs or in lines."""
     if any(character in data for character in "-_\n\r "):
         data = data.translate(_STANDARD_ALPHABET)
     return data + "=" * (-len(data) % 4)

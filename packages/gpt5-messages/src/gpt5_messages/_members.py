@@ -1,4 +1,4 @@
-"""Members of values whose shape nobody has promised, mappings and objects alike."""
+"""Members of values of an unknown shape, mappings and objects alike."""
 
 from collections.abc import Mapping
 
@@ -13,6 +13,6 @@ def has_member(value: object, *names: str) -> bool:
 
 
 def wrong_kind(field: str, expected: str, value: object) -> MessageError:
-    """Return the error that says what was expected in the place of a value."""
+    """Return the error for a value of the wrong kind, which says what was expected instead."""
     got = "nothing" if value is None else type(value).__name__
     return MessageError(f"{field}: expected {expected}, got {got}", field=field)

@@ -1,4 +1,4 @@
-"""Remembering a response's items by what its conversation shows of it, for platforms that drop what we send along."""
+"""A memory of responses' items by their conversations, for platforms that drop the data that we send along."""
 
 import hashlib
 import json
@@ -35,20 +35,20 @@ class _Entry:
 class ItemStore:
     """The output items of completed responses, kept in memory and found again by the conversation that they belong to.
 
-    Servers exist that repeat call ids. So items come back only to a message with the same calls and the same visible text after the
+    Some servers repeat call ids. So items come back only to a message with the same calls and the same visible text after the
     same visible messages; and an id that came with two different lists of items is never trusted again.
 
-    Nothing is shared between scopes and nothing is written anywhere. The oldest entries go first when a bound is reached. Items are
-    kept as text, so what a caller does to a returned list stays with the caller.
+    Nothing is shared between scopes and nothing is written anywhere. The oldest entries go first when a limit is reached. Items are
+    kept as text, so that a caller's changes to a returned list affect nobody else.
 
     Args:
         max_entries: How many responses are kept, from 1.
         max_bytes: How many bytes of items are kept in all, as UTF-8, from 1.
         max_age_seconds: How long a response is kept, in seconds above 0.
-        clock: Returns seconds, never going back.
+        clock: Returns seconds, which never go back.
 
     Raises:
-        MessageError: If a bound is not above zero.
+        MessageError: If a limit is not above zero.
 
     Example:
         >>> from functools import partial
@@ -100,17 +100,17 @@ class ItemStore:
         *,
         answer_only: bool = False,
     ) -> None:
-        """Keep the items of one response, unless what can go back of them is as good as its text.
+        """Keep the items of one response, unless those that can go back are worth no more than its text.
 
-        A response without calls is found by its text after the conversation before it. Where the same came twice with different items, none is kept.
+        A response without calls is found by its text after the conversation before it. If the same text came twice with different items, none are kept.
 
         Generated images that take more than an eighth of `max_bytes` are kept as a sentence.
 
         Args:
-            scope: Whose items these are, such as a fingerprint of the credentials.
+            scope: The owner of these items, such as a fingerprint of the credentials.
             messages: The conversation that the response answered, as `build_input` takes it or has taken it into a `History`.
             items: All output items of the response, in order.
-            answer_only: Whether only the answer of the response was shown, as `VisibleText` has it.
+            answer_only: Whether only the answer of the response was shown, as with `answer_only` of `VisibleText`.
         """
         kept = fit_items(items, max_bytes=self._max_bytes // _ENTRIES_OF_IMAGES)
         calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
@@ -135,7 +135,7 @@ class ItemStore:
             self._make_room()
 
     def recall(self, scope: str, turn: Turn) -> list[dict[str, Any]] | None:
-        """Return the items of the response that this turn shows, or None where they are not known for certain."""
+        """Return the items of the response that this turn shows, or None if they are not known for certain."""
         with self._lock:
             self._make_room()
             entry = self._entries.get((scope, turn.digest))
@@ -161,7 +161,7 @@ class ItemStore:
 class _CallIds:
     """The call ids that were seen, and those that came with two different lists of items.
 
-    A barred id stays barred for good. Where the list of one scope is full, or there are too many such lists, nothing is certain any more.
+    A barred id stays barred for good. Once the list of one scope is full, or there are too many such lists, nothing is certain any more.
     """
 
     def __init__(self) -> None:
@@ -196,7 +196,7 @@ class _CallIds:
 
 
 def _shown_text(items: Sequence[Item], *, answer_only: bool) -> str:
-    """Return the text that a person has seen of these items."""
+    """Return the visible text of these items."""
     visible = VisibleText(answer_only=answer_only)
     events = StreamDecoder().feed({"type": "response.completed", "response": {"output": items}})
     return "".join(visible.feed(event) for event in events) + visible.close()

@@ -1,4 +1,4 @@
-"""What JSON can write and the rest of the world can't carry: halves of characters, numbers that are none, endless nesting."""
+"""Repair of values that JSON allows and other formats can't carry: halves of characters, NaN and infinity, endless nesting."""
 
 import math
 from typing import Any, cast
@@ -7,7 +7,7 @@ from stream_text import MAX_DEPTH
 
 
 class SurrogateJoiner:
-    r"""A joiner of surrogate halves that arrive in different pieces; lonely ones become U+FFFD.
+    r"""A joiner of surrogate halves that arrive in different pieces; single ones become U+FFFD.
 
     `"\ud83d"` and `"\ude00"` may come as two deltas; alone, neither can be written as UTF-8.
     """
@@ -16,7 +16,7 @@ class SurrogateJoiner:
         self._half = ""
 
     def feed(self, text: str) -> str:
-        """Take the next piece and return all of it that is whole by now."""
+        """Take the next piece and return as much of it as is whole by now."""
         if text.isascii() and not self._half:
             return text
         text, self._half = self._half + text, ""
@@ -33,7 +33,7 @@ class SurrogateJoiner:
 def whole_characters(value: Any, *, max_depth: int = MAX_DEPTH) -> Any:
     """Return a JSON value that can be carried anywhere; equal to `value` if that can.
 
-    Halves of characters, which no UTF-8 can carry, become U+FFFD. Infinity, NaN and what nests deeper than `max_depth` become None.
+    Halves of characters, which UTF-8 cannot carry, become U+FFFD. Infinity, NaN and values that nest deeper than `max_depth` become None.
     """
     match value:
         case str():

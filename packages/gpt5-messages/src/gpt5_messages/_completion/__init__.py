@@ -1,1 +1,1 @@
-"""What a response says: its text, calls, usage, citations and hosted tools, and how it failed."""
+"""The content of a response: its text, calls, usage, citations and hosted tools, and how it failed."""

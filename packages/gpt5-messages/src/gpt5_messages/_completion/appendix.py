@@ -1,4 +1,4 @@
-"""What is said below an answer: its sources, the files that belong to it, and what the server's tools could not do."""
+"""The notes below an answer: its sources, its files, and the failures of the server's tools."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,14 +21,14 @@ _MEGABYTE = 1_000_000
 
 
 def render_appendix(completion: Completion, omitted_images: Iterable[GeneratedImage] = ()) -> str:
-    """Return what a reader of an answer is told below it, which the model does not see again; empty where there is nothing to tell.
+    """Return the notes for a reader below an answer, which the model does not see again; empty if there are none.
 
-    It is made of addenda: links to sources that the text does not link, the names of files that code has made, calls of MCP servers that wait for leave, calls that nobody
+    They are addenda: links to sources that the text does not link, the names of files that code has made, calls of MCP servers that wait for approval, calls that nobody
     answers, tools that have failed, and images that were left out.
 
     Args:
         completion: The answer.
-        omitted_images: Its images that are damaged, or too large for whoever shows it.
+        omitted_images: Its images that are damaged, or too large to be shown.
     """
     sentences = [
         *_file_sentences(completion),
@@ -69,7 +69,7 @@ def _open_sentences(items: Iterable[Item]) -> Iterator[str]:
 
 
 def _failure_sentences(calls: Iterable[HostedCall]) -> Iterator[str]:
-    """Yield a sentence for each tool that has failed, however often it did so in the same way, and not where it has done its work after that."""
+    """Yield a sentence for each way in which a tool has failed, unless the tool succeeded after that."""
     told: dict[tuple[str, str], None] = {}
     for call in calls:
         name = call.name or call.type

@@ -1,4 +1,4 @@
-"""What an answer names as its sources, and the files that belong to it.
+"""The sources that an answer cites, and the files that belong to it.
 
 Source: docs/evidence/responses-api.md, R34.
 """
@@ -22,13 +22,13 @@ _OPENAI_MARK = re.compile(r"[?&]utm_source=openai$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """A place in an answer that has a source, or that speaks of a file.
+    """A place in an answer that has a source, or that mentions a file.
 
     Attributes:
-        type: The API's own word for what is cited.
-        text: The text of the part that it stands in.
-        start: Where it begins in `text`, in Unicode characters; a file's has nothing but this.
-        end: Where it ends; the same as `start` where nothing is said.
+        type: The API's own word for the kind of citation.
+        text: The text of the part that it is in.
+        start: Where it begins in `text`, in Unicode characters; the citation of a file has only this.
+        end: Where it ends; the same as `start` if the server does not say.
         url: The address of a web page.
         title: The title of the page.
         file_id: The id of a file.
@@ -62,7 +62,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeFile:
-    """A file that code has made at the server; it can be fetched from its container as long as that lives."""
+    """A file that code has made at the server; it can be fetched from its container as long as that exists."""
 
     file_id: str
     container_id: str
@@ -70,7 +70,7 @@ class MadeFile:
 
 
 def iter_citations(items: Iterable[Mapping[str, Any]]) -> Iterator[Citation]:
-    """Yield the citations of all messages, in the order in which they stand there; of a type that is not known none."""
+    """Yield the citations of all messages, in order; those of an unknown type are left out."""
     for part in iter_parts(items, "message", "content"):
         for annotation in iter_mappings(part.get("annotations")):
             if (citation := _citation(annotation, part)) is not None:
@@ -97,7 +97,7 @@ def _citation(annotation: Mapping[str, Any], part: Mapping[str, Any]) -> Citatio
 
 
 def unlinked_sources(citations: Iterable[Citation], text: str) -> tuple[Source, ...]:
-    """Return the web pages that are cited and whose address is not in the text, each once, in order.
+    """Return the web pages that are cited without their address in the text, each once, in order.
 
     Args:
         citations: The citations of an answer.
@@ -137,7 +137,7 @@ def _iter_addresses(text: str) -> Iterator[str]:
 
 
 def _plain(url: str) -> str:
-    """Return an address without the mark by which pages are to know that OpenAI sent a reader."""
+    """Return an address without the mark that tells pages that OpenAI sent a reader."""
     return _OPENAI_MARK.sub("", url)
 
 

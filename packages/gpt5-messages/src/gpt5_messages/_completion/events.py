@@ -1,6 +1,6 @@
-"""What a response stream means, as values: blocks that start, grow and stop; items; how it ended.
+"""The decoded events of a response stream: blocks that start, grow and stop; items; the end.
 
-A *block* is one run of text, thinking or tool arguments. Its `index` is given out in order of first appearance and never
+A *block* is one run of text, thinking or tool arguments. Its `index` is assigned in order of first appearance and never
 reused; blocks of several items may be open at once. An *item* is one entry of the response's `output`, whole and verbatim.
 """
 
@@ -12,10 +12,10 @@ from .values import Item, Status, Usage
 
 
 type BlockContent = Literal["text", "thinking", "input_json"]
-"""What a block is to a reader who does not ask where it comes from."""
+"""The kind of a block's content, regardless of where it comes from."""
 
 type BlockKind = Literal["text", "refusal", "reasoning_text", "summary_text", "tool_use"]
-"""What a block holds: answer text, a refusal, raw reasoning, a reasoning summary part, or the arguments of a tool call."""
+"""The kind of a block: answer text, a refusal, raw reasoning, a reasoning summary part, or the arguments of a tool call."""
 
 _CONTENTS: dict[BlockKind, BlockContent] = {
     "text": "text",
@@ -28,7 +28,7 @@ _CONTENTS: dict[BlockKind, BlockContent] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseStarted:
-    """The start of a response: the server has taken the request on."""
+    """The start of a response: the server has accepted the request."""
 
     response_id: str | None
     model: str | None
@@ -36,9 +36,9 @@ class ResponseStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockStart:
-    """The start of a block. `call_id` and `name` are set on `tool_use` blocks, and only there.
+    """The start of a block. `call_id` and `name` are set only on `tool_use` blocks.
 
-    `phase` is what the server says of the message that the block is part of, such as `commentary`, where that is known by then.
+    `phase` is the phase of the message that the block is part of, such as `commentary`, if it is known by then.
     """
 
     index: int
@@ -50,7 +50,7 @@ class BlockStart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockDelta:
-    """What a block grows by. `text` is never empty; for `tool_use` it is a piece of JSON or raw tool input."""
+    """A piece that is added to a block. `text` is never empty; for `tool_use` it is a piece of JSON or raw tool input."""
 
     index: int
     kind: BlockKind
@@ -72,7 +72,7 @@ class BlockStop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDone:
-    """A whole output item: what has to be kept, verbatim, for the next request."""
+    """A whole output item, to be kept verbatim for the next request."""
 
     output_index: int
     item: Item
@@ -80,10 +80,10 @@ class ItemDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedProgress:
-    """A step of a tool that the server runs: for whoever shows that something is going on.
+    """A step of a tool that the server runs, for a program that shows progress.
 
     Attributes:
-        output_index: The index of the tool's item; -1 where the server does not say.
+        output_index: The index of the tool's item; -1 if the server does not say.
         type: The type of the item, such as `web_search_call`.
         stage: The server's own word, such as `searching`, `interpreting`, `generating`, `completed`, `failed`.
     """
@@ -95,7 +95,7 @@ class HostedProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReported:
-    """The tokens as the server has counted them."""
+    """The tokens as the server counted them."""
 
     usage: Usage
 
@@ -115,8 +115,8 @@ class ResponseFailure:
     Attributes:
         code: The server's, or `parse_error`, `inconsistent_stream`, `stream_ended_early`, `cancelled`, `queued`, `in_progress`,
             or one that `protocol_name` knows.
-        message: What is wrong.
-        param: The field that is meant.
+        message: The text of the error.
+        param: The field at fault.
     """
 
     code: str | None
@@ -126,7 +126,7 @@ class ResponseFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownEvent:
-    """An event that this decoder has no use for; never an error.
+    """An event that this decoder does not use; never an error.
 
     Attributes:
         type: The event's type.
@@ -151,4 +151,4 @@ type StreamEvent = (
     | ResponseFailure
     | UnknownEvent
 )
-"""One of the values that `StreamDecoder.feed` answers with."""
+"""One of the values that `StreamDecoder.feed` returns."""

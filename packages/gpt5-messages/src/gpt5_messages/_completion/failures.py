@@ -1,4 +1,4 @@
-"""What a server calls an error, wherever it puts it."""
+"""Errors that a server reports, wherever it puts them."""
 
 import json
 from collections.abc import Mapping
@@ -31,19 +31,19 @@ _ANTHROPIC_EVENTS = frozenset(
 
 
 def error_details(holder: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the details of the `error` in a response or an event, which may be a bare text; None where there is none."""
+    """Return the details of the `error` in a response or an event, which may be a bare text; None if there is none."""
     error = holder.get("error")
     return (mapping(error) or {"message": _text(error)}) if error else None
 
 
 def event_details(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the details of an error event, which stand inside `error` on the wire and beside it in the documentation."""
+    """Return the details of an error event, which are inside `error` on the wire and beside it in the documentation."""
     # Beside it, `type` is the event's, which is no code.
     return error_details(event) or {**event, "type": None}
 
 
 def to_failure(details: Mapping[str, Any], *, fallback: str) -> ResponseFailure:
-    """Turn an error's details into a value, also where the types are not what the API says."""
+    """Turn an error's details into a value, even if their types are not those of the API."""
     return ResponseFailure(
         code=_text(details.get("code")) or _text(details.get("type")),
         message=_text(details.get("message")) or fallback,
@@ -52,7 +52,7 @@ def to_failure(details: Mapping[str, Any], *, fallback: str) -> ResponseFailure:
 
 
 def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
-    """Read an event that is none of the Responses API's; None if it is no failure either."""
+    """Read an event that is not one of the Responses API; None if it is not a failure either."""
     if type_of(event).startswith("response."):
         return None
     if details := error_details(event):
@@ -67,7 +67,7 @@ def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
 
 
 def find_protocol(answer: Mapping[str, Any]) -> str | None:
-    """Return which other protocol an answer, or an event of a stream, belongs to: the code of a failure that says so, or None.
+    """Return the other protocol that an answer, or an event of a stream, belongs to, as the code of a failure; None if it belongs to no known one.
 
     Example:
         >>> find_protocol({"type": "message_start", "message": {}})
@@ -88,7 +88,7 @@ def find_protocol(answer: Mapping[str, Any]) -> str | None:
 
 
 def protocol_name(code: str | None) -> str | None:
-    """Return the name of the protocol that a failure's code says a server answers in; None for any other code.
+    """Return the name of the protocol that a failure's code stands for; None for any other code.
 
     Example:
         >>> protocol_name("anthropic_messages")

@@ -1,4 +1,4 @@
-"""What tools did that the server runs by itself, and what it asks leave for.
+"""The calls of tools that the server runs by itself, and its requests for approval.
 
 Source: docs/evidence/responses-api.md, R33 and R35.
 """
@@ -23,11 +23,11 @@ class HostedCall:
     Attributes:
         type: The type of its item, such as `web_search_call`.
         item_id: The id of its item.
-        name: The tool's name: of an MCP server's tool `label.name`.
-        status: `completed`, `failed`, `incomplete`, or what else the server calls it.
-        input: What the tool was given: queries, code, arguments.
-        output: What came of it: addresses, logs, a result; empty where the server does not tell.
-        error: Why it has failed.
+        name: The tool's name; for a tool of an MCP server `label.name`.
+        status: `completed`, `failed`, `incomplete`, or another word of the server.
+        input: The input of the tool: queries, code, arguments.
+        output: Its output: addresses, logs, a result; empty if the server does not say.
+        error: Why it failed.
     """
 
     type: str
@@ -45,9 +45,9 @@ class GeneratedImage:
 
     Attributes:
         data: The image as base64, which is four characters for three bytes.
-        format: `png`, `jpeg`, `webp`, `gif` or `svg`; where the server does not say, what its first bytes look like, else `png`.
-        size: Width and height in pixels, such as `1024x1024`; empty where the server does not say.
-        prompt: What it was drawn from.
+        format: `png`, `jpeg`, `webp`, `gif` or `svg`; if the server does not say, by its first bytes, or else `png`.
+        size: Width and height in pixels, such as `1024x1024`; empty if the server does not say.
+        prompt: The prompt that it was drawn from.
         item_id: The id of its item.
     """
 
@@ -60,7 +60,7 @@ class GeneratedImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """A call of an MCP server's tool that waits for somebody's leave. Nobody has given it."""
+    """A call of an MCP server's tool that waits for approval."""
 
     item_id: str
     server_label: str
@@ -70,15 +70,15 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUsage:
-    """What the server's tools have used that is billed beside tokens, each a number from 0 up.
+    """The usage of the server's tools that is billed besides tokens, each a number from 0 up.
 
     Attributes:
         web_searches: Billed searches: those that the server counts, or else the calls that searched.
         file_searches: Completed searches of vector stores.
         containers: Containers in which code ran.
-        image_input_text_tokens: Text that the image model read.
-        image_input_image_tokens: Images that the image model read.
-        image_output_tokens: What the image model has drawn.
+        image_input_text_tokens: Tokens of text that the image model read.
+        image_input_image_tokens: Tokens of images that the image model read.
+        image_output_tokens: Tokens of images that the image model drew.
     """
 
     web_searches: int = 0
@@ -90,7 +90,7 @@ class ToolUsage:
 
 
 def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsage:
-    """Read what a response says of its tools, and count what it does not say."""
+    """Read the usage of tools in a response, and count from its items what it does not say."""
     told = mapping(body.get("tool_usage"))
     searches = mapping(told.get("web_search"))
     image = mapping(told.get("image_gen"))
@@ -112,7 +112,7 @@ def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsag
 
 
 def iter_hosted_calls(items: Iterable[_Item]) -> Iterator[HostedCall]:
-    """Yield the calls of the server's tools, in order; what came as an item of its own is the output of its call."""
+    """Yield the calls of the server's tools, in order; an output that is an item of its own goes with its call."""
     held = list(items)
     outputs = {
         (_OUTPUTS[type_of(item)], text_or_none(item.get("call_id"))): item
@@ -151,7 +151,7 @@ def iter_images(items: Iterable[_Item]) -> Iterator[GeneratedImage]:
 
 
 def iter_approval_requests(items: Iterable[_Item]) -> Iterator[ApprovalRequest]:
-    """Yield the calls that wait for leave."""
+    """Yield the calls that wait for approval."""
     for item in items:
         if type_of(item) == "mcp_approval_request":
             yield ApprovalRequest(
@@ -163,7 +163,7 @@ def iter_approval_requests(items: Iterable[_Item]) -> Iterator[ApprovalRequest]:
 
 
 def _status(item: _Item) -> str:
-    """Return the state of a call; some tools have none, and Azure calls an image `generating` that is whole."""
+    """Return the state of a call; some tools have none, and Azure calls a whole image `generating`."""
     status = text_at(item, "status")
     if type_of(item) == "image_generation_call" and item.get("result") and status != "failed":
         return "completed"

@@ -1,7 +1,7 @@
-r"""What a program adds to an answer for its reader, and the model need not see again.
+r"""Text that a program adds to an answer for its reader, and that the model need not see again.
 
-An addendum stands between two invisible characters (U+2063, which no model writes), so that it is found in whatever text it is part
-of, also where that text was cut within it: `build_input` and `ItemStore` pass over it.
+An addendum stands between two invisible characters (U+2063, which no model writes), so that it is found in any text that it is part
+of, even if that text was cut within it: `build_input` and `ItemStore` ignore it.
 """
 
 import re
@@ -20,12 +20,12 @@ _UNFIT_IN_LINK = re.compile(r"[\s()<>\x00-\x1f]")
 
 
 def render_addendum(text: str) -> str:
-    """Return a text as what a program adds to an answer: a paragraph of its own, which `without_addenda` takes out again."""
+    """Return a text as an addendum: a paragraph of its own, which `without_addenda` removes again."""
     return f"\n\n{_MARK}{text.replace(_MARK, '').strip()}{_MARK}" if text.strip() else ""
 
 
 def render_sources(sources: Iterable[Source]) -> str:
-    """Return sources as an addendum, a Markdown list of links; empty where there are none.
+    """Return sources as an addendum, a Markdown list of links; empty if there are none.
 
     Example:
         >>> from gpt5_messages import Source, without_addenda
@@ -45,12 +45,12 @@ def render_sources(sources: Iterable[Source]) -> str:
 
 
 def without_addenda(text: str) -> str:
-    """Return a text without what programs have added to it, also where it was cut within that."""
+    """Return a text without the addenda of programs, even if it was cut within one."""
     return _ADDENDUM.sub("", text) if _MARK in text else text
 
 
 def said_text(text: str) -> str:
-    """Return what the model itself has said in the text of an answer: no thoughts, and nothing that was added."""
+    """Return the model's own words in the text of an answer, without thoughts and addenda."""
     return strip_think(without_addenda(text))
 
 

@@ -44,14 +44,14 @@ class _Model(Protocol):
 def read_response(response: Mapping[str, Any] | object) -> Completion:
     """Read a whole response, or the one that a terminal stream event carries.
 
-    Nothing is validated beyond what is read: most real traffic lacks fields that the official types demand.
+    Only the fields that are read are validated: most real traffic lacks fields that the official types demand.
 
     Args:
         response: The response object as a mapping, or as a pydantic model of the official SDK.
 
     Raises:
-        MessageError: If `response` is neither, or something in it can't be read: an id or a name of a call that is no text, a number of
-            tokens beyond all reason, endless nesting. Or if it is complete and has nothing but calls that cannot be made.
+        MessageError: If `response` is neither, or a field can't be read: an id or a name of a call that is not a text, an absurd number of
+            tokens, endless nesting. Or if it is complete and has nothing but calls that cannot be made.
 
     Source: https://platform.openai.com/docs/api-reference/responses/object, read 2026-11-21, and recorded traffic.
     """
@@ -64,7 +64,7 @@ def read_response(response: Mapping[str, Any] | object) -> Completion:
 
 
 def to_completion(body: Mapping[str, Any]) -> Completion:
-    """Read what can be read of a response; never raises."""
+    """Read as much of a response as can be read; never raises."""
     output = map(with_parts, iter_mappings(whole_characters(body.get("output"))))
     items = tuple(map(_with_text_arguments, output))
     status = _status(body)
@@ -105,7 +105,7 @@ def _read_time(value: object) -> float | None:
 
 
 def read_usage(usage: object) -> Usage | None:
-    """Read a `usage` object; None where the server sent nothing that can be counted."""
+    """Read a `usage` object; None if the server sent none."""
     counts = mapping(usage)
     if not counts:
         return None
@@ -132,7 +132,7 @@ def _as_mapping(response: object) -> Mapping[str, Any]:
 
 
 def _status(body: Mapping[str, Any]) -> Status:
-    """Read the state: an error has failed whatever it says, and so has a state that the API does not have."""
+    """Read the state; a response with an error has failed whatever its state, and so has one with an unknown state."""
     status = body.get("status")
     if error_details(body) or (isinstance(status, str) and status not in _STATUSES):
         return "failed"
@@ -170,14 +170,14 @@ def read_tool_call(item: Item) -> ToolCall | None:
 
 
 def _with_text_arguments(item: Item) -> Item:
-    """Return a call whose arguments are an object with their text, as the API takes it back; anything else as it is."""
+    """Return a call with its arguments as text, as the API takes it back, if they are an object; anything else as it is."""
     key = CALL_ARGUMENTS.get(type_of(item), "")
     is_object = isinstance(item.get(key), Mapping)
     return {**item, key: argument_text(item[key]) or "{}"} if is_object else item
 
 
 def with_parts(item: Item) -> Item:
-    """Return a message whose content is a list of parts, as some servers send a bare text for one; any other item as it is."""
+    """Return a message with its content as a list of parts, where some servers send a bare text; any other item as it is."""
     content = item.get("content")
     if type_of(item) != "message" or not content:
         return item

@@ -1,6 +1,6 @@
-"""Refusing what would come out wrong later, by the name of its field.
+"""Validation of the fields that would do harm later, with errors that name them.
 
-Only that much is validated: most real traffic lacks fields that the official types demand.
+Nothing else is validated: most real traffic lacks fields that the official types demand.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def validate_response(response: Mapping[str, Any]) -> None:
     """Validate the state, the output items and the usage of a whole response.
 
     Raises:
-        MessageError: If the state is no text or the output no list, a call's id or name is no text, an item nests too deep, or a number of tokens is none.
+        MessageError: If the state is not a text or the output not a list, a call's id or name is not a text, an item nests too deep, or a number of tokens is absurd.
     """
     for name, kind, expected in (("status", str, "a text"), ("output", list, "a list")):
         if not isinstance(value := response.get(name), kind | None):
@@ -46,7 +46,7 @@ def validate_response(response: Mapping[str, Any]) -> None:
 
 
 def check_calls(completion: Completion) -> MessageError | None:
-    """Return what is wrong with a complete response that has nothing but calls which cannot be made, and would pass for an empty answer; else None."""
+    """Return an error for a complete response with nothing but calls that cannot be made, which would pass for an empty answer; else None."""
     has_said = (completion.text + completion.refusal).strip() or completion.tool_calls
     if has_said or completion.status != "completed":
         return None
@@ -64,7 +64,7 @@ def validate_item(item: Item, index: int) -> None:
     """Validate one output item.
 
     Raises:
-        MessageError: If a call's id or name is no text, or the item nests too deep.
+        MessageError: If a call's id or name is not a text, or the item nests too deep.
     """
     if type_of(item) in CALL_ARGUMENTS:
         for name in ("call_id", "name"):

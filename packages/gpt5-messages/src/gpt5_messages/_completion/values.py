@@ -33,7 +33,7 @@ OPAQUE_KEY = "responses_output"
 """The key inside `opaque_body` under which a response's output items travel."""
 
 MADE_FOR_KEY = "made_for"
-"""The key beside it that says whose requests may use a compaction item among them."""
+"""The key beside it that names the caller whose requests may use a compaction item among them."""
 
 type Status = Literal["completed", "incomplete", "failed", "cancelled", "queued", "in_progress"]
 """The API's own response states; `in_progress` also stands for a stream that ended without saying how."""
@@ -50,7 +50,7 @@ class ToolCall:
         call_id: Pairs the call with its output; never the item's own id.
         name: The tool's name.
         arguments: JSON text for a function, raw text for a custom tool.
-        type: Which kind of tool was called.
+        type: The kind of tool that was called.
     """
 
     call_id: str
@@ -68,8 +68,8 @@ class Usage:
         cached_tokens: The part of `input_tokens` that came from the prompt cache.
         output_tokens: All output, visible or not.
         reasoning_tokens: The part of `output_tokens` spent on reasoning.
-        total_tokens: As reported, or input plus output where the server does not say.
-        cache_write_tokens: The part of `input_tokens` newly written to the cache, where it is billed apart.
+        total_tokens: As reported, or input plus output if the server does not say.
+        cache_write_tokens: The part of `input_tokens` newly written to the cache, if it is billed separately.
         cache_write_12h_tokens: The part of `cache_write_tokens` that is kept for 12 hours, at a rate of its own.
     """
 
@@ -84,28 +84,28 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What one response said, read once and for all.
+    """The content of one response.
 
     Attributes:
         text: The answer text of all messages, in order, without refusals.
-        refusal: What the model said instead of an answer; empty if it did not refuse.
+        refusal: The model's words instead of an answer; empty if it did not refuse.
         reasoning_summaries: One text for each summary part, in order; raw reasoning is never among them.
         tool_calls: Calls that may be run: complete ones of a completed response. A cut call is never here.
-        usage: Token counts, or None where the server sent none.
+        usage: Token counts, or None if the server sent none.
         status: The response's state.
         finish_reason: Why the model stopped.
-        items: Every output item in order, for the next request; verbatim but for halves of characters, which are U+FFFD.
-        incomplete_reason: `max_output_tokens`, `content_filter`, or what else the server calls it.
+        items: Every output item in order, for the next request; verbatim except for halves of characters, which become U+FFFD.
+        incomplete_reason: `max_output_tokens`, `content_filter`, or another word of the server.
         error: The server's error object of a failed response.
         response_id: The server's id of this response.
         model: The model that really answered.
-        service_tier: The tier that the server has billed.
-        tool_usage: What the server's tools have used.
-        input_transformations: What the server has changed of the input, such as reasoning that it has left out.
-        moderation: What the server's moderation says, where the request asked for it.
-        cache_diagnostics: What the server says of the prompt cache, where it says something.
+        service_tier: The tier that the server billed.
+        tool_usage: The usage of the server's tools.
+        input_transformations: The server's changes to the input, such as reasoning that it left out.
+        moderation: The result of the server's moderation, if the request asked for it.
+        cache_diagnostics: The server's information about the prompt cache, if it gives any.
         created_at: When the server took the request, in seconds since 1970.
-        metadata: What the request had the server keep beside the response.
+        metadata: The request's metadata, which the server keeps with the response.
     """
 
     text: str
@@ -130,17 +130,17 @@ class Completion:
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """What the answer names as its sources, and the files that it speaks of, in order."""
+        """The sources that the answer cites and the files that it mentions, in order."""
         return tuple(iter_citations(self.items))
 
     @property
     def unlinked_sources(self) -> tuple[Source, ...]:
-        """The web pages that the answer cites without a link to them, each once, in order."""
+        """The web pages that the answer cites but does not link, each once, in order."""
         return unlinked_sources(self.citations, self.text)
 
     @property
     def made_files(self) -> tuple[MadeFile, ...]:
-        """The files that code has made at the server, as far as the answer speaks of them."""
+        """The files that code has made at the server and that the answer mentions."""
         return tuple(iter_made_files(self.citations))
 
     @property
@@ -150,22 +150,22 @@ class Completion:
 
     @property
     def hosted_calls(self) -> tuple[HostedCall, ...]:
-        """What tools did that the server runs, with code and logs: for a log."""
+        """The calls of the server's tools, with code and logs: for a log."""
         return tuple(iter_hosted_calls(self.items))
 
     @property
     def approval_requests(self) -> tuple[ApprovalRequest, ...]:
-        """The calls of MCP servers that wait for somebody's leave."""
+        """The calls of MCP servers' tools that wait for approval."""
         return tuple(iter_approval_requests(self.items))
 
     @property
     def opaque_body(self) -> dict[str, Any] | None:
-        """What to hand back with this answer, so that the items travel with its message; None where there are none."""
+        """The data to return with this answer, so that the items travel with its message; None if there are none."""
         return {OPAQUE_KEY: list(self.items)} if self.items else None
 
 
 def argument_text(value: object) -> str:
-    """Return a call's arguments as text, also where a server sends an object; empty where there are none."""
+    """Return a call's arguments as text, even if a server sends an object; empty if there are none."""
     if isinstance(value, Mapping) and value:
         arguments = dict(cast("Mapping[str, object]", value))
         return json.dumps(whole_characters(arguments), ensure_ascii=False)

@@ -1,1 +1,1 @@
-"""A conversation as input items, and what of it may go back to the API."""
+"""A conversation as input items, and the items that may go back to the API."""

@@ -44,31 +44,31 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
 ) -> list[dict[str, Any]]:
     """Turn messages into input items.
 
-    An assistant message goes back as the output items of the response that it came from, if they can be had: from `opaque_body`
+    An assistant message goes back as the output items of the response that it came from, if they are available: from `opaque_body`
     on the message or on one of its content parts (`{"responses_output": [items]}`), or else from `recall`. Otherwise it is rebuilt
     from its text, without `<think>` blocks, and its tool calls. A call that no tool message answers is left out.
 
-    What comes before a response with a compaction item is left out, as `without_compacted` does it: the item stands for it.
+    Everything before a response with a compaction item is left out, as in `without_compacted`: the item replaces it.
 
-    Calls that have no id, and results that name none, belong together in their order. Left out are thoughts of other shapes than the API's own, what other providers'
-    own tools did, the `name` of who speaks, and the `instructions` of pydantic-ai, which are settings of a request.
+    Calls without an id and results without one belong together in their order. Thoughts in other shapes than the API's own are left out, and so are the calls of other providers'
+    own tools, the `name` of a speaker, and the `instructions` of pydantic-ai, which are settings of a request.
 
     Images and files go out as they came, in order, in users' messages and tool results. Those of other messages move into a user message right
-    behind, which says where they belong. A sentence stands for what the API takes nowhere: sound, video, SVG, a part without data.
+    behind, which says where they belong. A sentence replaces parts that the API takes nowhere: sound, video, SVG, a part without data.
 
     Args:
         messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
             list of parts, in the shapes of Dify, chat completions, the Responses API, langchain, pydantic-ai, Anthropic and MCP. Also taken: a
             `Completion`, a tool result (`call_id`, `content`, `error`), items of the Responses API, and the messages of langchain, pydantic-ai and Anthropic.
         recall: Returns the items of the response that made the calls of this turn, or None; such as `ItemStore.recall`.
-        lenient: Whether to leave out, instead of refusing it, what a platform may have broken: a result that names no call, an answered call without
+        lenient: Whether to leave out, instead of refusing, parts that a platform may have broken: a result that names no call, an answered call without
             a name, an `opaque_body` that holds no items.
-        compacted: Whether compaction items are used. Without them all of the conversation goes out, for a server that does not take the ones it has.
-        made_for: Whose requests these are: a compaction item that travels in a body with another `made_for`, or none, is not used. None uses all.
-        history: Takes in the messages, for `ItemStore.remember`, which would otherwise read them once more; a new one.
+        compacted: Whether compaction items are used. Without them the whole conversation goes out, for a server that refuses the items it made.
+        made_for: The caller of these requests: a compaction item that travels in a body with another `made_for`, or without one, is not used. None uses all.
+        history: A new history that takes in the messages, for `ItemStore.remember`, which would otherwise read them again.
 
     Raises:
-        MessageError: If something can't be read; `field` says where, such as `messages[1].content[0]`.
+        MessageError: If a message can't be read; `field` says where, such as `messages[1].content[0]`.
     """
     entries = list(iter_entries(messages))
     builder = _InputBuilder(Counter(map(_answered_id, entries)), recall, lenient=lenient)
@@ -84,7 +84,7 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
 
 
 def _answered_id(entry: Entry) -> str:
-    """Return the id of the call that this is a result of; an empty text where it is none."""
+    """Return the id of the call that this is a result of; an empty text if it is not a result."""
     call_id = entry.call_id
     if entry.item is not None and type_of(entry.item) in OUTPUT_TYPES:
         call_id = pair_id(entry.item)
@@ -107,7 +107,7 @@ class _InputBuilder:
         self._callers: dict[str, object] = {}  # of calls that a program of the model makes
 
     def add_items(self, entries: list[Entry]) -> None:
-        """Add items that are in the API's own shape already."""
+        """Add items that already have the API's own shape."""
         self.items += self._replay([entry.item for entry in entries if entry.item is not None])
         self._note(entries)
 
@@ -128,7 +128,7 @@ class _InputBuilder:
         self._note([entry])
 
     def _note(self, entries: Iterable[Entry]) -> None:
-        """Take in what the conversation shows, by which items are recalled, and which results are behind us: they answer no later call."""
+        """Add entries to the history by which items are recalled, and drop their results, which answer no later call."""
         for entry in entries:
             call_id = _answered_id(entry)
             self._results[call_id] -= 1
@@ -158,7 +158,7 @@ class _InputBuilder:
         return [*said, *_shown_media(shown), *self._replay(answered)]
 
     def _carried(self, carrier: object) -> list[Item] | None:
-        """Return the items that travel with a message, without compactions that are not to be used."""
+        """Return the items that travel with a message, without compactions that must not be used."""
         items = carried_items(carrier)
         if items is None or not any(map(is_compaction, items)):
             return items
@@ -192,7 +192,7 @@ class _InputBuilder:
         return replayable_items(items, answered=self._answered | own)
 
     def _tool_output(self, entry: Entry) -> list[dict[str, Any]]:
-        """Return what a tool answered.
+        """Return the output item of a tool's message.
 
         Raises:
             MessageError: If it can't be read, or does not say which call it answers.
@@ -225,12 +225,12 @@ def carried_items(message: object) -> list[Item] | None:
 
 
 def _iter_made_for(message: object) -> Iterator[object]:
-    """Yield whom the bodies of a message were made for."""
+    """Yield the callers that the bodies of a message were made for."""
     yield from (read_member(opaque, MADE_FOR_KEY) for _, opaque in _iter_opaque(message))
 
 
 def _iter_opaque(message: object) -> Iterator[tuple[str, object]]:
-    """Yield what travels with a message, and where in the message that is."""
+    """Yield the opaque bodies that travel with a message, each with its path in the message."""
     content = read_member(message, "content")
     parts = cast("Sequence[object]", content) if isinstance(content, (list, tuple)) else ()
     places = [("", message), *((f".content[{index}]", part) for index, part in enumerate(parts))]
@@ -240,10 +240,10 @@ def _iter_opaque(message: object) -> Iterator[tuple[str, object]]:
 
 
 def _validate_carried(message: object, field: str) -> None:
-    """Refuse what travels with a message under our name and holds no items. Under other names it is the business of others.
+    """Refuse an opaque body that has our key and no items; other keys belong to others.
 
     Raises:
-        MessageError: If it is no mapping, or its items are no list of mappings.
+        MessageError: If it is not a mapping, or its items are not a list of mappings.
     """
     for place, opaque in _iter_opaque(message):
         if not isinstance(opaque, Mapping):
@@ -257,7 +257,7 @@ def _validate_carried(message: object, field: str) -> None:
 
 
 def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether these items made these calls: a platform may have edited a message."""
+    """Return whether these items made these calls."""
     made = {call_key(call) for item in items if (call := read_tool_call(item))}
     return all(call_key(call) in made for call in calls)
 
@@ -267,7 +267,7 @@ def _shown_media(parts: list[Part]) -> list[dict[str, Any]]:
 
 
 def _without_drawn(parts: list[Part], items: list[dict[str, Any]]) -> list[Part]:
-    """Return the parts of an answer without the images that its items hold because the server has drawn them: the same data, or links in their place."""
+    """Return the parts of an answer without the images that the server drew and its items hold, whether as the same data or as links."""
     drawn = [image.data for image in iter_images(items)]
     rest: list[Part] = []
     for part in parts:
@@ -283,7 +283,7 @@ def _without_drawn(parts: list[Part], items: list[dict[str, Any]]) -> list[Part]
 def _with_media_moved(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Return items with the images and files of other messages moved into user messages right behind those.
 
-    Images and files may stand in what a user says and what a tool answers, and nowhere else. What belongs together stays so: behind an assistant's message that is behind its calls and their outputs.
+    Only a user's message and a tool's output may have images and files. A call stays with its output: behind an assistant's message means behind its calls and their outputs.
 
     Source: docs/contracts/openai-gpt5-responses.md, A53.
     """

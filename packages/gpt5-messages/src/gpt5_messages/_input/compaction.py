@@ -1,7 +1,7 @@
-"""Conversations that the server has made shorter on its way: what a compaction item stands for goes out no more.
+"""Conversations that the server has compacted: the items that a compaction item replaces are no longer sent.
 
-Source: https://developers.openai.com/api/docs/guides/compaction, read 2026-11-23, and recorded traffic, in which the item comes behind the answer; the
-guide has it before.
+Source: https://developers.openai.com/api/docs/guides/compaction, read 2026-11-23, and recorded traffic, in which the item comes after the answer; in the
+guide it comes before.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,21 +19,21 @@ _ASKED = (*_INSTRUCTIONS, "user")
 
 
 def is_compaction(item: Item) -> bool:
-    """Return whether an item stands for what came before it."""
+    """Return whether an item replaces the items before it."""
     return type_of(item) == "compaction" and bool(item.get("encrypted_content"))
 
 
 def compacts(items: Iterable[Item]) -> bool:
-    """Return whether the output items of a response stand for the conversation before them. A window of the compact call, which users' messages belong to, stands for itself."""
+    """Return whether the output items of a response replace the conversation before them; a window of the compact call, which has users' messages, does not."""
     held = list(items)
     return any(map(is_compaction, held)) and not any(item.get("role") in _ASKED for item in held)
 
 
 def without_compacted(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Return a request's input without what the newest compaction item in it stands for.
+    """Return a request's input without the items that the newest compaction item in it replaces.
 
-    What stays before it: the leading messages of the operator, because what a compaction keeps of them fades with the next one; and the responses with calls that
-    are answered behind it, because the server refuses an answer without its call. Not for a window of the compact call, which goes out as it is.
+    Two kinds of items before it stay: the leading messages of the operator, because the trace of them in a compaction fades with the next one; and the responses with calls that
+    are answered after it, because the server refuses an answer without its call. Not for a window of the compact call, which goes out as it is.
 
     Args:
         items: The items, oldest first.
@@ -47,7 +47,7 @@ def without_compacted(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 
 def _first_kept(items: Sequence[Item], newest: int) -> int:
-    """Return where the response begins whose call is the first that is still open at the newest compaction item."""
+    """Return the index where the response with the first call that is still open at the newest compaction item begins."""
     before = items[:newest]
     answered = {(type_of(item), pair_id(item)) for item in before if type_of(item) in OUTPUT_TYPES}
     start = 0

@@ -1,9 +1,9 @@
-"""Histories as the libraries write them, their messages brought to the one shape that the rest of this package reads.
+"""Histories as the libraries write them, with all messages converted to the one shape that the rest of this package reads.
 
-That shape is the one of chat completions, which Dify has too: `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Beside it go
-around: items of the Responses API, as the official client and openai-agents keep them; a whole `Completion`; a tool result that is
-`call_id, content, error`; messages of langchain, whose kind is their `type`; messages of pydantic-ai, which are lists of parts; Anthropic's,
-whose calls and results are parts of the content; chat completions of before there were tools (`function_call`, the role `function`).
+That shape is the one of chat completions, which Dify has too: `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. The other shapes
+are: items of the Responses API, as the official client and openai-agents keep them; a whole `Completion`; a tool result that is
+`call_id, content, error`; messages of langchain, whose kind is their `type`; messages of pydantic-ai, which are lists of parts; messages of Anthropic,
+whose calls and results are parts of the content; chat completions from before there were tools (`function_call`, the role `function`).
 
 Source: histories written by openai-agents 0.24, pydantic-ai-slim 2.68 and langchain-openai 1.7.
 """
@@ -36,14 +36,14 @@ class Entry:
     """A message, or an item that goes out as it is.
 
     Attributes:
-        field: Where it stands, such as `messages[1]`.
+        field: Its place, such as `messages[1]`.
         item: An item of the Responses API; None for a message.
-        role: Who says the message.
-        content: What it says, in whatever parts.
-        calls: What it asks for, as items that may lack a name.
-        loose: The ids of calls that have none of their own; a result without one answers them.
+        role: The role of the message.
+        content: Its content, in parts of any shape.
+        calls: Its tool calls, as items that may lack a name.
+        loose: The ids that were made for calls without one; a result without an id answers them.
         call_id: The call that a tool's message answers, as it was given.
-        carrier: What may hold an `opaque_body`.
+        carrier: The message that may hold an `opaque_body`.
     """
 
     field: str
@@ -62,10 +62,10 @@ class Entry:
 
 
 def iter_entries(messages: object) -> Iterator[Entry]:
-    """Yield what a history holds, every message in the one shape.
+    """Yield the entries of a history, every message in the one shape.
 
     Raises:
-        MessageError: If they are no list, or one cannot be read; `field` says which.
+        MessageError: If they are not a list, or one cannot be read; `field` says which.
     """
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
         raise wrong_kind("messages", "a list of messages", cast("object", messages))
@@ -75,14 +75,14 @@ def iter_entries(messages: object) -> Iterator[Entry]:
 
 
 class _Reader:
-    """What reads the messages of one history, which may say what they answer by their order alone."""
+    """A reader of the messages of one history, where results may belong to calls only by their order."""
 
     def __init__(self) -> None:
         self._call_ids: set[str] = set()
         self._open: list[tuple[str, str]] = []  # name and id of calls that had none of their own
 
     def read(self, value: object, field: str) -> Iterator[Entry]:
-        """Yield what a message holds."""
+        """Yield the entries of a message."""
         if (item := _read_item(value)) is not None:
             self._call_ids.add(str(item.get("call_id")))
             yield Entry(field=field, item=item)
@@ -143,14 +143,14 @@ class _Reader:
         )
 
     def _own_id(self, message: object) -> str:
-        """Return the `id` of a message that names its call by it; a message may have an id of its own, too."""
+        """Return the `id` of a message if it is the id of a call; it may also be the message's own."""
         own = read_member(message, "id")
         return own if isinstance(own, str) and own in self._call_ids else ""
 
     def _take_calls(
         self, calls: list[dict[str, Any]], field: str
     ) -> tuple[tuple[dict[str, Any], ...], frozenset[str]]:
-        """Return calls with an id each, and which of the ids they did not come with."""
+        """Return the calls, each with an id, and the ids that were made here."""
         if not calls:
             return (), frozenset()
         taken: list[dict[str, Any]] = []
@@ -165,7 +165,7 @@ class _Reader:
         return tuple(taken), frozenset(call_id for _, call_id in self._open)
 
     def _find_answered(self, message: object) -> object:
-        """Return the id of the call that a tool's message answers: what it says, or else by the order of those that have none; None where there is none."""
+        """Return the id of the call that a tool's message answers: its own, or else that of the next call without one; None if there is none."""
         told: object = read_member(message, "tool_call_id", "call_id") or None
         if told is not None:
             return told
@@ -197,13 +197,13 @@ def _read_item(value: object) -> Item | None:
 
 
 def _is_plain(value: object) -> bool:
-    """Return whether something does not call itself by the name of a class, as the messages of other libraries do: no item's type has capitals."""
+    """Return whether the type of a value is not the name of a class, as in messages of other libraries: no item's type has capitals."""
     kind = read_member(value, "type")
     return not isinstance(kind, str) or kind == kind.lower()
 
 
 def _validate_blocks(message: object, field: str) -> None:
-    """Refuse a message of llama-index with blocks that its content does not tell.
+    """Refuse a message of llama-index with blocks that are not in its content.
 
     Raises:
         MessageError: If it has an image, a file or a call among its blocks.
@@ -224,7 +224,7 @@ def _from_completion(completion: Completion) -> dict[str, Any]:
 
 
 def _langchain_role(message: object) -> str | None:
-    """Return the role of a message of langchain, by whatever name `read_role` knows, or of a piece of one that was streamed."""
+    """Return the role of a message of langchain, by a name that `read_role` knows, or of a streamed piece of one."""
     kind = read_member(message, "type")
     role = kind.removesuffix("MessageChunk").lower() if isinstance(kind, str) else None
     return role if role in _LANGCHAIN_KINDS else None

@@ -1,7 +1,7 @@
 """Input and output items as values, lossless in both directions.
 
-An item holds what the API documents for its type in fields, and everything else that was on the wire in `extra`: turned back, it is
-what it was. What does not fit its type at all stays as it is, in an `OtherItem`.
+An item holds the documented values of its type in fields, and everything else from the wire in `extra`: turned back, it is
+what it was. A value that does not fit its type stays as it is, in an `OtherItem`.
 
 Source: https://platform.openai.com/docs/api-reference/responses/create (`input`), read 2026-11-21, and recorded traffic.
 """
@@ -21,9 +21,9 @@ class MessageItem:
     """A message of the user, the operator or the model.
 
     Attributes:
-        role: Who speaks.
+        role: The role of the speaker.
         content: A text, or content parts exactly as on the wire.
-        extra: Further fields of the wire, such as `id`, `status`, `phase`, and `type` where it was given.
+        extra: Further fields of the wire, such as `id`, `status`, `phase`, and `type` if it was given.
     """
 
     role: Literal["user", "system", "developer", "assistant"]
@@ -52,7 +52,7 @@ class MessageItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningItem:
-    """The reasoning of the model, as far as it may be known, to be handed back with the next request.
+    """The reasoning of the model, as far as the server reveals it, to return with the next request.
 
     Attributes:
         text: Raw reasoning; most servers never send it.
@@ -67,7 +67,7 @@ class ReasoningItem:
     extra: _Wire = field(default_factory=dict[str, Any])
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the item as the API takes it: `summary` always, because the API misses it even where it is empty."""
+        """Return the item as the API takes it, always with `summary`, which the API demands even if it is empty."""
         summary = [{"type": "summary_text", "text": part} for part in self.summary]
         item: dict[str, Any] = {**self.extra, "type": "reasoning", "summary": summary}
         if self.text:
@@ -82,7 +82,7 @@ class ToolCallItem:
     """A call of a function or of a custom tool.
 
     Attributes:
-        type: Which kind of tool is called.
+        type: The kind of tool that is called.
         call_id: Pairs the call with its output.
         name: The tool's name.
         arguments: JSON text for a function, raw text for a custom tool.
@@ -104,10 +104,10 @@ class ToolCallItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutputItem:
-    """What a tool answered to a call.
+    """The output of a tool for a call.
 
     Attributes:
-        type: Which kind of tool was called.
+        type: The kind of tool that was called.
         call_id: The call that this answers.
         output: A text, or content parts exactly as on the wire.
         extra: Further fields of the wire.
@@ -126,7 +126,7 @@ class ToolOutputItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherItem:
-    """An item that is kept as it was: a hosted tool's call, or a type that is not known yet."""
+    """An item that is kept as it was: a hosted tool's call, or one of an unknown type."""
 
     wire: _Wire
 
@@ -140,7 +140,7 @@ type ConversationItem = MessageItem | ReasoningItem | ToolCallItem | ToolOutputI
 
 
 def read_item(wire: _Wire) -> ConversationItem:
-    """Read an item of the wire; `read_item(wire).to_wire()` is equal to `wire`, whatever it holds."""
+    """Read an item of the wire; `read_item(wire).to_wire()` equals `wire`, whatever it holds."""
     kind = type_of(wire) or ("message" if "role" in wire else "")
     read = _READERS.get(kind)
     item = read(wire) if read else None

@@ -1,4 +1,4 @@
-"""Reading the messages of a conversation, whose shape only their platform has promised."""
+"""Readers for the messages of a conversation, whose shape depends on their platform."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -16,10 +16,10 @@ _ROLES = ("system", "developer", "assistant", "tool")
 
 
 def read_calls(message: object, *, field: str) -> list[dict[str, Any]]:
-    """Read the tool calls of a message as items; an id or a name that one does not say is empty.
+    """Read the tool calls of a message as items; a missing id or name is empty.
 
     Raises:
-        MessageError: If something there is no tool call.
+        MessageError: If one of them is not a tool call.
     """
     calls = read_member(message, "tool_calls") or ()
     if not isinstance(calls, (list, tuple)):
@@ -39,7 +39,7 @@ def read_calls(message: object, *, field: str) -> list[dict[str, Any]]:
 
 
 def iter_results(content: object, field: str) -> Iterator[tuple[object, object]]:
-    """Yield what the tool results among the parts of content answer, and what they say, as Anthropic's messages hold them."""
+    """Yield the call id and the content of each tool result among the parts of content, as in Anthropic's messages."""
     for part, place in _iter_parts(content, field):
         if kind_of(part) in RESULT_KINDS:
             call_id = read_member(part, "tool_use_id")
@@ -49,7 +49,7 @@ def iter_results(content: object, field: str) -> Iterator[tuple[object, object]]
 
 
 def read_content(message: object) -> object:
-    """Read the content of a message, and behind it its refusal, what was spoken, and the images that stand beside it."""
+    """Read the content of a message, followed by its refusal, its speech and the images beside the content."""
     content, refusal, audio, images = (
         read_member(message, name) for name in ("content", "refusal", "audio", "images")
     )
@@ -64,7 +64,7 @@ def read_content(message: object) -> object:
 
 
 def _to_part(image: object) -> object:
-    """Return an image as a part, also where it is a link or base64 alone, as Ollama has it, or does not say what it is, as agno's."""
+    """Return an image as a part, even if it is only a link or base64, as in Ollama, or has no type, as in agno."""
     if isinstance(image, str | bytes):
         is_address = isinstance(image, str) and ":" in image
         return {"type": "image", "url" if is_address else "base64": image}
@@ -75,7 +75,7 @@ def _to_part(image: object) -> object:
 
 
 def read_role(message: object) -> str:
-    """Read the role, also one that was made a text with its enum's name; what is missing or unknown counts as the user's."""
+    """Read the role, even as the text of an enum's member, such as `Role.USER`; a missing or unknown role counts as the user's."""
     role = (word(read_member(message, "role")) or "").rpartition(".")[2]
     role = _ALIASES.get(role, role)
     return role if role in _ROLES else "user"

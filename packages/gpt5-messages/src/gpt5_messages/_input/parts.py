@@ -9,7 +9,7 @@ from stream_text import read_member
 
 
 CALL_KINDS = frozenset({"custom_tool_call", "function_call", "tool_call", "tool_use"})
-"""Parts that are tool calls; many say there again what stands in `tool_calls`."""
+"""Parts that are tool calls; many libraries repeat there the calls in `tool_calls`."""
 
 RESULT_KINDS = frozenset({"tool_result"})
 """Parts that are results of tool calls."""
@@ -30,7 +30,7 @@ _TEXTS = frozenset({"input_text", "output_text", "refusal", "text", "text-conten
 
 
 def read_text(content: object, *, field: str = "message") -> str:
-    """Return the texts of content, a line break apart, without what is no text.
+    """Return the texts of content, a line break apart, without all other parts.
 
     Raises:
         MessageError: If a part of it can't be read.
@@ -40,7 +40,7 @@ def read_text(content: object, *, field: str = "message") -> str:
 
 
 def read_media(content: object, *, field: str = "message") -> list[Part]:
-    """Return, in order, what is no text: images, files, and the sentences that stand for what is neither.
+    """Return, in order, the parts that are not texts: images, files, and sentences in place of anything else.
 
     Raises:
         MessageError: If a part of the content can't be read.
@@ -49,7 +49,7 @@ def read_media(content: object, *, field: str = "message") -> list[Part]:
 
 
 def read_parts(content: object, *, field: str = "message") -> list[Part]:
-    """Return content as parts, in order; texts alone become one, a line break apart.
+    """Return content as parts, in order; if all are texts, they become one, a line break apart.
 
     Raises:
         MessageError: If a part of it can't be read.
@@ -67,7 +67,7 @@ def read_parts(content: object, *, field: str = "message") -> list[Part]:
 def _iter_content(
     content: object, field: str, *, untold: Collection[str] = _READ_ELSEWHERE | _OF_MODELS
 ) -> Iterator[object]:
-    """Yield the parts of content: a text as such, anything else as it is."""
+    """Yield the parts of content: texts as plain texts, anything else as it is."""
     if isinstance(content, (list, tuple)):
         for index, part in enumerate(cast("Sequence[object]", content)):
             yield _text_or_part(part, f"{field}.content[{index}]", untold)

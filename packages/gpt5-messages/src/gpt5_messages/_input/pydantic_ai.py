@@ -27,10 +27,10 @@ _UNTOLD = frozenset(
 
 
 def iter_part_messages(parts: object, field: str) -> Iterator[dict[str, Any]]:
-    """Yield the messages that the parts of one message stand for: a request holds several, a response is one.
+    """Yield the messages in the parts of one message: a request holds several, a response is one.
 
     Raises:
-        MessageError: If they are no list, or one cannot be read.
+        MessageError: If they are not a list, or one cannot be read.
     """
     if not isinstance(parts, list | tuple):
         raise wrong_kind(f"{field}.parts", "a list", parts)
@@ -53,14 +53,14 @@ def iter_part_messages(parts: object, field: str) -> Iterator[dict[str, Any]]:
 
 
 def _add(said: list[object], content: object) -> None:
-    """Add what was said; an answer's texts are one, however many parts they came in."""
+    """Add a part of an answer; its texts are joined, however many parts they came in."""
     if isinstance(content, str) and said and isinstance(said[-1], str):
         content = f"{said.pop()}{content}"
     said.append(content)
 
 
 def _content(part: object, kind: str, place: str) -> object:
-    """Return what a part says: its content, or what was spoken, or else that something was."""
+    """Return the content of a part; of speech the transcript, the sound, or a part that stands for it."""
     if kind == "speech":
         told: object = read_member(part, "transcript", "audio")
         return {"type": "audio"} if told is None else told
@@ -71,7 +71,7 @@ def _content(part: object, kind: str, place: str) -> object:
 
 
 def _iter_request_part(kind: str, part: object, place: str) -> Iterator[dict[str, Any]]:
-    """Yield the message that a part of a request stands for; none for what no model reads."""
+    """Yield the message in a part of a request; none if no model reads it."""
     if kind in _UNTOLD:
         return
     content = _content(part, kind, place)
@@ -90,7 +90,7 @@ def _iter_request_part(kind: str, part: object, place: str) -> Iterator[dict[str
 
 
 def _returned(content: object) -> str | list[object]:
-    """Return what a tool gave back: images and files as they are, those inside other data right behind it, and everything else as text."""
+    """Return the result of a tool: images and files as they are, those inside other data right after it, and everything else as text."""
     is_list = isinstance(content, list | tuple)
     given = cast("list[object]", content) if is_list else [content]
     told: list[object] = []
@@ -102,7 +102,7 @@ def _returned(content: object) -> str | list[object]:
 
 
 def _without_media(value: object, held: list[object]) -> object:
-    """Return data with a word in the place of each image or file in it; these are added to `held`."""
+    """Return data with a few words in place of each image or file in it; these are added to `held`."""
     if is_media(value):
         held.append(value)
         return f"(part {len(held)} after this)"
@@ -117,7 +117,7 @@ def _without_media(value: object, held: list[object]) -> object:
 
 
 def _written(content: object) -> str:
-    """Return any content as text, what is no text as JSON."""
+    """Return content as text; anything but a text becomes JSON."""
     if isinstance(content, str):
         return content
     return "" if content is None else json.dumps(content, ensure_ascii=False, default=str)

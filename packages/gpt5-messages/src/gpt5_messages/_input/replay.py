@@ -1,7 +1,7 @@
-"""Which output items may go back as input.
+"""The output items that may go back as input.
 
-The API refuses a reasoning item that it cannot decrypt, a reasoning item without the item that followed it, a call without its output, and of
-a generated image all but the image itself. What a tool of the server has failed at is of no use to it. Everything else goes back verbatim and
+The API refuses a reasoning item that it cannot decrypt, a reasoning item without the item that followed it, a call without its output, and
+everything of a generated image except the image itself. Failed calls of the server's tools are of no use to it. Everything else goes back verbatim and
 in order.
 
 Source: docs/evidence/responses-api.md, R4 to R10, R36 and R37.
@@ -32,7 +32,7 @@ def replayable_items(
 
     Args:
         items: The output items of one response, or a whole conversation, in order.
-        answered: The call ids whose outputs are in the request too, beside those behind their calls among the items; other calls are left out. None lets every call pass.
+        answered: The call ids whose outputs are in the request too, besides outputs after their calls among the items; other calls are left out. None keeps every call.
     """
     held = list(items)
     ids = (pair_id(item) for item in held if _is_output(item))
@@ -59,7 +59,7 @@ def replayable_items(
 def without_reasoning(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Return a request's input without its reasoning and the calls of hosted tools, for a server that did not make them.
 
-    Ids of the remaining output items go too: with `store=false` they only point at what is gone.
+    The ids of the remaining output items are removed too: with `store=false` they only refer to items that are gone.
     """
     return [
         {key: value for key, value in item.items() if key != "id" or "role" not in item}
@@ -71,7 +71,7 @@ def without_reasoning(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 
 def drop_orphan_outputs(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Return the input without outputs whose call is missing, as a history cut off at the front leaves them."""
+    """Return the input without outputs whose call is missing, as in a history that was cut at the front."""
     kept: list[dict[str, Any]] = []
     called: set[tuple[str, str]] = set()
     for item in items:
@@ -84,13 +84,13 @@ def drop_orphan_outputs(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 
 def fit_items(items: Iterable[Item], *, max_bytes: int) -> list[dict[str, Any]]:
-    """Return items to be carried along, with a sentence in the place of each generated image for which there is no room; the latest images stay.
+    """Return items to carry along, with a sentence in place of each generated image for which there is no room; the latest images stay.
 
-    The reasoning right before such an image goes with it.
+    The reasoning right before such an image is removed with it.
 
     Args:
         items: The output items of one response, in order.
-        max_bytes: How many bytes of JSON they may be. What is no image stays, however large it is.
+        max_bytes: How many bytes of JSON they may have. Other items stay, however large they are.
     """
     kept = [dict(item) for item in items]
     images = [index for index, item in enumerate(kept) if type_of(item) == _IMAGE]
@@ -123,19 +123,19 @@ def _sentence(image: Item) -> dict[str, Any]:
 
 
 def _is_output(item: Item) -> bool:
-    """Return whether an item answers a call. The server's own search for tools has no id, and its output none to be paired by."""
+    """Return whether an item answers a call; the output of the server's own search for tools has no id to pair it by."""
     is_own_search = type_of(item) == "tool_search_output" and item.get("call_id") is None
     return type_of(item) in OUTPUT_TYPES and not is_own_search
 
 
 def pair_id(item: Item) -> str | None:
-    """Return the id by which a call and its output belong together; None where it is no text."""
+    """Return the id that pairs a call with its output; None if it is not a text."""
     kind = KINDS.get(type_of(item))
     return text_or_none(item.get("call_id" if kind is None else kind.id_key))
 
 
 def _is_input(item: Item) -> bool:
-    """Return whether an item comes from the caller, so that it can't be what reasoning led to."""
+    """Return whether an item comes from the caller, so that no reasoning can have led to it."""
     kind = KINDS.get(type_of(item))
     is_setting = kind is not None and kind.is_setting
     return is_setting or item.get("role") in ("user", "system", "developer") or _is_output(item)

@@ -1,10 +1,10 @@
-"""Tokens by which a later turn of a conversation finds an answer that is still being made.
+"""Tokens with which a later turn of a conversation finds an answer that is still being made.
 
 A token stands in the text of an answer, because histories of platforms carry nothing else: the response's id, how much of it was shown, and a code that binds both to a
-secret and to the conversation. Whoever has the token and neither of these learns nothing by it but the id.
+secret and to the conversation. Somebody who has the token but neither of these learns nothing from it except the id.
 
-Some platforms change what a conversation looks like from one turn to the next: instructions are filled in anew, tool calls are left out, the oldest turns fall out
-of the window. So what binds is the question and what users and answers have said in the few messages before it.
+Some platforms change a conversation from one turn to the next: instructions are filled in anew, tool calls are left out, the oldest turns drop out
+of the window. So a token is bound only to the question and to the texts of users and answers in the few messages before it.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class FoundToken:
 
     Attributes:
         text: The token.
-        binding: What of the conversation before that answer binds a token.
+        binding: A digest of the part of the conversation that a token is bound to.
     """
 
     text: str
@@ -59,10 +59,10 @@ class FoundToken:
 
 
 class ResumeTokens:
-    """The tokens of one secret: what writes them, and takes back those that it has written.
+    """The tokens of one secret, which only it can write and read.
 
     Args:
-        secret: What nobody else knows, and all that has to be the same when a token is taken back: who asks, whom, and with which key.
+        secret: A text that nobody else knows, with everything that has to be the same when a token is read: the caller, the server, and the key.
 
     Example:
         >>> from gpt5_messages import ResumePoint, ResumeTokens, find_resume_token
@@ -88,7 +88,7 @@ class ResumeTokens:
 
         Raises:
             MessageError: If a message cannot be read.
-            ValueError: If the response's id is none, or the number is not within 0 and 999,999,999.
+            ValueError: If the response's id is not valid, or the number is not within 0 and 999,999,999.
         """
         token = self._token(point, _binding(list(iter_entries(messages))))
         if not _TOKEN.fullmatch(token):
@@ -98,10 +98,10 @@ class ResumeTokens:
         return token
 
     def read(self, found: FoundToken | str) -> ResumePoint | None:
-        """Return where an answer goes on; None for a token that was written with another secret, for another conversation, or that is none.
+        """Return the point at which an answer goes on; None for a token of another secret or another conversation, or for any other text.
 
         Args:
-            found: The token; one that stands alone was written for no messages.
+            found: The token; a bare text is a token that was written for no messages.
         """
         text, binding = (
             (found, _binding([])) if isinstance(found, str) else (found.text, found.binding)
@@ -121,10 +121,10 @@ class ResumeTokens:
 
 
 def find_resume_token(messages: Iterable[object]) -> FoundToken | None:
-    """Return the token in a conversation's last answer, if users alone have spoken since.
+    """Return the token in a conversation's last answer, if only users have spoken since.
 
     Raises:
-        MessageError: If a message cannot be read; behind the last answer, or anywhere where that has a token.
+        MessageError: If a message after the last answer cannot be read, or any message if that answer has a token.
     """
     told = list(messages)
     tokens = [match[0] for match in _TOKEN.finditer(_last_answer(told))]
@@ -136,7 +136,7 @@ def find_resume_token(messages: Iterable[object]) -> FoundToken | None:
 
 
 def _last_answer(messages: Sequence[object]) -> str:
-    """Return the answer that users alone have spoken after, or nothing; read from the end, as hardly any answer has a token."""
+    """Return the last answer if only users have spoken after it, or an empty text; read from the end, since hardly any answer has a token."""
     has_reply = False
     for index in reversed(range(len(messages))):
         for entry in reversed(list(iter_entries([messages[index]]))):
@@ -148,7 +148,7 @@ def _last_answer(messages: Sequence[object]) -> str:
 
 
 def _binding(entries: Sequence[Entry]) -> bytes:
-    """Return a digest of the last question and of what was said before it."""
+    """Return a digest of the last question and of the texts before it."""
     questions = [index for index, entry in enumerate(entries) if _is_said_by("user", entry)]
     end = questions[-1] + 1 if questions else 0
     said = [entry for entry in entries[:end] if _said(entry)]
@@ -158,7 +158,7 @@ def _binding(entries: Sequence[Entry]) -> bytes:
 
 
 def _said(entry: Entry) -> str:
-    """Return what a user or an answer has said; nothing for all else."""
+    """Return the text of a user's message or an answer; an empty text for any other entry."""
     if not (_is_said_by("user", entry) or _is_said_by("assistant", entry)):
         return ""
     return said_text(read_text(entry.content, field=entry.field)).strip()

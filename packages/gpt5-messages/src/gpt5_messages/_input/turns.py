@@ -1,4 +1,4 @@
-"""What a conversation shows of a response, so that it can be told from every other response."""
+"""Digests that identify a response by the part of it that a conversation shows."""
 
 import hashlib
 import json
@@ -36,12 +36,12 @@ class Turn:
 
 
 class History:
-    """A running digest of a conversation, in which what platforms change between two requests makes no difference.
+    """A running digest of a conversation, which does not change with the parts that platforms change between two requests.
 
-    White space does not count, nor do an answer's `<think>` blocks, nor images and files or what stands in their place. Documents are no
+    White space does not count, nor do an answer's `<think>` blocks, images, files, or the texts in their place. Documents are no
     exception: from one request to the next a platform sends the same one as data, by a signed link that changes, as `[file]`, or not at
-    all, so that a digest with it would tell a conversation from itself. What sets conversations apart then are the ids, names and arguments
-    of their calls and all their texts; an id that came with two different lists of items is barred.
+    all, so that with it the same conversation would have two digests. Conversations differ by the ids, names and arguments
+    of their calls and by all their texts; an id that came with two different lists of items is barred.
     """
 
     def __init__(self, messages: Iterable[object] = ()) -> None:
@@ -57,7 +57,7 @@ class History:
             self._add_item(entry.item, entry.field)
 
     def _add_item(self, item: Item, field: str) -> None:
-        """Take an item as what it shows; reasoning shows nothing, and of what is unknown the id and what is encrypted tell it apart."""
+        """Take the next item by its visible part; reasoning has none, and an item of another type counts by its id and its encrypted content."""
         kind = type_of(item)
         if kind == "message":
             content = read_content(item)
@@ -74,7 +74,7 @@ class History:
             self._hash.update(_framed("item", kind, *told))
 
     def _add_message(self, entry: Entry) -> None:
-        """Take the next message; one with nothing to see in it does not count."""
+        """Take the next message; one without anything visible does not count."""
         text = read_text(entry.content, field=entry.field)
         shown = _without_blanks(said_text(text) if entry.role == "assistant" else text)
         calls = [call_key(call) for call in entry.whole_calls]
@@ -96,9 +96,9 @@ class History:
 
 
 def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:
-    """Return a call's id, name and arguments, these the same however their JSON is written, and without the blanks around id and name that platforms take off.
+    """Return a call's id, name and arguments: arguments the same however their JSON is written, id and name without the blanks that platforms strip.
 
-    Arguments that are no JSON object may be wrapped in one under the key `invalid_arguments`: platforms demand an object.
+    Arguments that are not a JSON object may be wrapped in one under the key `invalid_arguments`, because platforms demand an object.
     """
     call_id, name = (read_member(call, key).strip() for key in ("call_id", "name"))
     arguments = read_member(call, "arguments", "input")

@@ -1,1 +1,1 @@
-"""A stream: its bytes as events, its events as blocks and whole items, and what a person sees of it."""
+"""A stream: its bytes as events, its events as blocks and whole items, and its visible text."""

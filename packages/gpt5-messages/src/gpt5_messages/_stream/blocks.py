@@ -11,10 +11,10 @@ from gpt5_messages._text import SurrogateJoiner, whole_characters
 
 
 class BlockLog:
-    """What all blocks of one stream have in common.
+    """A log that all blocks of one stream share.
 
     Attributes:
-        count: How many there are.
+        count: The number of blocks.
         answer: The pieces of the answer, refusals included, in the order in which they were shown.
     """
 
@@ -44,14 +44,14 @@ class Block:
 
     @property
     def streamed(self) -> str:
-        """All that it has grown by."""
+        """The text of all its deltas."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
 
     @property
     def text(self) -> str:
-        """Its text, as far as it is known."""
+        """Its text, as far as known."""
         return self.told or self.streamed
 
     def grow(self, text: str) -> list[StreamEvent]:
@@ -59,23 +59,23 @@ class Block:
         return self._delta(self._joiner.feed(text)) if self.is_open else []
 
     def may_be_whole(self, full: str) -> bool:
-        """Return whether `full` may be its whole text, at a cost that does not grow with what has come before."""
+        """Return whether `full` may be its whole text, at a cost that does not grow with the earlier texts."""
         return self.told == full or (self.is_open and not self.told and self._begins(full))
 
     def fill(self, full: str) -> list[StreamEvent]:
-        """Add what `full` has beyond what came so far; a text that disagrees changes nothing."""
+        """Add the part of the whole text that has not come yet; a text that disagrees with the deltas changes nothing."""
         self.told = full = whole_characters(full)
         if len(full) > self._size and self._begins(full):
             return self.extend(full[self._size :])
         return []
 
     def extend(self, text: str) -> list[StreamEvent]:
-        """Add the rest of its whole text, which knows better than half a character that was held back."""
+        """Add the rest of its whole text, and drop half a character that was held back."""
         self._joiner = SurrogateJoiner()
         return self.grow(text)
 
     def stop(self) -> list[StreamEvent]:
-        """Close it, unless it is closed."""
+        """Close it, unless it is closed already."""
         if not self.is_open:
             return []
         rest = self._delta(self._joiner.flush())

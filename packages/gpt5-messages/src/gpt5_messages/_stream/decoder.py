@@ -1,8 +1,8 @@
 """The events of one response stream, decoded into blocks and items.
 
-Built for what servers really send: items are told apart by `output_index` because some servers rotate the ids; text that
-never came as a delta is filled in from the `done` events or the terminal response; what a server sends twice or leaves open
-does no harm.
+It is built for the streams of real servers: items are distinguished by `output_index` because some servers rotate the ids; text that
+never came as a delta is filled in from the `done` events or the terminal response; events that a server sends twice and blocks that it leaves open
+do no harm.
 
 Source: https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-21, and recorded traffic.
 """
@@ -92,8 +92,8 @@ _ENDS = frozenset({*_TERMINAL, *_ERRORS, "response.failed"})
 class StreamDecoder:
     """A decoder of the events of one response.
 
-    Feed it the JSON events in the order in which they came; it answers with what they mean. It never raises for
-    what a server sends. A response that was not streamed is the same to it as a stream of one terminal event:
+    Feed it the JSON events in the order in which they came; it returns their meaning. It never raises because of
+    a server. Feed it a response that was not streamed as a stream of one terminal event:
     `feed({"type": "response.completed", "response": body})`.
 
     Example:
@@ -114,7 +114,7 @@ class StreamDecoder:
         self._is_over = False
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        """Decode one event; nothing that comes after the end counts."""
+        """Decode one event; events after the end are ignored."""
         if self._is_over or self._is_repeat(event):
             return []
         handler = self._HANDLERS.get(type_of(event), StreamDecoder._on_other)
@@ -128,9 +128,9 @@ class StreamDecoder:
             )
 
     def close(self) -> list[StreamEvent]:
-        """Take in that the bytes have ended: closes what is open, and is a failure unless the response has ended too.
+        """Note that the bytes have ended: close all open blocks, and fail unless the response has ended too.
 
-        Some servers never say that it has. To them it has ended when every item has, the last of which is a message or a call.
+        Some servers never send its end. Then it counts as ended if every item has ended and the last is a message or a call.
         """
         if self._is_over:
             return []
@@ -148,9 +148,9 @@ class StreamDecoder:
 
     @property
     def completion(self) -> Completion:
-        """What the response has said so far, or in all once it has ended.
+        """The content of the response so far, or all of it once it has ended.
 
-        Items come from the terminal response, or from the stream where a server leaves them out there.
+        Items come from the terminal response, or from the stream if a server leaves them out there.
         """
         body: dict[str, Any] = {**self._started, **(self._final or {"status": "in_progress"})}
         if not body.get("output"):
@@ -161,7 +161,7 @@ class StreamDecoder:
         return to_completion(body)
 
     def _is_repeat(self, event: Mapping[str, Any]) -> bool:
-        """Return whether an event has come before. One that ends the response has not, whatever its number: nothing comes after it."""
+        """Return whether an event has come before; one that ends the response has not, whatever its number, since nothing follows it."""
         is_known = self._order.is_repeat(event)
         return is_known and (type_of(event) not in _ENDS or event == self._unexplained)
 
@@ -191,7 +191,7 @@ class StreamDecoder:
         return [] if kind is None else self._items.find(event).open_part(kind, _part_index(event))
 
     def _on_part_done(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        """Fill and close a part's block; where the part itself is missing, close whatever can be meant."""
+        """Fill and close a part's block; if the part itself is missing, close every block that can be meant."""
         part, index = mapping(event.get("part")), _part_index(event)
         item = self._items.find(event)
         kind = _PART_KINDS.get(type_of(part))
@@ -249,7 +249,7 @@ class StreamDecoder:
         return events
 
     def _on_failed(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        """End at a failure, or wait for the event after it where it does not say why.
+        """End at a failure, or wait for the event after it if it does not say why.
 
         Source: docs/evidence/responses-api.md, R24.
         """
@@ -266,7 +266,7 @@ class StreamDecoder:
         return self._on_terminal({**failed, "error": details})
 
     def _on_error(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        """End at an error event, or keep in mind that a frame was lost."""
+        """End at an error event, or note that a frame was lost."""
         if event.get("code") == PARSE_ERROR:
             # A frame was lost. That is no harm if the response tells its whole text later.
             self._damage = to_failure(event, fallback="a frame could not be read")
@@ -291,7 +291,7 @@ class StreamDecoder:
         return [*self._items.stop_all(), failure]
 
     def _failure(self, completion: Completion, status: str) -> ResponseFailure | None:
-        """Say why a response that has ended has failed; None if it hasn't."""
+        """Return why a response that has ended has failed; None if it hasn't."""
         if completion.status == "failed":
             told = "" if status == "failed" else f" with the status {status[:100]!r}"
             return to_failure(completion.error or {}, fallback=f"response failed{told}")
@@ -302,7 +302,7 @@ class StreamDecoder:
         return None
 
     def _is_doubtful(self, completion: Completion, *, has_output: bool) -> bool:
-        """Return whether an event came late or not at all, and the response does not confirm the text that was shown."""
+        """Return whether an event came late or not at all and the response does not confirm the text that was shown."""
         order = self._order
         is_damaged = self._damage is not None and not order.is_numbered
         if not (order.is_disordered or order.has_gap or is_damaged):
@@ -335,7 +335,7 @@ class StreamDecoder:
 
 
 def _finish(opened: OpenItem, item: Mapping[str, Any]) -> list[StreamEvent]:
-    """Finish an item once; a server may report it at its end and again in the terminal response."""
+    """Finish an item, but only once: a server may report it at its end and again in the terminal response."""
     if opened.done is not None:
         return []
     events, whole = opened.finish(item)
@@ -343,7 +343,7 @@ def _finish(opened: OpenItem, item: Mapping[str, Any]) -> list[StreamEvent]:
 
 
 def _part_index(event: Mapping[str, Any]) -> int:
-    """Read a part's index within its item, which goes by another name in summaries."""
+    """Read a part's index within its item, which has another name in summaries."""
     index = event.get("content_index", event.get("summary_index"))
     return index if isinstance(index, int) else 0
 

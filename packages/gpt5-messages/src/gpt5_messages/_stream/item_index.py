@@ -1,4 +1,4 @@
-"""Which of a stream's items an event belongs to."""
+"""The index that finds the item of a stream that an event belongs to."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
@@ -14,13 +14,13 @@ from .open_item import OpenItem
 
 
 class ItemIndex:
-    """The output items of one stream, found by `output_index`, by id, or else by what is likely.
+    """The output items of one stream, found by `output_index`, by id, or else by the most likely match.
 
-    Some servers rotate the ids, and some leave out the index, or put the same one on every item: from the first item on that cannot be
-    the one that has its index, no index counts.
+    Some servers rotate the ids, and some leave out the index, or put the same one on every item: once an item cannot be
+    the one with its index, indexes no longer count.
 
     Args:
-        log: What the items have in common.
+        log: The log that all blocks of the stream share.
     """
 
     def __init__(self, log: BlockLog) -> None:
@@ -39,7 +39,7 @@ class ItemIndex:
 
     @property
     def are_whole(self) -> bool:
-        """Whether all have ended, and the last is one that an answer ends in."""
+        """Whether all have ended and the last is one with which an answer can end."""
         done = [item.done for item in self.in_order()]
         if not done or any(
             item is None or item.get("status") not in (None, "completed") for item in done
@@ -80,7 +80,7 @@ class ItemIndex:
         return opened
 
     def pair(self, output: list[Item]) -> Iterator[tuple[Item, OpenItem | None]]:
-        """Yield the items of the terminal response with the streamed ones that they are; None for one that can't be told."""
+        """Yield the items of the terminal response, each with the same item of the stream, or None if that is not known."""
         pairs: dict[int, int] = {}
         taken: set[int] = set()
         for rule in (self._with_id, self._with_call_id, self._at_position):
@@ -114,7 +114,7 @@ class ItemIndex:
     def _is_taken(
         self, index: int, name: str, item: Item, item_id: str | None, item_type: str
     ) -> bool:
-        """Return whether the item with this index cannot be the one that an event is about."""
+        """Return whether the item with this index cannot be the one that an event belongs to."""
         opened = self._items.get(index)
         if opened is None:
             return False
@@ -127,7 +127,7 @@ class ItemIndex:
         return not self._tells_apart
 
     def _likely_index(self, name: str, item: Item, item_id: str | None, item_type: str) -> int:
-        """Tell the item of an event without an index: the one with its id, else the last one, unless that can't be."""
+        """Return the likely index of the item of an event without one: that of the item with its id, else of the last one, unless that can't be."""
         by_id = self._index_by_id.get(item_id or "")
         if by_id is not None and (not item or self._items[by_id].may_be(item)):
             return by_id

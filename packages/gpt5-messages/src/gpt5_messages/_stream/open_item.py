@@ -30,11 +30,11 @@ _ITEM_TYPES: dict[BlockKind, str] = {
 
 
 class OpenItem:
-    """One output item, collected from its events. Nothing empty takes away what has streamed.
+    """One output item, collected from its events. An empty field never replaces text that was streamed.
 
     Args:
         output_index: Its index in the response's `output`.
-        log: What it has in common with the other items of the stream.
+        log: The log that all blocks of the stream share.
 
     Attributes:
         done: The whole item, once it has arrived.
@@ -54,29 +54,29 @@ class OpenItem:
 
     @property
     def item_type(self) -> str:
-        """The item's type, as far as is known."""
+        """The item's type, as far as known."""
         kind = next(iter(self._blocks), ("tool_use", 0))[0]
         is_known = self._blocks or self._early_arguments
         return type_of(self._added) or (_ITEM_TYPES[kind] if is_known else "")
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more of it can stream."""
+        """Whether no more of it can be streamed."""
         return self.done is not None or self._is_call_whole
 
     def may_be(self, item: Item) -> bool:
-        """Return whether this may be that item, as far as is known."""
+        """Return whether this may be that item, as far as known."""
         may_be_call = self._added.get("call_id") in (None, item.get("call_id"))
         return may_be_call and self.may_be_of(type_of(item))
 
     def may_be_of(self, item_type: str) -> bool:
-        """Return whether this may be of that type, as far as is known."""
+        """Return whether this may be of that type, as far as known."""
         if not self._added and self.item_type in CALL_ARGUMENTS and item_type in CALL_ARGUMENTS:
             return True
         return not item_type or self.item_type in ("", item_type)
 
     def is_other(self, item: Item, *, is_new: bool) -> bool:
-        """Return whether that item, which is announced or whole, is surely not this one."""
+        """Return whether an item that is announced or whole is certainly not this one."""
         calls = {text_or_none(known.get("call_id")) for known in (self._added, item)} - {None, ""}
         if len(calls) > 1 or not self.may_be_of(type_of(item)):
             return True
@@ -85,14 +85,14 @@ class OpenItem:
         return is_new or _content(item) != _content(self.done)
 
     def add(self, item: Item) -> list[StreamEvent]:
-        """Take the item as announced; only tool calls are worth a block already."""
+        """Take the item as announced; only a tool call gets its block already."""
         if self._added:
             return []
         self._added = item
         return self._open_call(item)
 
     def finish(self, item: Item) -> tuple[list[StreamEvent], Item]:
-        """Take the whole item: fill every gap from it, close its blocks, and return it with what it left empty."""
+        """Take the whole item: fill every gap from it, close its blocks, and return it with its empty fields filled."""
         events = [*self.add(item), *self._open_call(item), *self._fill_all(item), *self.stop_all()]
         self.done = self.complete(item)
         return events, self.done
@@ -113,7 +113,7 @@ class OpenItem:
         return [*self.open_part(kind, part_index), *self._blocks[kind, part_index].grow(delta)]
 
     def fill_part(self, kind: BlockKind, part_index: int, full: object) -> list[StreamEvent]:
-        """Add what the whole text of a part has beyond its deltas, also where they had another index."""
+        """Add the part of a part's whole text that its deltas did not have, even if they had another index."""
         if not isinstance(full, str) or not full:
             return []
         block, latest = self._blocks.get((kind, part_index)), self._latest.get(kind)
@@ -130,7 +130,7 @@ class OpenItem:
         return block.stop() if block else []
 
     def grow_call(self, delta: object) -> list[StreamEvent]:
-        """Add a piece of tool arguments, kept back while the call's name is not known."""
+        """Add a piece of tool arguments, held back as long as the call's name is not known."""
         block = self._blocks.get(("tool_use", 0))
         if not isinstance(delta, str):
             return []
@@ -140,7 +140,7 @@ class OpenItem:
         return block.grow(delta)
 
     def fill_call(self, full: object) -> list[StreamEvent]:
-        """Add what the whole arguments have beyond their deltas."""
+        """Add the part of the whole arguments that their deltas did not have."""
         block, text = self._blocks.get(("tool_use", 0)), argument_text(full)
         if not text:
             return []
@@ -155,14 +155,14 @@ class OpenItem:
         return [event for block in self._blocks.values() for event in block.stop()]
 
     def to_item(self, *, is_completed: bool) -> Item:
-        """Return the whole item, or one made of what has come so far: incomplete, unless it is a call with all its arguments in a completed response."""
+        """Return the whole item, or one made from the events so far: incomplete, unless it is a call with all its arguments in a completed response."""
         if self.done is not None:
             return self.done
         status = "completed" if is_completed and self._is_call_whole else "incomplete"
         return self.complete({**self._added, "status": status})
 
     def complete(self, item: Item) -> Item:
-        """Return an item with everything that it leaves empty and that has come before."""
+        """Return an item with its empty fields filled from earlier events."""
         before = self.done or ({} if item else {**self._added, "status": "completed"})
         whole = {**item, **{key: value for key, value in before.items() if not item.get(key)}}
         item_type = type_of(whole) or self.item_type
@@ -215,9 +215,9 @@ class OpenItem:
         ]
 
     def _fill_kind(self, kind: BlockKind, texts: list[str]) -> list[StreamEvent]:
-        """Add what the whole texts of a kind have beyond all that has streamed of it.
+        """Add the part of the whole texts of a kind that was not streamed.
 
-        Only the texts are compared: servers count their parts in ways of their own.
+        Only the texts are compared, because servers count their parts in different ways.
         """
         blocks = self._of_kind(kind)
         streamed = "".join(block.streamed for block in blocks)
@@ -249,7 +249,7 @@ def _part_texts(parts: Iterable[Item], part_type: str, key: str) -> list[str]:
 
 
 def _with_texts(parts: list[Item], part_type: str, key: str, texts: list[str]) -> list[Item]:
-    """Return parts whose empty texts are those that have streamed, or new parts where none is of this type."""
+    """Return parts with their empty texts filled from the stream, or with new parts if none is of this type."""
     filled = list(parts)
     mine = [index for index, part in enumerate(parts) if type_of(part) in (part_type, "")]
     for index, text in zip(mine, texts, strict=False):

@@ -1,4 +1,4 @@
-"""Telling repeated, late and missing events apart by their `sequence_number`."""
+"""Detection of repeated, late and missing events by their `sequence_number`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ _MAX_MISSING = (
 
 
 class EventOrder:
-    """The sequence numbers of one stream, where its server numbers the events at all.
+    """The sequence numbers of one stream, if its server numbers the events at all.
 
     Attributes:
-        is_disordered: Whether an event has come later than one with a higher number.
+        is_disordered: Whether an event has come after one with a higher number.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class EventOrder:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the numbers tell if an event is missing."""
+        """Whether the numbers show if an event is missing."""
         return self._is_numbered is True
 
     @property
@@ -37,7 +37,7 @@ class EventOrder:
         return bool(self._missing) or self._misses_more
 
     def is_repeat(self, event: Mapping[str, Any]) -> bool:
-        """Return whether this event has been here before, and remember it."""
+        """Return whether this event has come before, and remember it."""
         number = event.get("sequence_number")
         if not isinstance(number, int) or self._is_numbered is False:
             return False

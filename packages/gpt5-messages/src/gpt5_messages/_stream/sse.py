@@ -1,7 +1,7 @@
-"""Bytes of an event stream in, JSON events out, however the bytes are cut.
+"""A decoder of the bytes of an event stream into JSON events, however the bytes are cut.
 
 Servers differ in the framing: LF, CRLF or CR, `data:` before `event:`, no `event:` at all, comments, `[DONE]`, no last
-blank line. The `type` inside the JSON decides; the `event:` name only stands in where the JSON has none.
+blank line. The `type` inside the JSON decides; the `event:` name is used only if the JSON has none.
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html section 9.2.6, read 2026-11-21, and recorded traffic.
 """
@@ -25,8 +25,8 @@ _NAMED_LEVELS = 4  # such as `response.output[0].content`
 class SSEDecoder:
     r"""A decoder of the bytes of one stream into its events.
 
-    Nothing is raised, so that no event is lost for the frames around it. A frame that is no event, such as `data: ping`, is skipped. One that is named
-    as an event of a response, or may have been JSON, and is broken, becomes an `error` event with the code `parse_error`, after which the stream goes on.
+    Nothing is raised, so that no event is lost because of the frames around it. A frame that is not an event, such as `data: ping`, is skipped. A broken frame
+    that has the name of a response's event, or may have been JSON, becomes an `error` event with the code `parse_error`, after which the stream goes on.
 
     Args:
         max_frame_bytes: A frame that grows beyond this many bytes is given up as a parse error, so that a server
@@ -46,7 +46,7 @@ class SSEDecoder:
         self._at_start = True
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes, in any cut, and return the events that they complete."""
+        """Take the next bytes, cut anywhere, and return the events that they complete."""
         *ends, rest = (self._held + self._normalise(data)).split(b"\n\n")
         events: list[Event] = []
         for end in ends:
@@ -57,14 +57,14 @@ class SSEDecoder:
         return events
 
     def close(self) -> list[Event]:
-        """Return the event that the end of the stream left without its blank line, if there is a whole one."""
+        """Return the last event, if it is whole and only its blank line is missing."""
         is_too_large = self._open_bytes > self._max_frame_bytes
         return [
             event for event in self._end_frame() if is_too_large or event.get("code") != PARSE_ERROR
         ]
 
     def _normalise(self, data: bytes) -> bytes:
-        """Make every line end a LF, also where CR and LF of one pair come in different pieces."""
+        """Turn every line end into LF, even if CR and LF of one pair come in different pieces."""
         if self._after_cr and data:
             data = data.removeprefix(b"\n")
             self._after_cr = False
@@ -74,7 +74,7 @@ class SSEDecoder:
         return data
 
     def _hold(self, piece: bytes) -> None:
-        """Keep a piece of the open frame, unless the frame has outgrown the limit."""
+        """Keep a piece of the open frame, unless the frame has exceeded the limit."""
         self._open_bytes += len(piece)
         if self._open_bytes > self._max_frame_bytes:
             self._open = []
@@ -92,7 +92,7 @@ class SSEDecoder:
 
 
 def _parse_frame(frame: bytes) -> list[Event]:
-    """Read the fields of a frame, of which only its data and its name matter."""
+    """Read the data and the name of a frame; its other fields do not matter."""
     pieces: list[str] = []
     strange: list[str] = []
     event_name = ""
@@ -117,7 +117,7 @@ def parse_object(text: str) -> Event | None:
     """Parse the JSON of an event, or of a response that was not streamed.
 
     Returns:
-        The object, or an `error` event that says where it nests deeper than can be read; None if it is no JSON object.
+        The object, or an `error` event that says where it nests deeper than can be read; None if it is not a JSON object.
     """
     try:
         value = json.loads(text)
@@ -151,7 +151,7 @@ def _parse_error(message: str) -> Event:
 
 
 def _deep_path(text: str) -> str:
-    """Return the path, such as `output[1].data`, of what nests too deep in a JSON text that does; found without recursion."""
+    """Return the path, such as `output[1].data`, of the value in a JSON text that nests too deep; found without recursion."""
     path: list[str | int] = []
     string = ""
     tokens = (match[0] for match in _TOKEN.finditer(text))

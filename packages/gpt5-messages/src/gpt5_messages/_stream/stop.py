@@ -1,10 +1,10 @@
-"""Stop sequences, which the Responses API does not have, enforced on the answer text."""
+"""Stop sequences, enforced on the answer text because the Responses API has none."""
 
 from collections.abc import Iterable
 
 
 class StopFilter:
-    """A filter that lets text through up to the first stop sequence, and holds back only what could become one.
+    """A filter that passes text up to the first stop sequence, and holds back only a possible beginning of one.
 
     Args:
         stop: The stop sequences; empty ones are ignored.
@@ -24,7 +24,7 @@ class StopFilter:
         self.hit: str | None = None
 
     def feed(self, text: str) -> str:
-        """Take the next piece of text and return what may be shown of it by now."""
+        """Take the next piece of text and return as much as may be shown by now."""
         if self.hit is not None or not self._stop:
             return "" if self.hit is not None else text
         text = self._held + text
@@ -40,12 +40,12 @@ class StopFilter:
         return text[: len(text) - keep]
 
     def flush(self) -> str:
-        """Return what is still held back, at the end of the text."""
+        """End the text: return the part that was held back."""
         held, self._held = self._held, ""
         return held
 
 
 def _overlap(text: str, word: str) -> int:
-    """Count the last characters of `text` with which `word` could begin, short of all of it."""
+    """Return how many of the last characters of `text` are a beginning of `word`, but not all of it."""
     longest = min(len(text), len(word) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(word[:size])), 0)

@@ -1,4 +1,4 @@
-"""What a person sees of a stream: the answer, and reasoning summaries inside `<think>` blocks."""
+"""The visible text of a stream: the answer, and reasoning summaries inside `<think>` blocks."""
 
 from collections.abc import Iterable
 
@@ -20,8 +20,8 @@ class VisibleText:
 
     Args:
         stop: Stop sequences for the answer text.
-        skip: How many characters of it are not shown, because they were before, from 0; a `<think>` block that goes on begins anew.
-        answer_only: Whether only the answer is shown, without summaries and commentary: for a program that reads all of the text as JSON.
+        skip: How many characters are left out because they were shown before, from 0; a `<think>` block that goes on is opened again.
+        answer_only: Whether only the answer is shown, without summaries and commentary: for a program that parses the whole text as JSON.
 
     Example:
         >>> from gpt5_messages import BlockDelta
@@ -46,24 +46,24 @@ class VisibleText:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a stop sequence has ended the answer, so that nothing more can follow."""
+        """Whether a stop sequence has ended the answer, so that nothing can follow."""
         return self._stop.hit is not None
 
     @property
     def characters(self) -> int:
-        """How many characters the text has so far, with those that were skipped: what a later reader of the same stream skips.
+        """The number of characters of the text so far, skipped ones included, for a later reader of the same stream to skip.
 
-        The tag by which `close` ends a block that could go on is not among them.
+        The tag with which `close` ends a block that could go on does not count.
         """
         return self._characters
 
     @property
     def skipped_end(self) -> str:
-        """The end of what was skipped, up to 100 characters."""
+        """The end of the skipped text, up to 100 characters."""
         return self._skipped
 
     def feed(self, event: StreamEvent) -> str:
-        """Return what this event adds to the visible text; often nothing."""
+        """Return the visible text that this event adds; often nothing."""
         if self.is_stopped or (self._answer_only and self._is_hidden(event)):
             return ""
         match event:
@@ -77,15 +77,15 @@ class VisibleText:
                 return ""
 
     def close(self) -> str:
-        """Return what ends the text: a held-back beginning of a stop sequence, and the closing tag."""
+        """Return the end of the text: a held-back beginning of a stop sequence, and the closing tag."""
         return self._shown(self._stop.flush()) + self._shown(self._end_think())
 
     def break_off(self) -> str:
-        """Return what ends the text where more of it is to come later: the closing tag. What is held back is left to a later reader."""
+        """Return the end of the text if more of it will come later: the closing tag. Text that is held back is left to a later reader."""
         return self._end_think()
 
     def _is_hidden(self, event: StreamEvent) -> bool:
-        """Return whether an event belongs to something else than the answer."""
+        """Return whether an event does not belong to the answer."""
         if isinstance(event, BlockStart) and event.phase == "commentary":
             self._hidden_blocks.add(event.index)
         return isinstance(event, BlockDelta) and (
@@ -108,12 +108,12 @@ class VisibleText:
         return _CLOSE if was_thinking else ""
 
     def _shown(self, before: str, text: str = "", *, goes_on: bool = False) -> str:
-        """Return what of a piece is shown.
+        """Return the part of a piece that is shown.
 
         Args:
-            before: Tags and what parts blocks.
-            text: What somebody says.
-            goes_on: Whether a thought is said that has begun before.
+            before: Tags, and line breaks between blocks.
+            text: The text itself.
+            goes_on: Whether it continues a thought that has begun before.
         """
         piece = before + text
         if not piece:
@@ -123,7 +123,7 @@ class VisibleText:
         return piece if self._skip is None else self._after_skipped(before, text, goes_on=goes_on)
 
     def _after_skipped(self, before: str, text: str, *, goes_on: bool) -> str:
-        """Return what of a piece has not been shown, in the place where it begins anew."""
+        """Return the part of a piece that was not shown before, at the point where showing resumes."""
         piece, skip = before + text, self._skip or 0
         self._skipped = (self._skipped + piece[:skip])[-_SKIPPED_CHARACTERS:]
         self._skip = max(skip - len(piece), 0)
