@@ -29,7 +29,7 @@ _KINDS = {
     **dict.fromkeys(("video", "video-url", "video_url"), "video"),
 }
 _OWN_KINDS = ("input_image", "input_file")
-# Where some keep what others say of a part in the part itself.
+# Members in which some shapes keep what others have in the part itself.
 _HOLDERS = (
     "image_url",
     "image_file",
@@ -60,9 +60,9 @@ _EXTENSIONS = {
     "xml": "text/xml",
 }
 _NO_TYPES = ("", "application/octet-stream", "binary/octet-stream")
-_MAX_SCHEME = 6  # with its colon, of those that matter
+_MAX_SCHEME = 6  # characters of `https:`, the longest of the schemes that matter here
 _MAX_HEADER = 256  # characters of a data URL before its data
-_HEAD_CHARACTERS = -(-MAX_SIGNATURE_BYTES // 3) * 4  # of base64, which tell what a file is
+_HEAD_CHARACTERS = -(-MAX_SIGNATURE_BYTES // 3) * 4  # of base64, enough to know a file by
 _STANDARD_ALPHABET = str.maketrans("-_", "+/", " \t\r\n")
 
 
@@ -139,7 +139,7 @@ class _Media:
         if url.startswith("data:"):
             url, data = "", _without_emptiness(url)
         elif not url and not data:
-            # Asked for last: Dify's classes make it of everything else.
+            # Asked for last: Dify's classes compute it from everything else.
             data = _find_data(holders, ("data",))
         if isinstance(data, str) and kind_of(read_member(part, "source")) == "text":
             data = data.encode(errors="replace")  # as Anthropic's documents of plain text have it
@@ -234,7 +234,7 @@ def _iter_found(holders: Sequence[object], names: Sequence[str]) -> Iterator[str
     for holder in holders:
         for name in names:
             value: object = None
-            # What pydantic-ai works out from a URL raises where it cannot.
+            # Properties that pydantic-ai computes from a URL raise if they cannot.
             with suppress(ValueError):
                 value = _plain(read_member(holder, name))
             if isinstance(value, bytearray | memoryview):
@@ -265,6 +265,7 @@ def _media_type(holders: Sequence[object], data: str | bytes, name: str) -> str:
     if isinstance(data, str) and data.startswith("data:"):
         said = data[5 : data.find(",", 0, _MAX_HEADER)] or said
     said = said.partition(";")[0].strip().lower().replace("image/jpg", "image/jpeg")
+    # An image type that the API refuses may be wrong, so the bytes are looked at all the same.
     if said in _IMAGE_TYPES or not (said in _NO_TYPES or said.startswith("image/")):
         return said
     if seen := seen_type(data):

@@ -20,7 +20,7 @@ from ._stream.decoder import StreamDecoder
 from ._stream.visible import VisibleText
 
 
-_ENTRIES_OF_IMAGES = 8  # so many at least find room beside each other
+_ENTRIES_OF_IMAGES = 8  # entries with images, as many of which fit in at least
 _MAX_SEEN_IDS = 8_192  # far more than the responses that are kept
 _MAX_BARRED_IDS = 256  # for each scope
 _MAX_BARRED_SCOPES = 1_000
@@ -123,7 +123,7 @@ class ItemStore:
         key = (scope, turn.digest)
         with self._lock:
             if (replaced := self._entries.get(key)) is not None:
-                # Its ids may have been forgotten since.
+                # The ids of the entry may have been forgotten since; with them a repeat would be, too.
                 self._ids.note(scope, turn.call_ids, replaced.data)
             self._ids.note(scope, turn.call_ids, data)
             self._forget(key)
@@ -141,6 +141,7 @@ class ItemStore:
             entry = self._entries.get((scope, turn.digest))
             if entry is None or not entry.data or self._ids.is_barred(scope, turn.call_ids):
                 return None
+        # Outside the lock: an entry never changes, and reading a large one takes a while.
         return json.loads(entry.data.decode(errors="surrogatepass"))
 
     def _make_room(self) -> None:
@@ -182,6 +183,7 @@ class _CallIds:
     def is_barred(self, scope: str, call_ids: Iterable[str]) -> bool:
         barred = self._barred.get(scope)
         if barred is None:
+            # This scope may be one for which there was no list any more.
             return not self._has_room
         is_full = len(barred) >= _MAX_BARRED_IDS
         return is_full or any(_id_digest(scope, call_id) in barred for call_id in call_ids)

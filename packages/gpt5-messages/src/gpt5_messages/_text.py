@@ -68,4 +68,5 @@ def is_too_deep(value: object, max_depth: int = MAX_DEPTH) -> bool:
 
 
 def _repaired(text: str) -> str:
+    # UTF-16 joins two halves that stand beside each other, and `replace` takes the single ones.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

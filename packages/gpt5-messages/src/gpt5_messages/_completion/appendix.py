@@ -13,7 +13,7 @@ from .values import Completion, Item
 
 _MOST_CHARACTERS = 300  # of what a server or a model wrote
 _MOST_NAMES = 20
-# What a caller has to do itself where the server does not.
+# Calls that wait for the caller to run them.
 _CALLERS = types_run_by("caller")
 _UNFIT_IN_CODE = re.compile(r"[`\s]+")
 _BYTES_PER_CHARACTER = 3 / 4  # of base64

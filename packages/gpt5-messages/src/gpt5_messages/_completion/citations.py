@@ -15,8 +15,8 @@ type CitationType = Literal["url_citation", "file_citation", "container_file_cit
 
 _TYPES: dict[str, CitationType] = {kind: kind for kind in get_args(CitationType.__value__)}
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\[\]]+")
-_AFTER_ADDRESS = ").,;:!?*_"  # what may belong to the text around an address, or to the address
-_MOST_AFTER = 8
+_AFTER_ADDRESS = ").,;:!?*_"  # may belong to the text around an address, or to the address
+_MOST_AFTER = 8  # so that a row of dots does not make as many addresses
 _OPENAI_MARK = re.compile(r"[?&]utm_source=openai$")
 
 
@@ -83,6 +83,7 @@ def _citation(annotation: Mapping[str, Any], part: Mapping[str, Any]) -> Citatio
         return None
     text = text_at(part, "text")
     start = count(annotation, "start_index") or count(annotation, "index")
+    # Within the text, whatever the server says: `cited_text` is cut out by these.
     return Citation(
         type=kind,
         text=text,

@@ -38,7 +38,7 @@ def error_details(holder: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def event_details(event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the details of an error event, which are inside `error` on the wire and beside it in the documentation."""
-    # Beside it, `type` is the event's, which is no code.
+    # Beside it, `type` is that of the event and not of the error, so it must not become a code.
     return error_details(event) or {**event, "type": None}
 
 

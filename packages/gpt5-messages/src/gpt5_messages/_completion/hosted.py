@@ -100,6 +100,7 @@ def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsag
     counted = sum(type_of(mapping(item.get("action"))) == "search" for item in web)
     containers = {text_or_none(item.get("container_id")) for item in done} - {None, ""}
     return ToolUsage(
+        # A server that says 0 has billed none; only where it says nothing are the calls counted.
         web_searches=count(searches, "num_requests")
         or (0 if searches.get("num_requests") == 0 else counted),
         file_searches=sum(type_of(item) == "file_search_call" for item in done),
@@ -114,6 +115,7 @@ def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsag
 def iter_hosted_calls(items: Iterable[_Item]) -> Iterator[HostedCall]:
     """Yield the calls of the server's tools, in order; an output that is an item of its own goes with its call."""
     held = list(items)
+    # Backwards, so that of several outputs with one id the first counts.
     outputs = {
         (_OUTPUTS[type_of(item)], text_or_none(item.get("call_id"))): item
         for item in reversed(held)

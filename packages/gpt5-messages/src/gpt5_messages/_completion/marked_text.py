@@ -13,7 +13,8 @@ from .citations import Source
 
 
 _MARK = "\u2063"
-# Whole, or cut off by the end of the text: then something blank tells the mark that begins it from one that ends another. White space is looked through once.
+# Whole, or cut off by the end of the text: there only the blank before a mark shows that it begins an
+# addendum and does not end one. The look-behind makes each run of white space be searched only once.
 _ADDENDUM = re.compile(rf"(?<!\s)(?:\s*{_MARK}[^{_MARK}]*{_MARK}|(?:\A|\s+){_MARK}[^{_MARK}]*\Z)")
 _UNFIT_IN_TITLE = re.compile(r"[\[\]\\`<>\s]+")
 _UNFIT_IN_LINK = re.compile(r"[\s()<>\x00-\x1f]")

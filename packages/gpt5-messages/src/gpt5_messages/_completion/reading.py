@@ -68,6 +68,7 @@ def to_completion(body: Mapping[str, Any]) -> Completion:
     output = map(with_parts, iter_mappings(whole_characters(body.get("output"))))
     items = tuple(map(_with_text_arguments, output))
     status = _status(body)
+    # A response that was cut may end within a call, whose arguments can look whole.
     calls = tuple(_iter_tool_calls(items)) if status == "completed" else ()
     thoughts = (part.get("text") for part in iter_parts(items, "reasoning", "summary"))
     reason = text_or_none(mapping(body.get("incomplete_details")).get("reason"))

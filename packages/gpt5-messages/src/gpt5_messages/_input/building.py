@@ -74,6 +74,7 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
     builder = _InputBuilder(Counter(map(_answered_id, entries)), recall, lenient=lenient)
     builder.before = History() if history is None and recall else history
     builder.takes_compactions, builder.made_for = compacted, made_for
+    # Items in a row are looked at together, since reasoning goes back only with the item that it led to.
     for are_items, alike in groupby(entries, key=lambda entry: entry.item is not None):
         if are_items:
             builder.add_items(list(alike))
@@ -147,9 +148,11 @@ class _InputBuilder:
         if known is None and self._recall is not None and self.before is not None:
             known = self._recall(self.before.turn(map(call_key, calls), text))
             known = self._usable(known) if known else None
+        # A platform may have edited the message since: then the items are not the ones of this text.
         if known is not None and _made_calls(known, [*calls, *answered]):
             replayed = self._replay(known)
             if compacts(replayed):
+                # All that was built so far may be replaced, so it is built anew with these.
                 replayed = without_compacted([*self.items, *replayed])
                 self.items.clear()
             return [*replayed, *_shown_media(_without_drawn(shown, replayed))]
@@ -188,6 +191,7 @@ class _InputBuilder:
         made = [(call, item) for item in items if (call := read_tool_call(item))]
         self._made |= {call.call_id.strip(): call for call, _ in made}
         self._callers |= {call.call_id: item.get("caller") for call, item in made}
+        # The same ids as the server writes them, with the blanks that platforms have stripped.
         own = {call.call_id for call, _ in made if call.call_id.strip() in self._answered}
         return replayable_items(items, answered=self._answered | own)
 
@@ -210,7 +214,7 @@ class _InputBuilder:
         return [
             {
                 "type": CALL_OUTPUTS[CALL_TYPES[call.type if call else "function"]],
-                # As the call has it: platforms take off the blanks that some servers send.
+                # As the call has it: platforms strip the blanks that some servers send around ids.
                 "call_id": call.call_id if call else call_id,
                 "output": parts if has_media else "".join(part["text"] for part in parts),
                 **({"caller": caller} if caller else {}),

@@ -22,7 +22,7 @@ from .messages import iter_results, read_calls, read_content, read_role
 from .pydantic_ai import iter_part_messages
 
 
-# What langchain calls the roles; of `chat` a message says itself whose it is.
+# langchain's names for the roles; a `chat` message names its role in a field of its own.
 _LANGCHAIN_KINDS = frozenset({"human", "ai", "system", "tool", "function", "chat"})
 _FURTHER = ("refusal", "function_call", "audio")
 _ITEM_VALUES = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | OtherItem
@@ -154,7 +154,7 @@ class _Reader:
         if not calls:
             return (), frozenset()
         taken: list[dict[str, Any]] = []
-        self._open = []
+        self._open = []  # No result answers a call of an earlier message by its order.
         for number, call in enumerate(calls):
             call_id = call["call_id"]
             if not call_id:
@@ -193,6 +193,7 @@ def _read_item(value: object) -> Item | None:
     if isinstance(value, Mapping):
         return cast("Item", value)
     dump = getattr(value, "model_dump", None)
+    # Without the fields that the official client fills in itself, which never were on the wire.
     return cast("Item", dump(mode="json", exclude_unset=True)) if callable(dump) else None
 
 

@@ -144,6 +144,8 @@ def read_item(wire: _Wire) -> ConversationItem:
     kind = type_of(wire) or ("message" if "role" in wire else "")
     read = _READERS.get(kind)
     item = read(wire) if read else None
+    # Turned back as a check: an item that comes out different, such as reasoning with an empty
+    # `content`, is kept whole.
     return item if item is not None and item.to_wire() == wire else OtherItem(wire=wire)
 
 

@@ -10,7 +10,7 @@ from stream_text import read_member, read_written_call
 from .parts import CALL_KINDS, RESULT_KINDS
 
 
-# By the names of other libraries, and of chat completions before there were tools.
+# Names in other libraries, and in chat completions from before there were tools.
 _ALIASES = {"ai": "assistant", "model": "assistant", "human": "user", "function": "tool"}
 _ROLES = ("system", "developer", "assistant", "tool")
 

@@ -15,7 +15,7 @@ RESULT_KINDS = frozenset({"tool_result"})
 """Parts that are results of tool calls."""
 
 _READ_ELSEWHERE = RESULT_KINDS | {"cache-point"}
-# What a model has done or thought besides; thoughts go back in no other shape than the API's own.
+# Further acts and thoughts of a model; thoughts go back only in the API's own shape.
 _OF_MODELS = CALL_KINDS | {
     "reasoning",
     "redacted_thinking",

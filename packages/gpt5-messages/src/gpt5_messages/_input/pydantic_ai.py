@@ -12,7 +12,7 @@ from gpt5_messages._members import has_member, wrong_kind
 from stream_text import MessageError, read_member
 
 
-# Thoughts, what the provider's own tools did, and notes that pydantic-ai keeps for itself.
+# Thoughts, calls of the provider's own tools, and notes that pydantic-ai keeps for itself.
 _UNTOLD = frozenset(
     {
         "builtin-tool-call",

@@ -21,7 +21,7 @@ from stream_text import render_omission
 _IMAGE = "image_generation_call"
 _IMAGE_KEYS = ("id", "type", "status", "result")
 _SERVER_CALLS = types_run_by("server")
-# The states in which what the server has run is of use to it.
+# The states in which a call of the server's tools is of use to it.
 _WHOLE = (None, "completed", "searching")
 
 
@@ -36,6 +36,7 @@ def replayable_items(
     """
     held = list(items)
     ids = (pair_id(item) for item in held if _is_output(item))
+    # The outputs that are still to come: one that stands before its call does not answer it.
     ahead: Counter[str | None] = Counter(filter(None, ids))  # an id that is no text answers nothing
     kept: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []  # reasoning that needs the next item to be kept
@@ -43,6 +44,7 @@ def replayable_items(
         of = pair_id(item)
         if type_of(item) == "reasoning":
             if item.get("encrypted_content"):
+                # The API demands a summary. Source: docs/evidence/responses-api.md, R10.
                 waiting.append({"summary": [], **item})
         elif _is_input(item):
             ahead[of] -= _is_output(item)
@@ -154,4 +156,5 @@ def _may_be_sent(item: Item, *, is_answered: bool) -> bool:
 def _as_input(item: Mapping[str, Any]) -> dict[str, Any]:
     if type_of(item) != _IMAGE:
         return dict(item)
+    # Azure still calls a whole image `generating`. Source: docs/evidence/responses-api.md, R33 and R36.
     return {key: item[key] for key in _IMAGE_KEYS if key in item} | {"status": "completed"}

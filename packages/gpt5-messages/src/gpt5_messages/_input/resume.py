@@ -110,6 +110,7 @@ class ResumeTokens:
         if match is None:
             return None
         point = ResumePoint(response_id=match[1], shown_characters=int(match[2]))
+        # In a time that does not tell how much of the code was right.
         is_ours = hmac.compare_digest(self._token(point, binding).encode(), text.encode())
         return point if is_ours else None
 

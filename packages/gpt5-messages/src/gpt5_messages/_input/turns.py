@@ -90,6 +90,7 @@ class History:
     def turn(self, calls: Iterable[CallKey], text: str) -> Turn:
         """Return the turn that follows the messages so far with these calls and this visible text."""
         made = list(calls)
+        # On a copy: the conversation goes on with the messages that follow.
         digest = self._hash.copy()
         digest.update(_framed(json.dumps(made)) + _framed(_without_blanks(said_text(text))))
         return Turn(call_ids=tuple(call_id for call_id, _, _ in made), digest=digest.digest())

@@ -45,6 +45,7 @@ class Block:
     @property
     def streamed(self) -> str:
         """The text of all its deltas."""
+        # Joined when somebody asks, so that many small pieces cost no more than a few large ones.
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""

@@ -58,7 +58,8 @@ _INCONSISTENT = ResponseFailure(
     code="inconsistent_stream",
     message="events came out of order or not at all, and the text shown is not known to be the text of the response",
 )
-# What whole items tell anyway: code, arguments and patches in pieces, previews of images, each a whole picture.
+# Events without anything that the whole items do not have: code, arguments and patches in pieces, and
+# previews of images, each of which is a whole picture.
 _QUIET = frozenset(
     f"response.{name}"
     for name in (
@@ -119,6 +120,7 @@ class StreamDecoder:
             return []
         handler = self._HANDLERS.get(type_of(event), StreamDecoder._on_other)
         try:
+            # Whatever comes now, the response has failed; an error event would say why.
             if self._unexplained is not None:
                 return self._end_unexplained(event)
             return handler(self, event)
@@ -230,6 +232,7 @@ class StreamDecoder:
             events += _finish(opened, item) if opened else []
             output.append(opened.complete(item) if opened else item)
         events += self._items.stop_all()
+        # From here on `completion` is that of the whole response.
         self._is_over = True
         status = response.get("status") or type_of(event).removeprefix("response.")
         error = error_details(response) or error_details(event)
@@ -268,7 +271,7 @@ class StreamDecoder:
     def _on_error(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         """End at an error event, or note that a frame was lost."""
         if event.get("code") == PARSE_ERROR:
-            # A frame was lost. That is no harm if the response tells its whole text later.
+            # A frame was lost. That does no harm if the response has its whole text later.
             self._damage = to_failure(event, fallback="a frame could not be read")
             return []
         return self._fail(to_failure(event_details(event), fallback="the stream reported an error"))
@@ -304,6 +307,7 @@ class StreamDecoder:
     def _is_doubtful(self, completion: Completion, *, has_output: bool) -> bool:
         """Return whether an event came late or not at all and the response does not confirm the text that was shown."""
         order = self._order
+        # Numbers show by themselves whether the frame that could not be read was an event.
         is_damaged = self._damage is not None and not order.is_numbered
         if not (order.is_disordered or order.has_gap or is_damaged):
             return False

@@ -60,7 +60,7 @@ class ItemIndex:
             return opened  # nearly always, and once for every delta
         item = mapping(event.get("item"))
         item_id = text_or_none(event.get("item_id") or item.get("id"))
-        # An event without its item tells the type of that by the middle of its own name.
+        # The middle part of an event's name shows the type of an item that it does not carry.
         item_type = type_of(item) or ITEM_TYPES.get(name.split(".")[1], "")
         if index is None or self._is_taken(index, name, item, item_id, item_type):
             place = self._likely_index(name, item, item_id, item_type)
@@ -83,6 +83,7 @@ class ItemIndex:
         """Yield the items of the terminal response, each with the same item of the stream, or None if that is not known."""
         pairs: dict[int, int] = {}
         taken: set[int] = set()
+        # The surest rule first for all items, so that no item is taken by a weaker rule for another.
         for rule in (self._with_id, self._with_call_id, self._at_position):
             for position, item in enumerate(output):
                 index = rule(position, item)

@@ -12,7 +12,7 @@ from gpt5_messages._text import whole_characters
 from .blocks import Block, BlockLog
 
 
-# Where a whole item of a type has its texts: the block's kind, the list, the part's type and the part's key.
+# For each type of item the places of its texts: the block's kind, the list, the part's type and key.
 _PARTS: dict[str, tuple[tuple[BlockKind, str, str, str], ...]] = {
     "message": (
         ("text", "content", "output_text", "text"),
@@ -82,6 +82,7 @@ class OpenItem:
             return True
         if self.done is None or (self.item_id and self.item_id == item.get("id")):
             return False
+        # This one has ended. The same again, under another id, is a repeat and no new item.
         return is_new or _content(item) != _content(self.done)
 
     def add(self, item: Item) -> list[StreamEvent]:
@@ -93,6 +94,7 @@ class OpenItem:
 
     def finish(self, item: Item) -> tuple[list[StreamEvent], Item]:
         """Take the whole item: fill every gap from it, close its blocks, and return it with its empty fields filled."""
+        # `_open_call` again: some servers say a call's id or name only at its end.
         events = [*self.add(item), *self._open_call(item), *self._fill_all(item), *self.stop_all()]
         self.done = self.complete(item)
         return events, self.done

@@ -6,9 +6,8 @@ from typing import Any
 from gpt5_messages._json import type_of
 
 
-_MAX_MISSING = (
-    4096  # numbers remembered as missing; a server that leaves out more is not worth the memory
-)
+# Numbers remembered as missing; a server that leaves out more is not worth the memory.
+_MAX_MISSING = 4096
 
 
 class EventOrder:

@@ -58,6 +58,7 @@ class SSEDecoder:
 
     def close(self) -> list[Event]:
         """Return the last event, if it is whole and only its blank line is missing."""
+        # Half of an event is no event that was broken: the stream ended, which the decoder reports.
         is_too_large = self._open_bytes > self._max_frame_bytes
         return [
             event for event in self._end_frame() if is_too_large or event.get("code") != PARSE_ERROR
@@ -97,6 +98,7 @@ def _parse_frame(frame: bytes) -> list[Event]:
     strange: list[str] = []
     event_name = ""
     try:
+        # Half of a character is not valid UTF-8 and need not cost the frame: it is replaced later.
         lines = frame.decode(errors="surrogatepass").split("\n")
     except UnicodeDecodeError:
         return [_parse_error("a frame is not UTF-8")]
@@ -137,7 +139,7 @@ def _parse_event(data: str, name: str) -> list[Event]:
         return [event]
     if name == "error" and data:
         return [{"type": "error", "message": data}]
-    # What has none of JSON's signs, and no name of the API's, never was an event.
+    # A text with none of JSON's signs, and without a name of the API, never was an event.
     is_broken = name.startswith("response.") or not _SIGNS.isdisjoint(data)
     return [_parse_error("a frame is not a JSON object")] if is_broken else []
 

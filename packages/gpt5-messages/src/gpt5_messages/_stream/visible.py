@@ -42,7 +42,7 @@ class VisibleText:
         self._answer_only = answer_only
         self._hidden_blocks: set[int] = set()
         self._thinking_block: int | None = None  # the summary part that is being shown
-        self._ends_in_line_break = True
+        self._ends_in_line_break = True  # The beginning of a text counts as a fresh line.
 
     @property
     def is_stopped(self) -> bool:
