@@ -145,8 +145,8 @@ class _Media:
             data = data.encode(errors="replace")  # as Anthropic's documents of plain text have it
         name = _find(holders, _NAME)
         media_type = _media_type(holders, data, name)
-        told = kind_of(part) or "part"
-        kind = _KINDS.get(told, told)
+        named = kind_of(part) or "part"
+        kind = _KINDS.get(named, named)
         if kind == "file":
             kind = _KINDS.get(media_type.partition("/")[0], kind)
         has_id = _find(holders, ("source_type",)) == "id"

@@ -45,8 +45,8 @@ def _file_sentences(completion: Completion) -> Iterator[str]:
     names: dict[str, list[str]] = {}
     for file in completion.made_files:
         names.setdefault(file.container_id, []).append(_code(file.filename))
-    for container, told in names.items():
-        listed = ", ".join(told[:_MOST_NAMES]) + (", and more" if len(told) > _MOST_NAMES else "")
+    for container, files in names.items():
+        listed = ", ".join(files[:_MOST_NAMES]) + (", and more" if len(files) > _MOST_NAMES else "")
         yield f"Files of the code interpreter: {listed}. They are in container {_code(container)} at the server, which is gone 20 minutes after its last use."
 
 
@@ -70,14 +70,14 @@ def _open_sentences(items: Iterable[Item]) -> Iterator[str]:
 
 def _failure_sentences(calls: Iterable[HostedCall]) -> Iterator[str]:
     """Yield a sentence for each way in which a tool has failed, unless the tool succeeded after that."""
-    told: dict[tuple[str, str], None] = {}
+    failures: dict[tuple[str, str], None] = {}
     for call in calls:
         name = call.name or call.type
         if call.status == "failed":
-            told[name, " ".join(call.error.split()).rstrip(".:")] = None
+            failures[name, " ".join(call.error.split()).rstrip(".:")] = None
         elif call.status == "completed":
-            told = {failure: None for failure in told if failure[0] != name}
-    for name, error in told:
+            failures = {failure: None for failure in failures if failure[0] != name}
+    for name, error in failures:
         why = f": {_short(error)}" if error else ""
         yield f"The tool {_code(name)} failed{why}."
 

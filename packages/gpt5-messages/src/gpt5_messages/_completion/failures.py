@@ -61,8 +61,8 @@ def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
     if kind == "error" or event.get("status") == "error":
         return to_failure(event_details(event), fallback="the stream reported an error")
     if (code := find_protocol(event)) is not None:
-        told = f"The server answers in {_PROTOCOLS[code]}, not in the Responses API. Check the base URL."
-        return ResponseFailure(code=code, message=told)
+        message = f"The server answers in {_PROTOCOLS[code]}, not in the Responses API. Check the base URL."
+        return ResponseFailure(code=code, message=message)
     return None
 
 

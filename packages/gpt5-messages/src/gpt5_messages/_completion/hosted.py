@@ -91,9 +91,9 @@ class ToolUsage:
 
 def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsage:
     """Read the usage of tools in a response, and count from its items what it does not say."""
-    told = mapping(body.get("tool_usage"))
-    searches = mapping(told.get("web_search"))
-    image = mapping(told.get("image_gen"))
+    reported = mapping(body.get("tool_usage"))
+    searches = mapping(reported.get("web_search"))
+    image = mapping(reported.get("image_gen"))
     given = mapping(image.get("input_tokens_details"))
     done = [item for item in items if _status(item) == "completed"]
     web = [item for item in done if type_of(item) == "web_search_call"]
@@ -207,8 +207,8 @@ def _read_file_search(item: _Item) -> tuple[str, str, str]:
 
 def _read_code(item: _Item) -> tuple[str, str, str]:
     outputs = iter_mappings(item.get("outputs"))
-    told = (output.get("logs") or output.get("url") for output in outputs)
-    return "code_interpreter", text_at(item, "code"), _lines(told)
+    results = (output.get("logs") or output.get("url") for output in outputs)
+    return "code_interpreter", text_at(item, "code"), _lines(results)
 
 
 def _read_image(item: _Item) -> tuple[str, str, str]:

@@ -55,8 +55,8 @@ def check_calls(completion: Completion) -> MessageError | None:
             missing = next((name for name in ("name", "call_id") if not item.get(name)), "status")
             path = f"output[{index}].{missing}"
             expected = "a whole tool call" if missing == "status" else "a text"
-            told = f"{path}: expected {expected}, got {item.get(missing) or 'nothing'}"
-            return MessageError(told, field=path)
+            message = f"{path}: expected {expected}, got {item.get(missing) or 'nothing'}"
+            return MessageError(message, field=path)
     return None
 
 

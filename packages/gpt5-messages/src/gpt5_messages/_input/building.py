@@ -25,7 +25,7 @@ from .turns import History, Turn, call_key
 type Recall = Callable[[Turn], Sequence[Item] | None]
 
 _MEDIA = ("input_image", "input_file")
-_STAYS = {"type": "output_text", "text": "(what follows below)"}
+_PLACEHOLDER = {"type": "output_text", "text": "(what follows below)"}
 _NOTES = {
     "assistant": "This came with the assistant's message above:",
     "developer": "This belongs to the developer's message above:",
@@ -182,8 +182,8 @@ class _InputBuilder:
         for index, call in enumerate(entry.calls):
             if call["call_id"] in self._answered and not call["name"] and not self._lenient:
                 place = f"{entry.field}.tool_calls[{index}].name"
-                told = f"{place}: expected the name of the tool that has answered, got nothing"
-                raise MessageError(told, field=place)
+                message = f"{place}: expected the name of the tool that has answered, got nothing"
+                raise MessageError(message, field=place)
         return [call for call in answered if call["name"]]
 
     def _replay(self, items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -304,22 +304,23 @@ def _with_media_moved(items: Iterable[Item]) -> list[dict[str, Any]]:
             placed += moved
             moved = []
         note = _NOTES.get(str(item.get("role")))
-        rest, media = _told_apart(item)
+        rest, media = _split_parts(item)
         if note is None or not media:
             placed.append(dict(item))
             continue
         if not rest and placed and type_of(placed[-1]) == "reasoning":
-            rest = [_STAYS]  # what reasoning led to
+            # Reasoning is refused without the item that it led to, and nothing else is left of it.
+            rest = [_PLACEHOLDER]
         if rest:
             placed.append({**item, "content": rest})
         moved.append({"role": "user", "content": [{"type": "input_text", "text": note}, *media]})
     return placed + moved
 
 
-def _told_apart(item: Item) -> tuple[list[Item], list[Item]]:
-    """Return the parts of a message that may stand in it, and those that have to move."""
+def _split_parts(item: Item) -> tuple[list[Item], list[Item]]:
+    """Return the parts of a message that may stay in it, and those that have to move."""
     parts = list(iter_mappings(item.get("content")))
     if item.get("role") == "assistant" and not type_of(item):
-        return [], parts  # made here of what is no text
+        return [], parts  # made by `_shown_media`, of images and files alone
     rest = [part for part in parts if type_of(part) not in _MEDIA]
     return rest, [part for part in parts if type_of(part) in _MEDIA]

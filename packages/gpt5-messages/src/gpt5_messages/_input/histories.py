@@ -27,7 +27,7 @@ _LANGCHAIN_KINDS = frozenset({"human", "ai", "system", "tool", "function", "chat
 _FURTHER = ("refusal", "function_call", "audio")
 _ITEM_VALUES = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | OtherItem
 _SAID = ("content", "refusal")
-_TOLD = ("content", "output", "error")
+_ANSWERED = ("content", "output", "error")
 _MADE = ("tool_calls", "function_call", "opaque_body", "audio", "images")
 
 
@@ -101,8 +101,8 @@ class _Reader:
             yield from self._iter_entries(message, field)
 
     def _with_role(self, value: object, field: str) -> dict[str, Any]:
-        """Return a message that does not say whose it is as what its members make of it."""
-        is_named = bool(self._own_id(value)) and has_member(value, *_TOLD)
+        """Return a message without a role with the role that its members imply."""
+        is_named = bool(self._own_id(value)) and has_member(value, *_ANSWERED)
         if is_named or read_member(value, "call_id", "tool_call_id") is not None:
             role = "tool"
         elif any(read_member(value, name) for name in _MADE):
@@ -111,9 +111,9 @@ class _Reader:
             role = "user"
         else:
             raise wrong_kind(field, "a message with role and content", value)
-        names = (*_SAID, *_MADE, *_TOLD, "call_id", "tool_call_id", "id", "name")
-        told = {name: read_member(value, name) for name in names if has_member(value, name)}
-        return {"role": role, **told}
+        names = (*_SAID, *_MADE, *_ANSWERED, "call_id", "tool_call_id", "id", "name")
+        members = {name: read_member(value, name) for name in names if has_member(value, name)}
+        return {"role": role, **members}
 
     def _iter_entries(self, message: object, field: str) -> Iterator[Entry]:
         _validate_blocks(message, field)
@@ -124,7 +124,7 @@ class _Reader:
         if role == "tool":
             if results:
                 return
-            if not has_member(message, *_TOLD):
+            if not has_member(message, *_ANSWERED):
                 raise wrong_kind(f"{field}.content", "what the tool has answered", None)
             if not content:
                 content = read_member(message, "output", "error") or content
@@ -166,9 +166,9 @@ class _Reader:
 
     def _find_answered(self, message: object) -> object:
         """Return the id of the call that a tool's message answers: its own, or else that of the next call without one; None if there is none."""
-        told: object = read_member(message, "tool_call_id", "call_id") or None
-        if told is not None:
-            return told
+        named: object = read_member(message, "tool_call_id", "call_id") or None
+        if named is not None:
+            return named
         if own := self._own_id(message):
             return own
         name = read_member(message, "name", "tool_name")
@@ -235,12 +235,12 @@ def _from_langchain(message: object, role: str) -> dict[str, Any]:
     dumped = read_member(message, "data")
     held = cast("object", dumped) if isinstance(dumped, Mapping) else message
     names = ("content", "tool_calls", "tool_call_id", "name")
-    told = {name: read_member(held, name) for name in names if has_member(held, name)}
-    # What chat completions have besides, langchain keeps as it came.
+    members = {name: read_member(held, name) for name in names if has_member(held, name)}
+    # langchain keeps the further fields of chat completions here, as they came.
     further = read_member(held, "additional_kwargs")
-    told |= {name: kept for name in _FURTHER if (kept := read_member(further, name)) is not None}
+    members |= {name: kept for name in _FURTHER if (kept := read_member(further, name)) is not None}
     broken = read_member(held, "invalid_tool_calls")
     if isinstance(broken, list) and broken:
         # Calls whose arguments langchain could not parse.
-        told["tool_calls"] = [*(told.get("tool_calls") or ()), *cast("list[object]", broken)]
-    return {"role": read_member(held, "role") or role, **told}
+        members["tool_calls"] = [*(members.get("tool_calls") or ()), *cast("list[object]", broken)]
+    return {"role": read_member(held, "role") or role, **members}

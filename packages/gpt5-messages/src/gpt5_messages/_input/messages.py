@@ -70,8 +70,8 @@ def _to_part(image: object) -> object:
         return {"type": "image", "url" if is_address else "base64": image}
     if kind_of(image) is not None:
         return image
-    told = {name: read_member(image, name) for name in ("url", "mime_type", "detail")}
-    return {"type": "image", "base64": read_member(image, "content"), **told}
+    members = {name: read_member(image, name) for name in ("url", "mime_type", "detail")}
+    return {"type": "image", "base64": read_member(image, "content"), **members}
 
 
 def read_role(message: object) -> str:
@@ -83,10 +83,10 @@ def read_role(message: object) -> str:
 
 def _read_call(value: object, place: str) -> dict[str, Any]:
     call = read_written_call(value, field=place)
-    told = {"call_id": call.call_id.strip(), "name": call.name.strip()}
+    names = {"call_id": call.call_id.strip(), "name": call.name.strip()}
     if call.type == "custom":
-        return {"type": "custom_tool_call", **told, "input": call.arguments}
-    return {"type": "function_call", **told, "arguments": call.arguments or "{}"}
+        return {"type": "custom_tool_call", **names, "input": call.arguments}
+    return {"type": "function_call", **names, "arguments": call.arguments or "{}"}
 
 
 def _iter_parts(content: object, field: str) -> Iterator[tuple[object, str]]:

@@ -56,7 +56,7 @@ def read_parts(content: object, *, field: str = "message") -> list[Part]:
     """
     parts = [
         {"type": "input_text", "text": part} if isinstance(part, str) else media_part(part)
-        for part in _iter_content(content, field, untold=_READ_ELSEWHERE)
+        for part in _iter_content(content, field, ignored=_READ_ELSEWHERE)
         if part != ""
     ]
     if len(parts) > 1 and all(part["type"] == "input_text" for part in parts):
@@ -65,25 +65,25 @@ def read_parts(content: object, *, field: str = "message") -> list[Part]:
 
 
 def _iter_content(
-    content: object, field: str, *, untold: Collection[str] = _READ_ELSEWHERE | _OF_MODELS
+    content: object, field: str, *, ignored: Collection[str] = _READ_ELSEWHERE | _OF_MODELS
 ) -> Iterator[object]:
     """Yield the parts of content: texts as plain texts, anything else as it is."""
     if isinstance(content, (list, tuple)):
         for index, part in enumerate(cast("Sequence[object]", content)):
-            yield _text_or_part(part, f"{field}.content[{index}]", untold)
+            yield _text_or_part(part, f"{field}.content[{index}]", ignored)
     elif isinstance(content, (str, int, float)):
         yield str(content)
     elif kind_of(content) is not None:
-        yield _text_or_part(content, f"{field}.content", untold)
+        yield _text_or_part(content, f"{field}.content", ignored)
     elif content is not None:
         raise wrong_kind(f"{field}.content", "a text or a list of parts", content)
 
 
-def _text_or_part(part: object, field: str, untold: Collection[str]) -> object:
+def _text_or_part(part: object, field: str, ignored: Collection[str]) -> object:
     if isinstance(part, str):
         return part
     kind = kind_of(part)
-    if kind in untold:
+    if kind in ignored:
         return ""
     if kind is not None and kind not in _TEXTS:
         return part

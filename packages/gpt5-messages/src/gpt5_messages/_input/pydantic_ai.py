@@ -13,7 +13,7 @@ from stream_text import MessageError, read_member
 
 
 # Thoughts, calls of the provider's own tools, and notes that pydantic-ai keeps for itself.
-_UNTOLD = frozenset(
+_NOT_SENT = frozenset(
     {
         "builtin-tool-call",
         "builtin-tool-return",
@@ -62,8 +62,8 @@ def _add(said: list[object], content: object) -> None:
 def _content(part: object, kind: str, place: str) -> object:
     """Return the content of a part; of speech the transcript, the sound, or a part that stands for it."""
     if kind == "speech":
-        told: object = read_member(part, "transcript", "audio")
-        return {"type": "audio"} if told is None else told
+        spoken: object = read_member(part, "transcript", "audio")
+        return {"type": "audio"} if spoken is None else spoken
     if not has_member(part, "content"):
         raise wrong_kind(f"{place}.content", "what the part says", None)
     content: object = read_member(part, "content")
@@ -72,7 +72,7 @@ def _content(part: object, kind: str, place: str) -> object:
 
 def _iter_request_part(kind: str, part: object, place: str) -> Iterator[dict[str, Any]]:
     """Yield the message in a part of a request; none if no model reads it."""
-    if kind in _UNTOLD:
+    if kind in _NOT_SENT:
         return
     content = _content(part, kind, place)
     match kind:
@@ -93,12 +93,12 @@ def _returned(content: object) -> str | list[object]:
     """Return the result of a tool: images and files as they are, those inside other data right after it, and everything else as text."""
     is_list = isinstance(content, list | tuple)
     given = cast("list[object]", content) if is_list else [content]
-    told: list[object] = []
+    parts: list[object] = []
     for value in given:
         held: list[object] = []
         rest = _without_media(value, held)
-        told += held if value in held else [_written(rest), *held]
-    return told if any(map(is_media, told)) else _written(content)
+        parts += held if value in held else [_written(rest), *held]
+    return parts if any(map(is_media, parts)) else _written(content)
 
 
 def _without_media(value: object, held: list[object]) -> object:

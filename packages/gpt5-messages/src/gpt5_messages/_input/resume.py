@@ -115,10 +115,10 @@ class ResumeTokens:
         return point if is_ours else None
 
     def _token(self, point: ResumePoint, binding: bytes) -> str:
-        told = f"resume:{point.response_id}/{point.shown_characters}/"
+        head = f"resume:{point.response_id}/{point.shown_characters}/"
         key = hashlib.scrypt(self._secret.encode(errors="surrogatepass"), salt=_SALT, **_SCRYPT)
-        code = hmac.digest(key, told.encode(errors="surrogatepass") + binding, "sha256")
-        return told + urlsafe_b64encode(code[:_CODE_BYTES]).rstrip(b"=").decode()
+        code = hmac.digest(key, head.encode(errors="surrogatepass") + binding, "sha256")
+        return head + urlsafe_b64encode(code[:_CODE_BYTES]).rstrip(b"=").decode()
 
 
 def find_resume_token(messages: Iterable[object]) -> FoundToken | None:
@@ -127,11 +127,11 @@ def find_resume_token(messages: Iterable[object]) -> FoundToken | None:
     Raises:
         MessageError: If a message after the last answer cannot be read, or any message if that answer has a token.
     """
-    told = list(messages)
-    tokens = [match[0] for match in _TOKEN.finditer(_last_answer(told))]
+    held = list(messages)
+    tokens = [match[0] for match in _TOKEN.finditer(_last_answer(held))]
     if not tokens:
         return None
-    entries = list(iter_entries(told))
+    entries = list(iter_entries(held))
     answers = (index for index, entry in enumerate(entries) if not _is_said_by("user", entry))
     return FoundToken(text=tokens[-1], binding=_binding(entries[: max(answers)]))
 

@@ -70,8 +70,8 @@ class History:
             entry = Entry(field=field, role="tool", content=output, call_id=call_id)
             self._add_message(entry)
         elif kind != "reasoning":
-            told = (text_at(item, key) for key in ("id", "encrypted_content"))
-            self._hash.update(_framed("item", kind, *told))
+            marks = (text_at(item, key) for key in ("id", "encrypted_content"))
+            self._hash.update(_framed("item", kind, *marks))
 
     def _add_message(self, entry: Entry) -> None:
         """Take the next message; one without anything visible does not count."""

@@ -29,13 +29,13 @@ class Block:
     Attributes:
         start: The event that it begins with.
         is_open: Whether it can still grow.
-        told: Its whole text, where the server has told it at once.
+        whole: Its whole text, if the server has sent it in one event.
     """
 
     def __init__(self, kind: BlockKind, log: BlockLog, **facts: str | None) -> None:
         self.start = BlockStart(index=log.count, kind=kind, **facts)
         self.is_open = True
-        self.told = ""
+        self.whole = ""
         self._answer = log.answer if kind in ("text", "refusal") else None
         self._pieces: list[str] = []
         self._size = 0
@@ -53,7 +53,7 @@ class Block:
     @property
     def text(self) -> str:
         """Its text, as far as known."""
-        return self.told or self.streamed
+        return self.whole or self.streamed
 
     def grow(self, text: str) -> list[StreamEvent]:
         """Add a piece."""
@@ -61,11 +61,11 @@ class Block:
 
     def may_be_whole(self, full: str) -> bool:
         """Return whether `full` may be its whole text, at a cost that does not grow with the earlier texts."""
-        return self.told == full or (self.is_open and not self.told and self._begins(full))
+        return self.whole == full or (self.is_open and not self.whole and self._begins(full))
 
     def fill(self, full: str) -> list[StreamEvent]:
         """Add the part of the whole text that has not come yet; a text that disagrees with the deltas changes nothing."""
-        self.told = full = whole_characters(full)
+        self.whole = full = whole_characters(full)
         if len(full) > self._size and self._begins(full):
             return self.extend(full[self._size :])
         return []

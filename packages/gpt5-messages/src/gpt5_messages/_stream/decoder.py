@@ -244,8 +244,8 @@ class StreamDecoder:
         if completion.usage is not None:
             events.append(UsageReported(usage=completion.usage))
         if failure is None and (error := check_calls(completion)) is not None:
-            told = ResponseFailure(code=PARSE_ERROR, message=str(error), param=error.field)
-            return [*events, *self._fail(told)]
+            unusable = ResponseFailure(code=PARSE_ERROR, message=str(error), param=error.field)
+            return [*events, *self._fail(unusable)]
         if failure is not None:
             events.append(failure)
         events.append(ResponseEnded(status=completion.status, reason=completion.incomplete_reason))
@@ -296,8 +296,8 @@ class StreamDecoder:
     def _failure(self, completion: Completion, status: str) -> ResponseFailure | None:
         """Return why a response that has ended has failed; None if it hasn't."""
         if completion.status == "failed":
-            told = "" if status == "failed" else f" with the status {status[:100]!r}"
-            return to_failure(completion.error or {}, fallback=f"response failed{told}")
+            state = "" if status == "failed" else f" with the status {status[:100]!r}"
+            return to_failure(completion.error or {}, fallback=f"response failed{state}")
         is_unfinished = completion.status in ("cancelled", "queued", "in_progress")
         if is_unfinished and not (completion.text or completion.refusal):
             message = f"the response was {completion.status!r} when it ended, and has no answer"
@@ -312,9 +312,10 @@ class StreamDecoder:
         if not (order.is_disordered or order.has_gap or is_damaged):
             return False
         is_all_done = all(item.done is not None for item in self._items.in_order())
-        is_told = has_output or (is_all_done and not order.has_gap and not is_damaged)
+        # Without an output, the ends of all items say as much, unless one of them may be what is missing.
+        has_text = has_output or (is_all_done and not order.has_gap and not is_damaged)
         whole = "".join(iter_answer(completion.items, "output_text", "refusal"))
-        return not is_told or "".join(self._log.answer) != whole
+        return not has_text or "".join(self._log.answer) != whole
 
     _HANDLERS: ClassVar[
         dict[str, Callable[["StreamDecoder", Mapping[str, Any]], list[StreamEvent]]]

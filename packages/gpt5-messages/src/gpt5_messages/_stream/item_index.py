@@ -30,8 +30,9 @@ class ItemIndex:
         self._index_by_call: dict[str, int] = {}
         self._last_of: dict[str, int] = {}  # the index of the last item of each type
         self._last = -1  # the highest index
-        self._tells_apart = True  # whether the server's index does
-        self._routes: dict[tuple[int, str], OpenItem] = {}  # of deltas, since other events came
+        self._has_indexes = True  # whether the server's indexes distinguish items
+        # Where deltas of this index and name went since the last event of another kind.
+        self._routes: dict[tuple[int, str], OpenItem] = {}
 
     def in_order(self) -> Iterator[OpenItem]:
         """Yield the items in the order of the output."""
@@ -54,7 +55,7 @@ class ItemIndex:
     def find(self, event: Mapping[str, Any]) -> OpenItem:
         """Find or open the item that an event belongs to."""
         name, index = event["type"], event.get("output_index")
-        if not isinstance(index, int) or not self._tells_apart:
+        if not isinstance(index, int) or not self._has_indexes:
             index = None
         elif (opened := self._routes.get((index, name))) is not None:
             return opened  # nearly always, and once for every delta
@@ -75,7 +76,7 @@ class ItemIndex:
         opened.item_id = opened.item_id or item_id
         if not name.endswith(".delta"):
             self._routes.clear()
-        elif index is not None and self._tells_apart:
+        elif index is not None and self._has_indexes:
             self._routes[index, name] = opened
         return opened
 
@@ -124,8 +125,8 @@ class ItemIndex:
         else:
             is_other = name.endswith(".delta") and opened.is_over and item_id != opened.item_id
             is_other = is_other and bool(item_id and opened.item_id)
-        self._tells_apart = not is_other and opened.may_be_of(item_type)
-        return not self._tells_apart
+        self._has_indexes = not is_other and opened.may_be_of(item_type)
+        return not self._has_indexes
 
     def _likely_index(self, name: str, item: Item, item_id: str | None, item_type: str) -> int:
         """Return the likely index of the item of an event without one: that of the item with its id, else of the last one, unless that can't be."""
@@ -140,7 +141,7 @@ class ItemIndex:
         for index in (by_call, self._last, self._last_of.get(item_type, self._last)):
             opened = self._items[index]
             is_same = opened.done is None or opened.done == item
-            if not self._tells_apart:  # then ids do
+            if not self._has_indexes:  # then ids count
                 is_same &= not item_id or opened.item_id in (None, item_id)
             if is_same and (opened.may_be(item) if item else opened.may_be_of(item_type)):
                 return index

@@ -177,10 +177,10 @@ class OpenItem:
             whole[arguments_key] = arguments
         for kind, key, part_type, text_key in _PARTS.get(item_type, ()):
             parts = list(iter_mappings(whole.get(key)))
-            told = sum(map(len, _part_texts(parts, part_type, text_key)))
+            length = sum(map(len, _part_texts(parts, part_type, text_key)))
             blocks = self._of_kind(kind) if kind != "reasoning_text" else []
             texts = [block.text for block in blocks]
-            if told < sum(map(len, texts)):
+            if length < sum(map(len, texts)):
                 whole[key] = _with_texts(parts, part_type, text_key, texts)
         return whole
 
