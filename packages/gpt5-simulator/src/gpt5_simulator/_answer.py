@@ -1,4 +1,4 @@
-"""From a request to the response object: checks, the model, what it cost, what is kept."""
+"""From a request to the response object: checks, the model, usage, the store."""
 
 import hashlib
 import math
@@ -37,13 +37,13 @@ _SHORTER = 4  # how many times shorter a compacted conversation is
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Responder:
-    """What answers requests, as many at once as come.
+    """The part of the server that answers requests, any number at once.
 
     Attributes:
-        model: What says what is said.
+        model: The model that decides the answers.
         models: The ids that are served; None means all known ones.
-        strict: Whether requests are checked as a real server checks them.
-        lifetimes: How long the models are served.
+        strict: Whether requests are checked as by a real server.
+        lifetimes: The days on which models are shut down.
         seed: A number that goes into every id.
         clock: Returns the time in seconds since 1970.
         background_seconds: How long a background response takes.
@@ -63,7 +63,7 @@ class Responder:
     def answer(
         self, body: Json, *, owner: str, id_source: str
     ) -> tuple[Json, BackgroundRun | None]:
-        """Return the final response to a request, and how it is made in the background, if it is; keep it if it is to be stored.
+        """Return the final response to a request, with its run if it is made in the background; store it if the request asks for that.
 
         Args:
             body: The request.
@@ -115,7 +115,7 @@ class Responder:
         return count_tokens(prompt_text(self.read(body, owner=owner, call="input_tokens")))
 
     def compact(self, body: Json, *, owner: str, id_source: str) -> Json:
-        """Return a conversation made shorter: what the user said, and one item that stands for the rest.
+        """Return a compacted conversation: the user's messages, and one item in place of the rest.
 
         Args:
             body: The request.
@@ -157,7 +157,7 @@ class Responder:
             body: The request.
             owner: The fingerprint of the request's key.
             knows_model: Whether any model is accepted.
-            call: Which call it is for.
+            call: The call that it is for.
 
         Raises:
             ApiError: If a real server would refuse the request.
@@ -187,7 +187,7 @@ class Responder:
     def _output(
         self, request: ModelRequest, ids: IdSource, *, is_background: bool
     ) -> tuple[Output, ApiError | None]:
-        """Return what the model says; of a background response also why there is nothing."""
+        """Return the model's output; for a background response the error as well, if the model refused."""
         try:
             turn = self.model.respond(request)
         except ApiError as error:
@@ -200,7 +200,7 @@ class Responder:
         return output, None
 
     def _is_long(self, request: ModelRequest, output: Output) -> bool:
-        """Return whether the conversation is to be compacted: it was asked for, or has crossed its threshold."""
+        """Return whether to compact the conversation: because the request asks for it, or because it has crossed its threshold."""
         asked = any(item.get("type") == "compaction_trigger" for item in input_items(request.body))
         tokens = count_tokens(prompt_text(request)) + output.tokens
         bounds = objects_in(request.body.get("context_management"))
@@ -209,7 +209,7 @@ class Responder:
         )
 
     def _referenced(self, item: Json, owner: str) -> Json:
-        """Return an item of the input, or what it is a reference to."""
+        """Return an item of the input, or the stored item that it refers to."""
         is_bare = item.get("type") == "image_generation_call" and "result" not in item
         if item_type(item) != "item_reference" and not is_bare:
             return item
@@ -249,7 +249,7 @@ class Responder:
 
 
 def _deprecated(model: str) -> ApiError:
-    """Return the refusal of a model that has been shut down, in the words in which a gateway's documentation quotes the real server."""
+    """Return the refusal of a model that has been shut down, in the real server's words, as a gateway's documentation quotes them."""
     text = f"The model `{model}` has been deprecated"
     return ApiError(text, status=404, code="model_not_found")
 

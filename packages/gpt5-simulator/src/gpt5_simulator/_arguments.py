@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind, told where they are given and not where they first do harm."""
+"""Checks for arguments of the wrong kind, which fail where they are given and not where they first do harm."""
 
 from collections.abc import Iterable
 
@@ -8,9 +8,9 @@ def wrong_kind(where: str, wanted: str, value: object, hint: str = "") -> TypeEr
 
     Args:
         where: The argument, such as `faults[0]`.
-        wanted: What was expected.
-        value: What was found.
-        hint: What to write instead, if that is known.
+        wanted: The expected kind.
+        value: The value that was found.
+        hint: The code to write instead, if that is known.
     """
     found = f"{type(value).__name__} {value!r:.60}"
     return TypeError(f"{where}: expected {wanted}, found {found}{hint and f'; write {hint}'}")
@@ -20,7 +20,7 @@ def entries_of[T](where: str, value: Iterable[T]) -> Iterable[T]:
     """Return the entries of an argument that is a list, a tuple or the like.
 
     Raises:
-        TypeError: If it is something else: a text would be taken for a list of letters.
+        TypeError: If it is something else. A text is refused too: it would be taken for a list of letters.
     """
     if isinstance(value, str | bytes):
         hint = f"{where}=[{value!r}]" if where.isidentifier() else ""
@@ -33,10 +33,10 @@ def entries_of[T](where: str, value: Iterable[T]) -> Iterable[T]:
 
 
 def validate_kind(where: str, value: object, kinds: tuple[type, ...], wanted: str) -> None:
-    """Refuse a value of another type; None is the default and fine.
+    """Refuse a value of another type; None is the default and accepted.
 
     Raises:
-        TypeError: If it is of none of `kinds`. A boolean is no number.
+        TypeError: If it has none of the types in `kinds`. A boolean does not count as a number.
     """
     is_disguised = isinstance(value, bool) and bool not in kinds
     if value is not None and (is_disguised or not isinstance(value, kinds)):
@@ -46,10 +46,10 @@ def validate_kind(where: str, value: object, kinds: tuple[type, ...], wanted: st
 def validate_number(
     where: str, value: float, *, least: float, most: float = float("inf"), is_whole: bool = False
 ) -> None:
-    """Refuse what is no number, or out of range.
+    """Refuse a value that is not a number, or out of range.
 
     Raises:
-        TypeError: If it is no number.
+        TypeError: If it is not a number.
         ValueError: If it is below `least` or above `most`.
     """
     if is_whole:

@@ -19,7 +19,7 @@ from gpt5_simulator._model.hosted_results import read_results_file
 _BAD_USAGE = 2
 _PORT = typer.Option(help="Port on 127.0.0.1; 0 picks a free one.", min=0, max=65535)
 _REPLAY = typer.Option(
-    help="Answer with this recording (.sse or .response.json), or with all in this folder. May be repeated. Without it the demonstration model answers."
+    help="Answer with this recording (.sse or .response.json), or with all recordings in this folder. May be repeated. Without it the demonstration model answers."
 )
 _FAULT = typer.Option(
     help="Make a request go wrong, as NAME;setting=value. May be repeated: the first is for the first request, and so on. "
@@ -39,7 +39,7 @@ _API_KEY = typer.Option(
     callback=_validated_texts,
 )
 _MODEL = typer.Option(
-    help="Serve this model id. May be repeated. Without it all known models are served that are not retired.",
+    help="Serve this model id. May be repeated. Without it all known models that are not retired are served.",
     callback=_validated_texts,
 )
 
@@ -55,8 +55,8 @@ def _validated_days(texts: list[str] | None) -> list[str] | None:
 
 
 _SHUTDOWN = typer.Option(
-    help="Shut a model down on a day, as MODEL=YYYY-MM-DD. May be repeated. GET /v1/models tells it; from that day on the model is not found. "
-    "Without it no model ends.",
+    help="Shut a model down on a day, as MODEL=YYYY-MM-DD. May be repeated. GET /v1/models lists the day; from then on the model is not found. "
+    "Without it no model is shut down.",
     callback=_validated_days,
 )
 _MODELS_STATUS = typer.Option(
@@ -65,7 +65,7 @@ _MODELS_STATUS = typer.Option(
     max=599,
 )
 _HOSTED_RESULTS = typer.Option(
-    help="What hosted tools find and make, as a JSON file. Without it they have a few examples.",
+    help="JSON file with the results of hosted tools. Without it there are a few examples.",
     metavar="FILE.json",
 )
 _CHUNK_BYTES = typer.Option(

@@ -1,18 +1,18 @@
-"""Everything that this package raises, by whose fault it is.
+"""The errors of this package, by whose fault they are.
 
 SimulatorError
 ├── StartError        the machine: the port is taken, or the server did not start
 ├── RecordingError    the caller: a path to replay is missing or holds no recording (a ValueError too)
 ├── FaultError        the caller: the text of a fault cannot be read (a ValueError too)
-├── ResultsError      the caller: the table of what hosted tools find cannot be read (a ValueError too)
-└── ApiError          the client: what the server answers instead of a response
+├── ResultsError      the caller: the table of hosted tools' results cannot be read (a ValueError too)
+└── ApiError          the client: the error that the server sends instead of a response
 """
 
 from gpt5_simulator._json import Json
 
 
 class SimulatorError(Exception):
-    """The root of everything that this package raises."""
+    """The root of all errors of this package."""
 
 
 class StartError(SimulatorError):
@@ -52,7 +52,7 @@ class FaultError(SimulatorError, ValueError):
 
 
 class ResultsError(SimulatorError, ValueError):
-    """A table of what hosted tools find that cannot be read.
+    """A table of hosted tools' results that cannot be read.
 
     Attributes:
         path: The file, or the entry of the table, such as `web_search[0].url`.

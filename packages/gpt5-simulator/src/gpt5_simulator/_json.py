@@ -1,4 +1,4 @@
-"""Decoded JSON: its type, narrowing tests, ways to read and write it."""
+"""Decoded JSON: its type, type guards, ways to read and write it."""
 
 import json
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def object_at(value: Mapping[str, Any], key: str) -> Json:
 
 
 def decoded(text: bytes) -> object:
-    """Return the value of a JSON text; None for what is none, or nests too deep."""
+    """Return the value of a JSON text; None if it is not JSON, or nests too deep."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -38,7 +38,7 @@ def decoded(text: bytes) -> object:
 
 
 def object_in(text: bytes) -> Json:
-    """Return the object that a JSON text is; anything else counts as an empty one."""
+    """Return the object in a JSON text; anything else counts as an empty one."""
     found = decoded(text)
     return found if is_object(found) else {}
 
@@ -49,5 +49,5 @@ def dump(value: object) -> str:
 
 
 def encode(value: Json) -> bytes:
-    """Write a JSON object as bytes; what UTF-8 cannot hold, a lone surrogate, stays a JSON escape."""
+    """Write a JSON object as bytes; a lone surrogate, which UTF-8 cannot encode, stays a JSON escape."""
     return dump(value).encode(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""How long models are served: the days on which they are shut down, and whether that day has come."""
+"""The lifetimes of models: the days on which they are shut down, and whether that day has come."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class Lifetimes:
     """The days on which models are shut down.
 
     Attributes:
-        given: The days that the caller decided on, by model; a day that has come is enforced.
+        given: The days that the caller has set, by model; from its day on a model is refused.
         clock: Returns the time in seconds since 1970.
     """
 
@@ -20,7 +20,7 @@ class Lifetimes:
     clock: Callable[[], float]
 
     def find_date(self, model: str) -> str | None:
-        """Return the day on which a model is shut down, as `YYYY-MM-DD`; of dated ids that of the alias."""
+        """Return the day on which a model is shut down, as `YYYY-MM-DD`; a dated id has the day of its alias."""
         given = self._given(model)
         if given is not None:
             return given.isoformat()
@@ -28,7 +28,7 @@ class Lifetimes:
         return None if profile is None else profile.shutdown_date
 
     def is_over(self, model: str) -> bool:
-        """Return whether a day that the caller decided on has come, by UTC."""
+        """Return whether a day that the caller has set has come, by UTC."""
         given = self._given(model)
         return given is not None and datetime.fromtimestamp(self.clock(), UTC).date() >= given
 

@@ -1,4 +1,4 @@
-"""Images and files that a request shows: what they are, and what they cost."""
+"""Images and files in a request: their type, size and tokens."""
 
 import base64
 import hashlib
@@ -23,11 +23,11 @@ _MAX_LINK = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataUrl:
-    """A data URL, taken apart.
+    """The parts of a data URL.
 
     Attributes:
-        media_type: The MIME type that it names, in small letters.
-        data: Its bytes; None where they are no base64.
+        media_type: The MIME type that it names, in lower case.
+        data: Its bytes; None if they are not base64.
     """
 
     media_type: str
@@ -80,9 +80,9 @@ def describe(part: Json) -> str:
 
 
 def without_data(item: Json) -> Json:
-    """Return an item as the cache sees it: without marks of the cache, and with a text in the place of each image and file.
+    """Return an item as the cache sees it: without marks of the cache, and with a text in place of each image and file.
 
-    Such a text has as many tokens as what it stands for, and is the same for the same bytes.
+    Such a text has as many tokens as the image or file, and is the same for the same bytes.
     """
     told = dict(item)
     for name in ("content", "output"):

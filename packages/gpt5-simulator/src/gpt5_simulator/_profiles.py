@@ -1,9 +1,9 @@
-"""What each model of the family accepts, and whether it is still served.
+"""The profiles of the models: the values that each accepts, and whether it is still served.
 
-`gpt5_payloads` has a table of its own: that one says what to send, this one what to refuse, and a test of `gpt5-payloads` compares every
-fact that both know. One source for both would let a wrong fact pass every test, and neither package may import the other.
+`gpt5_payloads` has a table of its own: that one decides what to send, this one what to refuse, and a test of `gpt5-payloads` compares every
+fact that both have. One source for both would let a wrong fact pass every test, and neither package may import the other.
 
-Where sources disagree, only what none of them refuses is accepted.
+If sources disagree, only values that none of them refuses are accepted.
 
 Source: https://platform.openai.com/docs/models and https://platform.openai.com/docs/deprecations, read in November 2026;
 docs/evidence/responses-api.md, R16.
@@ -33,30 +33,30 @@ _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile:
-    """What one model accepts.
+    """The values that one model accepts.
 
     Attributes:
-        name: The id that requests use.
-        snapshot: The id that responses name.
-        efforts: The accepted `reasoning.effort` values, weakest first.
-        default_effort: What the model does when the request does not say.
-        verbosities: The accepted `text.verbosity` values; empty where the parameter is refused.
+        name: The id in requests.
+        snapshot: The id in responses.
+        efforts: The accepted `reasoning.effort` values, lowest first.
+        default_effort: The effort of a request that names none.
+        verbosities: The accepted `text.verbosity` values; empty if the parameter is refused.
         summaries: The accepted `reasoning.summary` values.
-        has_phase: Whether its messages say `commentary` or `final_answer`.
+        has_phase: Whether its messages have a phase, `commentary` or `final_answer`.
         streams: Whether `stream` may be true.
-        takes_sampling: Whether `temperature` and its like may be given at any effort, and not only at `none`.
-        image_details: The accepted `detail` values of images, least first.
+        takes_sampling: Whether `temperature` and the like may be given at any effort, and not only at `none`.
+        image_details: The accepted `detail` values of images, lowest first.
         takes_system: Whether input messages may have the role `system`.
         contexts: The accepted `reasoning.context` values.
-        default_context: What the response says of it when the request does not; None where it says nothing.
-        modes: The accepted `reasoning.mode` values; empty where the parameter is refused.
-        lacks_tools: The types of tools that it does not take.
-        tiers: The service tiers that serve it, beside the usual one. A request for another is refused, and for `priority` served as usual.
+        default_context: The context in the response to a request that names none; None if the response has none.
+        modes: The accepted `reasoning.mode` values; empty if the parameter is refused.
+        lacks_tools: The types of tools that it does not accept.
+        tiers: The service tiers that serve it, besides the usual one. A request for another tier is refused, except that one for `priority` is served as usual.
         keeps_cache: Whether its cache is kept for a day, so that `prompt_cache_retention` cannot be `in_memory`.
         chooses_added: Whether `tool_choice` may name a tool that only an input item declares.
-        has_cache_options: Whether it takes `prompt_cache_options`, and bills what it writes to the cache.
+        has_cache_options: Whether it takes `prompt_cache_options`, and bills the tokens that it writes to the cache.
         successor: The model to use instead of a retired one; None while it is served.
-        shutdown_date: The day that `GET /v1/models` tells, as `YYYY-MM-DD`; None where there is none.
+        shutdown_date: The day in `GET /v1/models`, as `YYYY-MM-DD`; None if there is none.
     """
 
     name: str
@@ -237,7 +237,7 @@ def iter_profiles() -> Iterator[ModelProfile]:
 
 
 def profile_for(model: str) -> ModelProfile | None:
-    """Return the profile of a model id, dated ids included; None when the id is not known."""
+    """Return the profile of a model id, dated ids included; None if the id is unknown."""
     return next((profile for profile in _PROFILES if profile.name == plain_name(model)), None)
 
 
@@ -247,7 +247,7 @@ def plain_name(model: str) -> str:
 
 
 def profile_for_unknown(model: str) -> ModelProfile:
-    """Return a profile that refuses nothing, for an id that is in no table."""
+    """Return a profile that refuses nothing, for an id that is not in the table."""
     return replace(
         _5_6,
         name=model,

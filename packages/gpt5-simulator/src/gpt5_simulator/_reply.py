@@ -1,4 +1,4 @@
-"""An HTTP reply as steps: bytes to send, pauses, and the end of the connection."""
+"""HTTP replies as steps: bytes to send, pauses, and the end of the connection."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ type ChunkSizes = int | Sequence[int] | Callable[[int], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """A pause in which nothing is sent.
+    """A pause during which nothing is sent.
 
     Attributes:
         seconds: How long; None means until the client leaves or the simulator stops.
@@ -34,13 +34,13 @@ type Step = bytes | Pause | Drop
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """Everything that goes to the client.
+    """The whole answer to a client.
 
     Attributes:
         status: The HTTP status.
         content_type: The media type.
         headers: Further headers.
-        steps: The body; one element of bytes is one event of a stream, or a whole body. A stream may still be being made.
+        steps: The body; one element of bytes is one event of a stream, or a whole body. A stream may be generated while it is sent.
         is_stream: Whether the body is a stream of events.
     """
 
@@ -65,12 +65,12 @@ class Reply:
 
 
 def rechunk(steps: Iterable[Step], sizes: ChunkSizes | None) -> Iterator[Step]:
-    """Yield the same bytes in chunks of certain sizes; pauses and drops stay where they are.
+    """Yield the same bytes in chunks of given sizes; pauses and drops keep their places.
 
     Args:
         steps: The reply's steps.
         sizes: Bytes per chunk; or the sizes of the first chunks, after which the rest comes in one; or a function from a chunk's
-            number, from 0, to its size. None leaves one event a chunk.
+            number, from 0, to its size. None keeps one event per chunk.
     """
     if sizes is None:
         yield from steps

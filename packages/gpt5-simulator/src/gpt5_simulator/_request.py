@@ -1,4 +1,4 @@
-"""The request as a model reads it: defaults filled in, stored items fetched, tools sorted out."""
+"""The request as a model reads it: with defaults, stored items, and its tools sorted."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,9 @@ class Tool:
     Attributes:
         kind: `function` takes arguments by a JSON schema, `custom` takes free text.
         name: The tool's name.
-        description: What it is for; may be empty.
+        description: Its description; may be empty.
         parameters: The JSON schema of its arguments.
-        namespace: The namespace that it stands in, if any.
+        namespace: Its namespace, if it has one.
         entry: The tool as the request declares it.
     """
 
@@ -42,22 +42,22 @@ class ModelRequest:
 
     Attributes:
         body: The request as it was sent.
-        profile: What the model accepts.
-        instructions: The instructions, with those of system and developer messages after them.
-        items: The conversation, oldest first, with what `previous_response_id` stands for.
-        tools: The tools that may be called; those that `tool_choice` rules out are missing, and those that have yet to be found.
+        profile: The profile of the model.
+        instructions: The instructions, followed by those of system and developer messages.
+        items: The conversation, oldest first, with the items from `previous_response_id`.
+        tools: The tools that may be called, without those that `tool_choice` excludes and those that a search has yet to find.
         deferred: The tools that tool search may find.
-        hosted: The tools that the server runs itself, as the request declares them; without those that `tool_choice` rules out.
+        hosted: The tools that the server runs itself, as the request declares them, without those that `tool_choice` excludes.
         tool_mode: Whether a tool may, must or must not be called.
         parallel: Whether one response may hold several calls.
-        effort: The reasoning effort that is in force: the request's, or what the conversation has changed it to.
-        summary: The kind of reasoning summary asked for, or None.
+        effort: The reasoning effort in force: the request's, or the one to which the conversation has changed it.
+        summary: The kind of reasoning summary that is requested, or None.
         text_format: `text.format`, `{"type": "text"}` by default.
         max_output_tokens: The budget for reasoning and visible text, or None.
-        stream: Whether events are asked for.
-        encrypted: Whether `encrypted_content` is asked for.
-        include: What the request includes.
-        max_tool_calls: How many calls of hosted tools one response may hold, or None.
+        stream: Whether events are requested.
+        encrypted: Whether `encrypted_content` is requested.
+        include: The values of `include`.
+        max_tool_calls: The maximum number of calls of hosted tools in one response, or None.
     """
 
     body: Json
@@ -80,7 +80,7 @@ class ModelRequest:
 
 
 def input_items(body: Json) -> list[Json]:
-    """Return `input` as items: a bare string is one user message."""
+    """Return `input` as items; a bare string is one user message."""
     value: object = body.get("input")
     if isinstance(value, str):
         return [{"type": "message", "role": "user", "content": value}]
@@ -93,7 +93,7 @@ def plain_type(entry: Json) -> str:
 
 
 def item_text(item: Json) -> str:
-    """Return the text of a message or of a call's output, whatever form it has."""
+    """Return the text of a message or of a call's output, in any of its forms."""
     value: object = item.get("output", item.get("content"))
     if isinstance(value, str):
         return value
@@ -102,7 +102,7 @@ def item_text(item: Json) -> str:
 
 
 def read_tool(entry: Json, *, namespace: str | None = None) -> Tool:
-    """Read a tool as requests declare it; what is not said to be a custom tool is a function."""
+    """Read a tool as requests declare it; one that does not call itself custom is a function."""
     return Tool(
         kind="custom" if entry.get("type") == "custom" else "function",
         name=str(entry["name"]),
@@ -148,7 +148,7 @@ def read_request(body: Json, *, profile: ModelProfile, items: Sequence[Json]) ->
 
 
 def item_type(item: Json) -> object:
-    """Return the type of an input item; one that has no type is a message, or a reference if it only has an id."""
+    """Return the type of an input item; one without a type is a message, or a reference if it only has an id."""
     kind: object = item.get("type")
     if kind is not None:
         return kind
@@ -156,7 +156,7 @@ def item_type(item: Json) -> object:
 
 
 def _effort(items: Sequence[Json]) -> str | None:
-    """Return the effort that the conversation has changed to; None where it has not."""
+    """Return the effort to which the conversation has changed; None if it has not."""
     updates = [item for item in items if item.get("type") == "configuration_update"]
     efforts = [object_at(item, "reasoning").get("effort") for item in updates]
     return next((str(effort) for effort in reversed(efforts) if effort is not None), None)
@@ -168,7 +168,7 @@ def _instructions(body: Json, items: Sequence[Json]) -> str:
 
 
 def _read_choice(choice: object) -> tuple[ToolMode, list[Json] | None]:
-    """Return whether tools may be called, and what chooses those that may; None where all may."""
+    """Return whether tools may be called, and the choices of those that may; None if all may."""
     if is_object(choice):
         if choice.get("type") != "allowed_tools":
             return "required", [choice]
@@ -192,7 +192,7 @@ def _chosen(entries: list[Json], choices: list[Json] | None) -> list[Json]:
 
 
 def _names(choice: Json, entry: Json) -> bool:
-    """Return whether a choice means a tool, or one in a namespace: by its name, its server, or its type alone."""
+    """Return whether a choice names a tool, or one in a namespace, by its name, its server, or only its type."""
     if entry.get("type") == "namespace":
         return bool(entry["tools"])
     if entry.get("type") in _CLIENT_TOOLS:
@@ -204,7 +204,7 @@ def _names(choice: Json, entry: Json) -> bool:
 
 
 def _loaded(items: Sequence[Json]) -> list[Json]:
-    """Return the tools that the conversation has brought: added ones, and those that a search has found."""
+    """Return the tools from the conversation: added ones, and those that a search has found."""
     return [
         entry
         for item in items
@@ -216,7 +216,7 @@ def _loaded(items: Sequence[Json]) -> list[Json]:
 def _client_tools(
     entries: Sequence[Json], loaded: Sequence[Json]
 ) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
-    """Return the tools that the client runs: those that may be called, and those that have yet to be found."""
+    """Return the tools that the client runs: those that may be called, and those that a search has yet to find."""
     ready = {(tool.namespace, tool.name): tool for tool in _iter_tools(loaded)}
     deferred: list[Tool] = []
     declared: dict[tuple[str | None, str], Tool] = {}

@@ -1,1 +1,1 @@
-"""What a real server would refuse about a request, and the errors that say so."""
+"""Checks for requests that a real server would refuse, with its errors."""

@@ -1,4 +1,4 @@
-"""What a real server would refuse about a conversation whose items do not fit together.
+"""Checks for conversations whose items do not fit together, as a real server makes them.
 
 Source: recorded 400 bodies; docs/evidence/responses-api.md, R4 to R11.
 """
@@ -31,11 +31,11 @@ def validate_conversation(
 
     Args:
         items: The whole conversation, oldest first.
-        key: What the customer's `encrypted_content` is signed with.
+        key: The key that signs the customer's `encrypted_content`.
         is_stored: Returns whether the server still has the item with this id.
 
     Raises:
-        ApiError: If anything is wrong; it says the first thing.
+        ApiError: If anything is wrong; it names the first fault.
     """
     for item in items:
         if item.get("type") in {"reasoning", "compaction"}:
@@ -69,7 +69,7 @@ def lost_item(item_id: str) -> ApiError:
 
 
 def _validate_followers(items: Sequence[Json]) -> None:
-    """Refuse reasoning that nothing of its own response follows."""
+    """Refuse reasoning without a following item of its own response."""
     for index, item in enumerate(items):
         if item.get("type") == "reasoning" and not _has_follower(items, index):
             text = (
@@ -111,7 +111,7 @@ def _validate_pairs(items: Sequence[Json]) -> None:
 
 
 def _is_servers(item: Json) -> bool:
-    """Return whether the server has found tools itself, which no call asked the client for."""
+    """Return whether an item is the output of the server's own search for tools, which answers no call of the client's."""
     return item.get("type") == "tool_search_output" and item.get("call_id") is None
 
 

@@ -1,4 +1,4 @@
-"""What a real server would refuse about the items of a conversation, and about the parts of messages and of tools' outputs.
+"""Checks for the items of a conversation and for the parts of messages and tools' outputs, as a real server makes them.
 
 Source: recorded 400 bodies, one of them for `file_data`; docs/evidence/responses-api.md, R4 to R11; the messages for `image_url` in
 https://github.com/anomalyco/opencode/issues/23983, https://github.com/dickpy/dsh-imagegen/issues/23 and
@@ -46,10 +46,10 @@ def validate_items(value: object, *, profile: ModelProfile) -> None:
 
     Args:
         value: The request's `input`; a string is fine.
-        profile: The model's profile, which knows which roles it takes.
+        profile: The model's profile, with the roles that it accepts.
 
     Raises:
-        ApiError: If anything is wrong; it says the first thing.
+        ApiError: If anything is wrong; it names the first fault.
     """
     _validate_amounts(objects_in(value))
     for index, item in enumerate(value if is_array(value) else ()):
@@ -77,7 +77,7 @@ def _validate_item(item: Json, where: str, profile: ModelProfile) -> None:
 
 
 def _validate_id(item: Json, where: str) -> None:
-    """Refuse an id of another type of item, as other servers make them."""
+    """Refuse an id with the prefix of another type, as other servers make them."""
     item_id: object = item.get("id")
     prefix = kind_of(item).prefix if item.get("type") in _PREFIXED else None
     if isinstance(item_id, str) and prefix is not None and not item_id.startswith(prefix):
@@ -86,7 +86,7 @@ def _validate_id(item: Json, where: str) -> None:
 
 
 def _validate_parts(content: object, where: str, role: str | None, profile: ModelProfile) -> None:
-    """Refuse parts that may not stand in a message of this role, or in the output of a call, or that cannot be read."""
+    """Refuse parts that a message of this role, or the output of a call, must not have, or that cannot be read."""
     accepted = _PARTS_OUT if role == "assistant" else _PARTS_IN
     for index, part in enumerate(content if is_array(content) else ()):
         path = f"{where}[{index}]"
@@ -109,7 +109,7 @@ def _validate_parts(content: object, where: str, role: str | None, profile: Mode
 
 
 def _validate_amounts(items: Iterable[Json]) -> None:
-    """Refuse more images, and larger files, than one request may hold."""
+    """Refuse more images, and more bytes of files, than one request may have."""
     parts = [part for item in items for part in media_in(item)]
     images = sum(part["type"] == "input_image" for part in parts)
     if images > _MAX_IMAGES:
@@ -153,7 +153,7 @@ def _is_file_type(kind: str) -> bool:
 
 
 def _fault_in(url: DataUrl | None, *, is_taken: Callable[[str], bool]) -> str | None:
-    """Return what is wrong with a data URL, or None."""
+    """Return the fault of a data URL as the end of a sentence, or None."""
     if url is None:
         return "a value without the 'data:' prefix"
     if not is_taken(url.media_type):

@@ -1,14 +1,14 @@
-"""Checks a value against a JSON schema and says what is wrong in OpenAI's words.
+"""A validator of values against a JSON schema, which reports errors like OpenAI.
 
-Of JSON Schema it reads `$ref` (the name of one of `$defs`), `anyOf` by type, `type`, `enum`, `const`, `pattern`, `minimum`, `maximum`,
-`maxLength`, `maxItems`, `maxProperties`, `items`, `properties`, `propertyNames`, `required` and `additionalProperties`. As for the API, a member
-that is null is one that is not there, unless its schema has `"nullable": false`; one with a `const` has to be there. Beyond JSON Schema:
+Of JSON Schema it knows `$ref` (the name of one of `$defs`), `anyOf` by type, `type`, `enum`, `const`, `pattern`, `minimum`, `maximum`,
+`maxLength`, `maxItems`, `maxProperties`, `items`, `properties`, `propertyNames`, `required` and `additionalProperties`. As in the API, a null
+member counts as missing, unless its schema has `"nullable": false`; a member with a `const` must be there. Beyond JSON Schema:
 
-- `x-model` names the field of a model's profile that holds the accepted values;
-- `x-exactly-one` lists members of which an object has one;
-- `x-type` and `x-expected` are what the sentence says of a wrong type, and of a text that does not match.
+- `x-model` names the field of a model's profile that has the accepted values;
+- `x-exactly-one` lists members of which an object must have exactly one;
+- `x-type` and `x-expected` are the words for the expected type, and for a text that does not match.
 
-A library for JSON Schema would copy each text of a request, has no place for the model, and chooses itself which error comes first.
+A library for JSON Schema would copy each text of a request, does not know the model, and decides itself which error comes first.
 Messages are in our own words, close to OpenAI's; `param` and `code` are OpenAI's own.
 """
 
@@ -34,7 +34,7 @@ _TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
 
 
 def _resolve(schema: Any, definitions: Json) -> Any:
-    """Return a schema with what its references stand for, its types as a list, and in `x-python` those of Python; `x-plain` says that there is nothing else."""
+    """Return a schema with its references replaced and its types as a list; `x-python` has the types of Python, and `x-plain` says that there are no further rules."""
     if is_array(schema):
         return [_resolve(entry, definitions) for entry in schema]
     if not is_object(schema):
@@ -62,16 +62,16 @@ _MOST_SHOWN = 64  # characters of the name of a member whose name may be too lon
 def validate(
     value: object, schema: Json, param: str, *, profile: ModelProfile | None = None
 ) -> None:
-    """Refuse a value that its schema does not take.
+    """Refuse a value that does not match its schema.
 
     Args:
         value: The value.
         schema: The schema, resolved.
         param: The value's path; empty for the request itself.
-        profile: The model's profile; without one `x-model` is not looked at.
+        profile: The model's profile; without one `x-model` is ignored.
 
     Raises:
-        ApiError: If anything is wrong; it says the first thing.
+        ApiError: If anything is wrong; it names the first fault.
     """
     if "anyOf" in schema:
         fitting = (one for one in schema["anyOf"] if _has_type(value, one))
@@ -92,7 +92,7 @@ def validate(
 
 
 def missing(param: str) -> ApiError:
-    """Return the error for a parameter that is not there."""
+    """Return the error for a missing parameter."""
     text = f"Missing required parameter: '{param}'."
     return ApiError(text, param=param, code="missing_required_parameter")
 
@@ -115,7 +115,7 @@ def bad_value(param: str, value: object, *, accepted: Sequence[str]) -> ApiError
 
 
 def mutually_exclusive(param: str, names: Sequence[str]) -> ApiError:
-    """Return the error for an object with several of the members of which it may have one."""
+    """Return the error for an object with several members of which it may have only one."""
     listed = " or ".join(f"'{name}'" for name in names)
     text = f"Mutually exclusive parameters. Ensure you are only providing one of: {listed}."
     return ApiError(text, param=param, code="mutually_exclusive_parameters")
@@ -124,7 +124,7 @@ def mutually_exclusive(param: str, names: Sequence[str]) -> ApiError:
 def unsupported_value(
     param: str, value: object, *, profile: ModelProfile, accepted: Sequence[str]
 ) -> ApiError:
-    """Return the error for a value that this model does not accept; without accepted values it takes no such parameter."""
+    """Return the error for a value that this model does not accept; without accepted values, for the parameter itself."""
     if not accepted:
         return unsupported_parameter(param)
     text = (
@@ -135,7 +135,7 @@ def unsupported_value(
 
 
 def unsupported_parameter(param: str) -> ApiError:
-    """Return the error for a parameter that this model does not take."""
+    """Return the error for a parameter that this model does not accept."""
     text = f"Unsupported parameter: '{param}' is not supported with this model."
     return ApiError(text, param=param)
 
@@ -165,7 +165,7 @@ def _type_name(value: object) -> str:
 
 
 def _enumeration(values: Sequence[str]) -> str:
-    """Return values quoted and joined the way OpenAI does it: 'a', 'b', and 'c'."""
+    """Return values quoted and joined in OpenAI's way: 'a', 'b', and 'c'."""
     *first, last = [f"'{value}'" for value in values]
     if len(first) > 1:
         return f"{', '.join(first)}, and {last}"
@@ -245,7 +245,7 @@ def _validate_object(value: Json, schema: Json, param: str, profile: ModelProfil
 
 
 def _validate_names(value: Json, schema: Json, param: str, prefix: str) -> None:
-    """Refuse an object with too many members, with unknown ones, or without some that it needs."""
+    """Refuse an object with too many members, with unknown ones, or without required ones."""
     most = schema.get("maxProperties")
     if most is not None and len(value) > most:
         text = f"Invalid '{param}': too many properties. Expected at most {most}."

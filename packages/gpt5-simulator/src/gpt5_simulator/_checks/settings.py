@@ -1,4 +1,4 @@
-"""What a real server would refuse about the settings of a request: what its schema says, and what does not go together.
+"""Checks for the settings of a request, as a real server makes them: by its schema, and for combinations that exclude each other.
 
 Source: recorded 400 bodies; docs/evidence/responses-api.md, R1 to R16; the limits in the docstrings of openai 3.54.0.
 """
@@ -39,14 +39,14 @@ _MAX_BREAKPOINTS = 4
 
 
 def validate_shape(body: Json, *, call: Call = "create") -> None:
-    """Refuse unknown parameters, missing ones, and wrong types; for this the model need not be known.
+    """Refuse unknown parameters, missing ones, and wrong types, all of which do not depend on the model.
 
     Args:
         body: The request.
-        call: Which call it is for.
+        call: The call that it is for.
 
     Raises:
-        ApiError: If anything is wrong; it says the first thing.
+        ApiError: If anything is wrong; it names the first fault.
     """
     if body.get("model") is None and call != "input_tokens":
         raise missing("model")
@@ -60,10 +60,10 @@ def validate_shape(body: Json, *, call: Call = "create") -> None:
 
 
 def validate_settings(body: Json, *, profile: ModelProfile) -> None:
-    """Refuse settings that are out of range, that the model does not accept, or that do not go together.
+    """Refuse settings that are out of range, that the model does not accept, or that exclude each other.
 
     Raises:
-        ApiError: If anything is wrong; it says the first thing.
+        ApiError: If anything is wrong; it names the first fault.
     """
     validate(body, _REQUEST, "", profile=profile)
     _validate_format(object_at(object_at(body, "text"), "format"))
@@ -137,7 +137,7 @@ def _validate_cache(body: Json, profile: ModelProfile) -> None:
 
 
 def _validate_state(body: Json) -> None:
-    """Refuse what is to go on with something that the server does not have: it keeps no conversations and no prompts."""
+    """Refuse references to conversations and prompts, of which the simulator has none."""
     conversation: object = body.get("conversation")
     if conversation is not None:
         if body.get("previous_response_id") is not None:

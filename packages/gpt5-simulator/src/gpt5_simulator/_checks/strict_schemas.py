@@ -1,11 +1,11 @@
-"""What strict mode asks of the schemas that a request brings: closed objects without optional properties."""
+"""The rules of strict mode for the schemas in a request: closed objects without optional properties."""
 
 from gpt5_simulator._errors import ApiError
 from gpt5_simulator._json import Json, is_object, object_at
 
 
 def validate_closed(schema: Json, *, label: str, param: str, code: str, path: str = "") -> None:
-    """Refuse a strict schema with an object in it that is open or has optional properties.
+    """Refuse a strict schema that contains an object that is open or has optional properties.
 
     Raises:
         ApiError: If there is such an object; it names the first one.

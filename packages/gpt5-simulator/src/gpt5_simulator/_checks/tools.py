@@ -1,4 +1,4 @@
-"""What a real server would refuse about tools and the choice among them.
+"""Checks for tools and the choice among them, as a real server makes them.
 
 Source: recorded 400 bodies; docs/evidence/responses-api.md, R14 and R15.
 """
@@ -28,7 +28,7 @@ def validate_tools(body: Json, *, profile: ModelProfile) -> None:
     """Refuse tools that cannot be called and a choice that cannot be made.
 
     Raises:
-        ApiError: If anything is wrong; it says the first thing.
+        ApiError: If anything is wrong; it names the first fault.
     """
     for index, tool in enumerate(body.get("tools") or ()):
         where = f"tools[{index}]"
@@ -104,7 +104,7 @@ def _validate_picture(tool: Json, where: str) -> None:
 
 
 def _is_size(value: object) -> bool:
-    """Return whether a text is a size that pictures can have.
+    """Return whether a value is a size that pictures can have.
 
     Source: the docstring of `size` in `tool.py` of openai 3.54.0.
     """
@@ -117,7 +117,7 @@ def _is_size(value: object) -> bool:
 
 
 def _validate_effort(body: Json, profile: ModelProfile) -> None:
-    """Refuse tools that the least effort rules out.
+    """Refuse tools that the effort `minimal` excludes.
 
     Source: openai/codex, issue 3559.
     """
@@ -158,7 +158,7 @@ def _validate_forced(choice: object, tools: list[Json]) -> None:
 
 
 def _validate_chosen(choice: Json, tools: list[Json]) -> None:
-    """Refuse a choice of a tool that is not among those of the request."""
+    """Refuse the choice of a tool that the request does not have."""
     kind: object = choice.get("type")
     if not isinstance(kind, str):
         raise missing("tool_choice.type")
@@ -176,6 +176,6 @@ def _validate_chosen(choice: Json, tools: list[Json]) -> None:
 
 
 def _all_tools(tools: list[Json]) -> list[Json]:
-    """Return tools with those that stand in namespaces."""
+    """Return tools together with those in namespaces."""
     inner = [entry for tool in tools for entry in objects_in(tool.get("tools"))]
     return [*tools, *inner]

@@ -1,1 +1,1 @@
-"""Faults: as values and as text, whose turn it is, and what they do to a reply."""
+"""Faults: as values and as text, their queue, and their effects on a reply."""

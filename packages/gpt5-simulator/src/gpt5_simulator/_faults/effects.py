@@ -1,4 +1,4 @@
-"""Damage to a reply that was good: what a fault leaves of it."""
+"""The effects of faults on a good reply."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ _BROKEN = b'event: response.output_text.delta\ndata: {"type":"response.output_te
 
 
 def damage(reply: Reply, fault: Fault) -> Reply:
-    """Return a reply as a fault leaves it; faults that refuse a request beforehand leave it whole."""
+    """Return a reply damaged by a fault; faults that refuse a request beforehand do not change it."""
     if isinstance(fault, HtmlPage):
         page = "text/html; charset=utf-8"
         return Reply(status=fault.status, content_type=page, steps=(_PAGE,))

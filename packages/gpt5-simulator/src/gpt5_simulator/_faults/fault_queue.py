@@ -1,4 +1,4 @@
-"""The faults that wait for their requests, and whose turn it is."""
+"""The queue of faults that wait for their requests."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ _FAULTS: tuple[type, ...] = get_args(Fault.__value__)
 
 
 class FaultQueue:
-    """The faults that wait for their requests; it may be filled while the server runs.
+    """The faults that wait for their requests; more may be added while the server runs.
 
-    A fault with `times=None` hits every request. The others come one after the other, each for as many requests as it says; None lets
+    A fault with `times=None` hits every request. The others come one after the other, each for `times` requests; None lets
     one request pass.
     """
 
@@ -31,7 +31,7 @@ class FaultQueue:
         """Put a fault at the end of the queue, or among those that hit every request.
 
         Raises:
-            TypeError: If it is no fault.
+            TypeError: If it is not a fault.
         """
         hint = f"parse_fault({fault!r})" if isinstance(fault, str) else ""
         if fault is not None and not isinstance(fault, _FAULTS):

@@ -1,4 +1,4 @@
-"""Faults written as text, `rate_limit;retry_after=1`, for headers and command lines."""
+"""Faults as text, such as `rate_limit;retry_after=1`, for headers and command lines."""
 
 import re
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def parse_fault(text: str) -> Fault | None:
     """Return the fault that a text describes: its name, then settings, separated by semicolons or commas.
 
     Returns:
-        The fault, or None for `none`: a request that goes well.
+        The fault, or None for `none`: a request without a fault.
 
     Raises:
         FaultError: If the name is unknown, or a setting is unknown, missing, of the wrong type or out of range.
@@ -103,7 +103,7 @@ def _parse_setting(kind: type[Fault], setting: str, text: str) -> tuple[str, obj
 
 
 def _readers(declared: object) -> list[_Reader]:
-    """Return what reads each alternative of a declared type, in the order in which they are tried."""
+    """Return the readers of each alternative of a declared type, in the order in which they are tried."""
     options: tuple[Any, ...] = get_args(declared) or (declared,)
     if get_origin(declared) is Literal:
         return [({option: option for option in options}.__getitem__, " or ".join(options))]

@@ -1,6 +1,6 @@
-"""What can go wrong between a client and a model server, as values.
+"""Faults between a client and a model server, as values.
 
-A fault says what happens; `refusals.py` and `effects.py` make it happen, `fault_text.py` reads one from a header or a command line.
+A fault describes what happens; `refusals.py` and `effects.py` make it happen, `fault_text.py` reads one from a header or a command line.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class CutStream:
     """A connection that drops before the terminal event.
 
     Attributes:
-        after_bytes: Bytes of the body to send first; it goes before `after_events`.
+        after_bytes: Bytes of the body to send first; it takes precedence over `after_events`.
         after_events: Events to send first.
         times: How many requests are hit; None means all.
     """
@@ -55,7 +55,7 @@ class LateError:
         after_events: Events to send first.
         code: The error code.
         message: The message.
-        flat: Whether the details stand in the event itself, as OpenAI's documents say, and not under `error`, as it sends them.
+        flat: Whether the details are in the event itself, as OpenAI documents them, and not under `error`, as it sends them.
         times: How many requests are hit; None means all.
     """
 
@@ -89,7 +89,7 @@ class Silence:
 
     Attributes:
         after_events: Events to send first; with 0 only the headers come.
-        seconds: For how long; then the rest follows. None means for ever.
+        seconds: How long; then the rest follows. None means forever.
         times: How many requests are hit; None means all.
     """
 
@@ -117,7 +117,7 @@ class BrokenFrame:
 
     Attributes:
         after_events: Events to send first.
-        replaces: Whether the broken event takes the place of the next one.
+        replaces: Whether the broken event replaces the next one.
         times: How many requests are hit; None means all.
     """
 
@@ -146,7 +146,7 @@ class DuplicateEvents:
     """Events that are sent twice.
 
     Attributes:
-        every: Every how many events; 1 means each.
+        every: The interval in events; 1 means that each is sent twice.
         times: How many requests are hit; None means all.
     """
 
@@ -156,7 +156,7 @@ class DuplicateEvents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnverifiedOrganization:
-    """A refusal of what OpenAI keeps for verified organisations, where a request asks for it.
+    """A refusal of features that OpenAI reserves for verified organisations, if a request asks for one.
 
     Attributes:
         summary: Whether `reasoning.summary` is refused.
@@ -171,7 +171,7 @@ class UnverifiedOrganization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncryptedContentRefused:
-    """A refusal of encrypted reasoning, where a request has it.
+    """A refusal of encrypted reasoning, if a request has it.
 
     Attributes:
         part: `input`: replayed reasoning cannot be read; `include`: the model does not offer it at all.
@@ -195,4 +195,4 @@ type Fault = (
     | UnverifiedOrganization
     | EncryptedContentRefused
 )
-"""Anything that can go wrong on request."""
+"""Any fault that the simulator can produce on request."""

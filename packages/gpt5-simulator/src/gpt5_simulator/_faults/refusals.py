@@ -29,7 +29,7 @@ _VERIFY = (
 
 
 def build_error(fault: HttpError) -> ApiError:
-    """Build the error that a fault stands for."""
+    """Build the error of a fault."""
     kind, code, message = _USUAL.get(fault.status, _UNUSUAL)
     if fault.code == "insufficient_quota":
         kind, message = "insufficient_quota", _QUOTA
@@ -43,7 +43,7 @@ def build_error(fault: HttpError) -> ApiError:
 
 
 def retry_headers(fault: HttpError) -> dict[str, str]:
-    """Return the headers that say when to come back."""
+    """Return the headers that say when to try again."""
     wait = fault.retry_after
     headers: dict[str, str] = {}
     if wait is not None:
@@ -54,7 +54,7 @@ def retry_headers(fault: HttpError) -> dict[str, str]:
 
 
 def validate_against(fault: Fault, body: Json) -> None:
-    """Refuse what a fault of the account or of the model rules out.
+    """Refuse a request that a fault of the account or of the model excludes.
 
     Source: docs/evidence/responses-api.md, R1 to R5.
 

@@ -1,4 +1,4 @@
-"""The routes: who is asking, what goes wrong on purpose, and what is answered."""
+"""The routes: keys, faults on purpose, and answers."""
 
 import asyncio
 import hashlib
@@ -45,14 +45,14 @@ _WRONG_KEY = "Incorrect API key provided. You can find your API key at https://p
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that was let in.
+    """A request with an accepted key.
 
     Attributes:
         request: The request.
         raw: Its body.
         source: Text that no other request has.
         owner: The fingerprint of its key.
-        faults: What goes wrong with it.
+        faults: The faults that hit it.
     """
 
     request: Request
@@ -65,7 +65,7 @@ class Call:
         """Return its body, decoded.
 
         Raises:
-            ApiError: If it is no JSON object, or does not say that it is one.
+            ApiError: If it is not a JSON object, or has another content type.
         """
         kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != JSON:
@@ -82,7 +82,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """The handlers of the routes, and what they share; see `ResponsesSimulator` for what the caller decides."""
+    """The handlers of the routes, with their shared state; `ResponsesSimulator` documents the caller's settings."""
 
     api_keys: Collection[str] | None
     models_status: int
@@ -96,7 +96,7 @@ class Api:
     workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
 
     def build_app(self) -> Starlette:
-        """Build the ASGI application. Each route has its answer, and the faults that hit it."""
+        """Build the ASGI application, in which each route has a handler and its source of faults."""
         due, asked = self._due_faults, self._asked_faults
         calls: list[tuple[str, str, Callable[[Call], Awaitable[Reply]], FaultsOf]] = [
             ("GET", "/models", self.list_models, _no_faults),
@@ -175,7 +175,7 @@ class Api:
         return self._deliver(_error_reply(_no_route(request, status)), number)
 
     async def report_failure(self, request: Request, error: Exception) -> Delivery:
-        """Answer a request for which a model object, or the simulator itself, raised something unexpected."""
+        """Answer a request for which a model object, or the simulator itself, raised an unexpected error."""
         text = f"The simulator failed: {type(error).__name__}: {error}"
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         refusal = ApiError(text, status=status, error_type="server_error")
@@ -185,7 +185,7 @@ class Api:
     async def _answer(
         self, answer: Callable[[Call], Awaitable[Reply]], faults_of: FaultsOf, request: Request
     ) -> Delivery:
-        """Answer a request as its route does, unless it is refused, and with what goes wrong with it."""
+        """Answer a request by its route's handler, unless it is refused, and damage the reply by its faults."""
         raw = await request.body()
         number = self.log.add(request, raw).number
         try:
@@ -204,7 +204,7 @@ class Api:
         return self._deliver(reply, number)
 
     def _stored(self, call: Call) -> StoredCalls:
-        """Return what can be asked about a response; its stream is paced unless a fault is done to all of it.
+        """Return the calls about a stored response; its stream is paced unless a fault needs all of it at once.
 
         Raises:
             ApiError: If there is no such response (status 404).
@@ -260,7 +260,7 @@ class Api:
         return fingerprint(key.strip())
 
     def _due_faults(self, request: Request) -> tuple[Fault, ...]:
-        """Return the fault that the request asks for itself, or else those that are due.
+        """Return the fault that the request itself asks for, or else those that are due.
 
         Raises:
             ApiError: If the header names no fault.
@@ -270,7 +270,7 @@ class Api:
         return self.faults.take()
 
     def _asked_faults(self, request: Request) -> tuple[Fault, ...]:
-        """Return the fault that the request asks for itself.
+        """Return the fault that the request itself asks for.
 
         Raises:
             ApiError: If the header names no fault.
@@ -285,7 +285,7 @@ class Api:
         """Return the models that are served.
 
         Raises:
-            ApiError: If the server is to have no such route.
+            ApiError: If the caller wants a server without this route.
         """
         if self.models_status != HTTPStatus.OK:
             raise _no_route(request, self.models_status)
@@ -304,7 +304,7 @@ class Api:
         }
 
     def _deliver(self, reply: Reply, number: int | None = None) -> Delivery:
-        """Send a reply to the request of this number; None for one that the simulator has failed at."""
+        """Return the delivery of a reply to the request with this number; None after a failure of the simulator."""
         request_id = hashlib.sha256(str(number).encode()).hexdigest()[:32]
         named = "req_failed" if number is None else f"req_{request_id}"
         return Delivery(

@@ -1,4 +1,4 @@
-"""Sending a reply, at its pace, until it ends, the client leaves, or the simulator stops."""
+"""The delivery of a reply at its pace, until it ends, the client leaves, or the simulator stops."""
 
 import asyncio
 import math
@@ -14,11 +14,11 @@ class Delivery(Response):
     """The ASGI response that sends a reply.
 
     Args:
-        reply: What to send.
-        headers: The headers that every response has, beside those of the reply.
+        reply: The reply to send.
+        headers: The headers of every response, besides those of the reply.
         chunk_bytes: How the body of a stream is cut; see `rechunk`.
         delay_seconds: The pause before each chunk of a stream, except the first.
-        stopping: Set when the simulator stops; whatever is still being sent then ends.
+        stopping: Set when the simulator stops; replies that are still being sent then end.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Delivery(Response):
 
 
 def _headers(reply: Reply) -> dict[str, str]:
-    """Return a reply's headers. Only a body that is surely sent whole has its length announced."""
+    """Return a reply's headers. The length is announced only if the body is certain to be sent whole."""
     headers = {"content-type": reply.content_type} | reply.headers
     steps = () if reply.is_stream else tuple(reply.steps)
     bodies = [step for step in steps if isinstance(step, bytes)]

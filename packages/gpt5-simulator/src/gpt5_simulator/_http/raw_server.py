@@ -1,4 +1,4 @@
-"""A server that sends on the wire what a test wants, byte for byte."""
+"""A server that sends the exact bytes that a test wants."""
 
 import contextlib
 import socket
@@ -12,17 +12,17 @@ _JOIN_SECONDS = 30
 
 
 class RawServer:
-    r"""A server without a protocol of its own, for what no protocol allows.
+    r"""A server without a protocol of its own, for answers that no protocol allows.
 
-    It reads each request of each connection and lets `answer` send whatever it wants. What has gone wrong with a connection is the answer's
-    to know: errors of the socket are not reported.
+    It reads each request of each connection and lets `answer` send whatever it wants. Errors of the socket are not
+    reported: they are the business of `answer`.
 
     Args:
-        answer: Sends the answer to one request over the connection that it came by.
-        port: The port of 127.0.0.1; 0 takes any that is free.
+        answer: Sends the answer to one request over its connection.
+        port: The port of 127.0.0.1; 0 takes any free one.
 
     Attributes:
-        connections: How many connections there have been.
+        connections: The number of connections so far.
         requests: The requests as they came, head and body.
 
     Example:
@@ -48,7 +48,7 @@ class RawServer:
         return f"http://{_HOST}:{self._listener.getsockname()[1]}/v1"
 
     def __enter__(self) -> Self:
-        """Start to take connections."""
+        """Start accepting connections."""
         self._accepting.start()
         return self
 

@@ -1,4 +1,4 @@
-"""What the simulator remembers of the requests that it got."""
+"""The log of the requests that the simulator got."""
 
 import hashlib
 from collections import deque
@@ -58,13 +58,13 @@ class RequestLog:
         return recorded
 
     def snapshot(self) -> list[RecordedRequest]:
-        """Return the requests so far, in the order of arrival; of very many, the newest."""
+        """Return the requests so far, in the order of arrival; if there are very many, only the newest."""
         with self._lock:
             return list(self._requests)
 
 
 def fingerprint(secret: str) -> str:
-    """Return a short digest by which secrets can be told apart, but not found out."""
+    """Return a short digest that distinguishes secrets without revealing them."""
     return f"sha256:{hashlib.sha256(secret.encode()).hexdigest()[:12]}"
 
 

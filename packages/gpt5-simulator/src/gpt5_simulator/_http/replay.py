@@ -22,7 +22,7 @@ class Recording:
     """A recorded answer.
 
     Attributes:
-        name: The file's name without its ending; requests choose a recording by it.
+        name: The file's name without its ending, by which requests choose a recording.
         body: The bytes.
         is_stream: Whether it is a stream of events.
         status: The HTTP status.
@@ -41,13 +41,13 @@ class Recording:
 
 
 def read_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recording, ...]:
-    """Read recordings from `.sse` and `.response.json` files; a folder stands for all of them in it, in the order of their paths.
+    """Read recordings from `.sse` and `.response.json` files; a folder counts as all such files in it, in the order of their paths.
 
-    What is a `Recording` already stays as it is.
+    A `Recording` stays as it is.
 
     Raises:
-        RecordingError: If a path is missing or no recording, or if a folder holds none.
-        TypeError: If it is no list, or something in it is no path and no recording.
+        RecordingError: If a path is missing or not a recording, or if a folder holds none.
+        TypeError: If it is not a list, or an entry is neither a path nor a recording.
     """
     recordings: list[Recording] = []
     for index, source in enumerate(entries_of("replay", sources)):
@@ -61,7 +61,7 @@ def read_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recordin
 
 
 class ReplayQueue:
-    """Recordings in the order in which they are served, streams and bodies each on their own, and again after the last."""
+    """Recordings in the order in which they are served, streams and bodies separately; after the last they begin again."""
 
     def __init__(self, recordings: Iterable[Recording]) -> None:
         self._recordings = list(recordings)
@@ -70,11 +70,11 @@ class ReplayQueue:
         return len(self._recordings)
 
     def find(self, name: str) -> Recording | None:
-        """Return the recording of that name; None if there is none."""
+        """Return the recording with a name; None if there is none."""
         return next((one for one in self._recordings if one.name == name), None)
 
     def take(self, *, is_stream: bool) -> Recording:
-        """Return the recording that is due: one of the asked kind if there is any."""
+        """Return the recording that is due, of the kind that is asked for if there is any."""
         fitting = (one for one in self._recordings if one.is_stream == is_stream)
         due = next(fitting, self._recordings[0])
         self._recordings.remove(due)
@@ -107,7 +107,7 @@ def _read_recording(path: Path) -> Recording:
 
 
 def _status_of(path: Path, body: bytes) -> int:
-    """Return the status that goes with a body: recordings do not hold it, but only errors are bare envelopes."""
+    """Return the status for a body: recordings do not have it, but only errors are bare envelopes."""
     try:
         decoded: object = json.loads(body)
     except ValueError as error:

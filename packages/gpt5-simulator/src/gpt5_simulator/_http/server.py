@@ -31,7 +31,7 @@ from gpt5_simulator._stored.store import BackgroundCounts
 
 
 SIMULATOR_KEY = "sk-simulator-any-key"
-"""A key for whoever needs one to ask a simulator, which takes any: it looks like one, so that nothing but a key is taken out of texts for it."""
+"""A key for clients of a simulator, which accepts any. It looks like a key, so that programs which remove it from texts remove nothing else."""
 
 _HOST = "127.0.0.1"
 _START_SECONDS = 30.0
@@ -48,23 +48,23 @@ class ResponsesSimulator:
     Args:
         port: The port; 0 picks a free one.
         api_keys: The accepted keys; None accepts any that is not empty, such as `SIMULATOR_KEY`.
-        model: What says what is said; a `DemoModel` by default.
-        hosted_results: What the hosted tools of that `DemoModel` find and make; see `read_hosted_results`. None has a few examples.
+        model: The model that decides the answers; a `DemoModel` by default.
+        hosted_results: The results of the hosted tools of that `DemoModel`; see `read_hosted_results`. None has a few examples.
         replay: Recordings to serve instead of asking the model: paths of `.sse` or `.response.json` files or of folders with them,
-            or `Recording` objects. They come in order, streams and bodies each on their own, and again from the first after the
-            last. A request chooses one by name in the header `x-simulator-replay` or as its `model`.
+            or `Recording` objects. They come in order, streams and bodies separately, and after the last again from the
+            first. A request chooses one by name in the header `x-simulator-replay` or as its `model`.
         chunk_bytes: How streams are cut into chunks: bytes per chunk; the sizes of the first chunks, after which the rest comes
-            in one; or a function from a chunk's number, from 0, to its size. None sends one event a chunk.
+            in one; or a function from a chunk's number, from 0, to its size. None sends one event per chunk.
         delay_seconds: The pause before each chunk of a stream, except the first.
-        faults: What goes wrong, one fault a request; None lets a request pass; a fault with `times=None` hits all. A request
+        faults: The faults, one per request; None lets a request pass; a fault with `times=None` hits all. A request
             chooses its own in the header `x-simulator-fault`, written as for `parse_fault`.
         models: The model ids that are served; None serves all known ones that are not retired.
-        shutdown_dates: Days on which models are shut down, as `YYYY-MM-DD`, by model id, beside those that are known; `GET /v1/models` tells them. From
-            that day on (UTC, by `clock`) a model is left out there, and requests for it are answered with 404, as a retired model's are.
-            Days that are known only are told and not enforced, so that tests do not age.
+        shutdown_dates: Days on which models are shut down, as `YYYY-MM-DD`, by model id, besides the known ones; `GET /v1/models` lists them. From
+            that day on (UTC, by `clock`) a model is left out there, and requests for it are answered with 404, like those for a retired model.
+            Known days are only listed and not enforced, so that tests do not age.
         background_seconds: How long a background response takes: queued for the first quarter, then in progress. By `clock`.
-        models_status: The status of `GET /v1/models`; 404 or 405 is a gateway that has no such route.
-        strict: Whether requests are checked as a real server checks them.
+        models_status: The status of `GET /v1/models`; with 404 or 405 the simulator is like a gateway without that route.
+        strict: Whether requests are checked as by a real server.
         seed: A number that goes into every id; the same requests in the same order get the same ids.
         clock: Returns the time in seconds since 1970, for `created_at`.
 
@@ -72,7 +72,7 @@ class ResponsesSimulator:
         RecordingError: If a path to replay is missing or holds no recording.
         ResultsError: If the table of hosted results names an unknown tool or field, or a value of the wrong type.
         TypeError: If an argument is of the wrong kind.
-        ValueError: If a day of shutdown is no date, or a number is out of range.
+        ValueError: If a day of shutdown is not a date, or a number is out of range.
 
     Example:
         >>> with ResponsesSimulator() as simulator:
@@ -149,12 +149,12 @@ class ResponsesSimulator:
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """Return the requests so far, in the order of arrival; of more than 10,000, the newest."""
+        """Return the requests so far, in the order of arrival; if there are more than 10,000, only the newest."""
         return self._log.snapshot()
 
     @property
     def background(self) -> BackgroundCounts:
-        """Return how many background responses there have been so far, and what has become of them by `clock`."""
+        """Return the number of background responses so far, by their state according to `clock`."""
         return self._responder.store.count_background(self._responder.clock())
 
     def add_fault(self, fault: Fault | None) -> None:
@@ -176,7 +176,7 @@ class ResponsesSimulator:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop the server; what is still being sent ends."""
+        """Stop the server; replies that are still being sent end."""
         if self._running is not None:
             self._running.stop()
             self._running = None
@@ -216,10 +216,10 @@ def _read_chunks(sizes: ChunkSizes | None) -> ChunkSizes | None:
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is ready, and that another thread stops within milliseconds.
+    """A server that says when it is ready, and that another thread can stop within milliseconds.
 
-    uvicorn looks ten times a second whether to stop, and then waits a tenth of a second more. Both are left out here, because they
-    add up where each test has a simulator of its own.
+    uvicorn checks ten times a second whether to stop, and then waits another tenth of a second. Both are left out here, because they
+    add up if each test has a simulator of its own.
     """
 
     def __init__(self, api: Api, *, port: int) -> None:
@@ -250,7 +250,7 @@ class _Server(uvicorn.Server):
             raise StartError("the simulator did not start", port=port)
 
     def stop(self) -> None:
-        """End what is being sent, close every socket, and wait for the thread."""
+        """End all replies that are being sent, close every socket, and wait for the thread."""
         self.should_exit = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._api.stopping.set)

@@ -1,1 +1,1 @@
-"""What a model says: turns of a script, and the demonstration with its hosted tools."""
+"""The models: turns of a script, and the demonstration model with its hosted tools."""

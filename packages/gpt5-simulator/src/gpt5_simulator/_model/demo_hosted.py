@@ -1,4 +1,4 @@
-"""How the demonstration model uses hosted tools: it searches the web and draws; what others bring stands in the table as it goes over the wire."""
+"""The hosted tools of the demonstration model: it searches the web and draws; the items of other tools come from the table as they go over the wire."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ class HostedCall:
 
     Attributes:
         items: The output items that it makes.
-        quote: What the answer says of it.
+        quote: The words about it in the answer.
         is_open: Whether it waits for the client, so that there is no answer yet.
     """
 
@@ -46,8 +46,8 @@ class HostedTools:
 
     Attributes:
         request: The request.
-        question: What was asked since the last answer.
-        results: What the tools find and make.
+        question: The user's words since the last answer.
+        results: The results of the tools.
     """
 
     request: ModelRequest
@@ -58,7 +58,7 @@ class HostedTools:
         """Return the calls that the question asks for, in the order of the tools.
 
         Args:
-            is_forced: Whether some tool is to be called even if the question asks for none.
+            is_forced: Whether to call a tool even if the question asks for none.
         """
         calls = [call for tool in self.request.hosted for call in self._calls_of(tool)]
         hosted = self.request.hosted
@@ -138,7 +138,7 @@ class HostedTools:
 
 
 def _is_for(tool: Json, row: Json) -> bool:
-    """Return whether a row is for this tool and not for another MCP server."""
+    """Return whether a row belongs to this tool and not to another MCP server."""
     label = tool.get("server_label")
     return all(item.get("server_label", label) == label for item in objects_in(row.get("items")))
 
@@ -149,7 +149,7 @@ def _urls(row: Json) -> list[str]:
 
 
 def _is_allowed(row: Json, filters: Json) -> bool:
-    """Return whether a page may be found: a domain stands for its subdomains, too."""
+    """Return whether a page may be found; a domain includes its subdomains."""
     host = urlsplit(str(row.get("url"))).hostname or ""
 
     def is_within(domains: object) -> bool:
@@ -171,7 +171,7 @@ def _cited_page(row: Json) -> list[Segment]:
 
 
 def annotate(segments: Sequence[Segment]) -> tuple[str, tuple[Mapping[str, Any], ...]]:
-    """Return segments as one text and its annotations, which say where in it they belong."""
+    """Return segments as one text, with annotations that have their places in it."""
     text = ""
     annotations: list[Json] = []
     for segment in segments:

@@ -1,4 +1,4 @@
-"""The demonstration model: it stands in for a language model, so that everything around it can be tried without a key."""
+"""The demonstration model: a stand-in for a language model, so that everything around it can be tried without a key."""
 
 import json
 import re
@@ -46,15 +46,15 @@ class DemoModel:
     It calls the tools that a question asks for, all at once where the request allows it, and answers by quoting their results. It does
     the same in plain text for agents that describe their tools in the instructions and read `Action: {...}` from the answer.
 
-    A part of the question (a sentence, a line, what follows a "then" or an "and what") goes to the tool with most points, if it has 2:
+    A part of the question (a sentence, a line, the words after a "then" or an "and what") goes to the tool with the most points, if it has at least 2:
     2 for each word of the tool's name, 1 for each longer word of its description or parameters, 2 for a `timezone`, `expression`,
-    `city` or `location` that the part speaks of. Those get what the part says, another string its quoted text or the part itself, a
+    `city` or `location` that the part mentions. Those parameters get the words of the part, any other string its quoted text or the part itself, a
     number its next number, an enum the value that it names. Other optional parameters are left out.
 
-    Of images and files it says what it was shown: type, dimensions, bytes and digest, and who showed it.
+    For images and files it gives type, dimensions, bytes and digest, and who showed them.
 
-    It cannot hand the result of one tool to another, try again, or know anything. Of JSON schema it leaves out `allOf`, `pattern`,
-    `format` and `multipleOf`. `ScriptedModel` says whatever else is needed.
+    It cannot pass the result of one tool to another, try again, or know anything. It ignores `allOf`, `pattern`,
+    `format` and `multipleOf` in JSON schemas. For anything else there is `ScriptedModel`.
     """
 
     def __init__(self, hosted_results: HostedResults | None = None) -> None:
@@ -123,7 +123,7 @@ def _call(tool: Tool, arguments: Json) -> TurnItem:
 
 
 def _read_conversation(items: Sequence[Json]) -> tuple[str, list[_Result]]:
-    """Return what was asked since the last answer, and what tools have said since then."""
+    """Return the user's words since the last answer, and the results of tools since then."""
     asked: list[str] = []
     results: list[_Result] = []
     names: dict[object, str] = {}
@@ -146,7 +146,7 @@ def _read_conversation(items: Sequence[Json]) -> tuple[str, list[_Result]]:
 
 
 def _open_calls(question: str, results: Sequence[_Result], tools: Sequence[Tool]) -> list[_Call]:
-    """Return the calls that a question asks for, but for as many of each tool as were made already."""
+    """Return the calls that a question asks for, less as many of each tool as were made already."""
     calls: dict[tuple[str, str], _Call] = {}
     for part in filter(None, map(str.strip, _PARTS.split(question))):
         tool = max(tools, key=lambda tool: _points(part, tool), default=None)
@@ -159,7 +159,7 @@ def _open_calls(question: str, results: Sequence[_Result], tools: Sequence[Tool]
 
 
 def _forced_tool(question: str, results: Sequence[_Result], tools: Sequence[Tool]) -> Tool:
-    """Return the best tool not called yet; of equal ones the last, where agents put the tool that takes the answer."""
+    """Return the best tool that was not called yet; of equal ones the last, where agents put the tool for the answer."""
     made = {name for name, _ in results}
     fresh = [tool for tool in reversed(tools) if tool.name not in made]
     return max(fresh or tools, key=lambda tool: _points(question, tool))
@@ -199,7 +199,7 @@ def _answer(
     shown: Sequence[str],
     hosted: Sequence[Sequence[Segment]],
 ) -> list[Segment]:
-    """Return what is answered: what was shown, what tools have returned, what hosted tools have found."""
+    """Return the answer: the images and files that were shown, the results of tools, those of hosted tools."""
     lines: list[Sequence[Segment]] = []
     if shown:
         further = len(shown) - _MOST_SHOWN
@@ -230,7 +230,7 @@ def _formatted(shape: Json, answer: str, question: str, results: Sequence[_Resul
 
 
 def _tools_in(instructions: str) -> list[Tool]:
-    """Return the tools that stand in instructions as a JSON array."""
+    """Return the tools in instructions, where they are a JSON array."""
     for start in re.finditer(r"\[(?=\s*\{)", instructions):
         entries = objects_in(_decoded_at(instructions, start.start()))
         if entries and all("name" in entry for entry in entries):
@@ -239,14 +239,14 @@ def _tools_in(instructions: str) -> list[Tool]:
 
 
 def _iter_text_results(text: str) -> Iterator[_Result]:
-    """Yield what tools have said in a text of actions and observations."""
+    """Yield the results of tools in a text of actions and observations."""
     actions = [_decoded_at(text, match.end()) for match in _ACTION.finditer(text)]
     for action, output in zip(objects_in(actions), _OBSERVATION.findall(text), strict=False):
         yield str(next((value for key, value in action.items() if "input" not in key), "")), output
 
 
 def _text_step(instructions: str, calls: Sequence[_Call], answer: str) -> str:
-    """Return the next step as text. It does not quote the question, whose braces a reader might take for the action."""
+    """Return the next step as text, without quoting the question, whose braces a reader might take for the action."""
     if not calls and "FinalAnswer:" in instructions:
         return f"Thought: I can answer.\nFinalAnswer: {answer}"
     name, value = (calls[0][0].name, calls[0][1]) if calls else ("Final Answer", answer)

@@ -26,12 +26,12 @@ _FALLBACKS = {"timezone": "UTC", "expression": "0"}
 
 
 def is_asked_for(parameter: str, part: str) -> bool:
-    """Return whether a part of a question speaks of what a parameter of this name takes."""
+    """Return whether a part of a question mentions a value for a parameter of this name."""
     return parameter in _TOPICS and _TOPICS[parameter].search(part) is not None
 
 
 class Values:
-    """The values that `part` has for a JSON schema, each number and quotation once, with `text` for a string that is not there."""
+    """The values for a JSON schema out of `part`, each number and quotation once, and `text` for a string that has none."""
 
     def __init__(self, root: Json, *, part: str, text: str) -> None:
         self._root, self._part, self._text = root, part, text
@@ -81,7 +81,7 @@ class Values:
 
 
 def _resolve(schema: object, root: Json) -> Json:
-    """Return a schema without references and alternatives and with one type, that of null only where there is no other."""
+    """Return a schema without references and alternatives and with one type, which is null only if there is no other."""
     plain: Json = schema if is_object(schema) else {}
     for _ in range(_MAX_DEPTH):
         options = objects_in(plain.get("anyOf", plain.get("oneOf")))

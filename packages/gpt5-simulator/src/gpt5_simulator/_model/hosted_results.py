@@ -1,4 +1,4 @@
-"""What hosted tools find and make: a table that a test gives, or the small one of the demonstration."""
+"""The results of hosted tools: the table of a test, or the small one of the demonstration."""
 
 import json
 import re
@@ -35,16 +35,16 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class HostedResults:
-    """What hosted tools find and make.
+    """The results of hosted tools.
 
     Attributes:
-        rows: For each tool, what may come of a call; see `read_hosted_results`.
+        rows: The possible results of a call, for each tool; see `read_hosted_results`.
     """
 
     rows: Mapping[str, Sequence[Json]]
 
     def find(self, tool: str, question: str) -> list[Json]:
-        """Return the rows of a tool that fit a question: those whose words it all has."""
+        """Return the rows of a tool that fit a question, because it has all their words."""
         words = set(_WORD.findall(question.lower()))
         return [
             row
@@ -54,14 +54,14 @@ class HostedResults:
 
 
 def read_hosted_results(value: dict[str, Any]) -> HostedResults:
-    """Read a table of what hosted tools find and make.
+    """Read a table of the results of hosted tools.
 
     Args:
-        value: An array of rows for each tool. A row fits a question that has all words of its `match`, or any if it has none.
+        value: An array of rows for each tool. A row fits a question that has all words of its `match`, or any question if it has none.
 
     Raises:
-        ResultsError: If a tool or a field is not known, or a value is of the wrong type.
-        TypeError: If it is no mapping.
+        ResultsError: If a tool or a field is unknown, or a value has the wrong type.
+        TypeError: If it is not a mapping.
     """
     hint = f"hosted_results=read_results_file(Path({value!r}))" if isinstance(value, str) else ""
     if not is_object(value):
@@ -80,7 +80,7 @@ def read_results_file(path: Path) -> HostedResults:
     """Read the table from a JSON file.
 
     Raises:
-        ResultsError: If the file is missing, no JSON object, or no such table.
+        ResultsError: If the file is missing, not a JSON object, or not such a table.
     """
     try:
         value: object = json.loads(path.read_bytes())

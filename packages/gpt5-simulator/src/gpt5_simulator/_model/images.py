@@ -1,4 +1,4 @@
-"""Pictures of one colour in the formats that image generation has: valid, of any size, and small."""
+"""Pictures of one colour in the formats of image generation: valid, of any size, and small."""
 
 import re
 import struct
@@ -12,7 +12,7 @@ _JPEG_BLOCK = 8
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Parse `WIDTHxHEIGHT`; anything else, `auto` above all, is 1024 by 1024."""
+    """Parse `WIDTHxHEIGHT`; anything else, such as `auto`, is 1024 by 1024."""
     found = _SIZE_TEXT.fullmatch(text)
     return (int(found[1]), int(found[2])) if found else _SIZE
 
@@ -45,7 +45,7 @@ def _png(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
 
 
 def _jpeg(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
-    """Return a baseline JPEG: the first block says the colour, each further one that nothing changes.
+    """Return a baseline JPEG: the first block has the colour, and each further one no change.
 
     Source: https://www.w3.org/Graphics/JPEG/itu-t81.pdf
     """
@@ -73,7 +73,7 @@ def _jpeg(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
 
 
 def _jpeg_level(level: int) -> str:
-    """Return a block's change of level, coded: 0 as `0`, others by their number of bits as `10000` to `10111`; then the end of the block."""
+    """Return the bits of a block: its change of level, as `0` for none or else with a code from `10000` to `10111` for the number of bits, and its end."""
     if not level:
         return "00"
     count = abs(level).bit_length()
@@ -99,7 +99,7 @@ def _webp(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
 
 
 def _gif(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
-    """Return a GIF: each code of the one run of pixels stands for one pixel more than the one before.
+    """Return a GIF: in its one run of pixels each code represents one pixel more than the one before.
 
     Source: https://www.w3.org/Graphics/GIF/spec-gif89a.txt
     """
@@ -138,7 +138,7 @@ def _svg(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
 
 
 def _little(fields: list[tuple[int, int]]) -> bytes:
-    """Return numbers of certain widths as bytes, the lowest bit first."""
+    """Return numbers with given widths as bytes, the lowest bit first."""
     total = shift = 0
     for value, width in fields:
         total |= value << shift

@@ -1,4 +1,4 @@
-"""What a model says in one response, and the two things that can say it: a script or your own object."""
+"""The turn of a model in one response, and its two sources: a script or your own object."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ class Text:
         text: The visible text.
         annotations: Its annotations, such as `{"type": "url_citation", "url": …, "title": …, "start_index": 5, "end_index": 9}`, in the
             order of the text. Indexes count characters.
-        phase: What the message says it is; None derives it from what follows in the turn. Models without phases never send it.
+        phase: The phase of the message; None derives it from the items that follow in the turn. Models without phases never send it.
     """
 
     text: str
@@ -55,7 +55,7 @@ class FunctionCall:
         name: The tool's name.
         arguments: An object, or the text to send as it is (broken JSON included).
         call_id: The call id; None makes one.
-        namespace: The namespace that the tool stands in, or that tool search has found it in.
+        namespace: The namespace of the tool, or the one in which tool search has found it.
     """
 
     name: str
@@ -81,11 +81,11 @@ class CustomToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputItem:
-    """An output item of any type, above all of a hosted tool.
+    """An output item of any type, such as that of a hosted tool.
 
     Attributes:
         item: The item as it goes over the wire, such as `{"type": "web_search_call", "action": {…}}`. Its id, its status and the usual
-            fields of its type are filled in where they are missing; what the request does not `include` is left out.
+            fields of its type are filled in if they are missing; fields that the request does not `include` are left out.
     """
 
     item: Mapping[str, Any]
@@ -99,7 +99,7 @@ type Turn = Sequence[TurnItem]
 
 
 class Model(Protocol):
-    """What answers requests; anything with this method can be the simulator's model."""
+    """A model that answers requests; any object with this method can be the simulator's model."""
 
     def respond(self, request: ModelRequest) -> Turn:
         """Return the output items of one response, in order.
@@ -107,7 +107,7 @@ class Model(Protocol):
         It runs in a worker thread, for several requests at once, and may block.
 
         Raises:
-            ApiError: If the answer is to be that error.
+            ApiError: If the answer should be that error.
         """
         ...
 
@@ -124,14 +124,14 @@ def _read_turn(where: str, turn: Turn) -> tuple[TurnItem, ...]:
 
 
 class ScriptedModel:
-    """A script of turns, one for each request, whatever is asked.
+    """A script of turns, one for each request, whatever it asks.
 
     Args:
         turns: The turns; each is a sequence of items.
         repeat: Whether to start again after the last one; otherwise further requests get a 500.
 
     Raises:
-        TypeError: If a turn is no list of items.
+        TypeError: If a turn is not a list of items.
     """
 
     def __init__(self, turns: Iterable[Turn], *, repeat: bool = False) -> None:

@@ -1,1 +1,1 @@
-"""The response object: its output items, its events, what it costs."""
+"""The response object: its output items, its events, its usage."""

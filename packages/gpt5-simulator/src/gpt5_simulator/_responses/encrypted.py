@@ -1,6 +1,6 @@
-"""The `encrypted_content` of reasoning: opaque tokens, and the check that one comes from here unchanged.
+"""The `encrypted_content` of reasoning: opaque tokens, and the check that one was made here and is unchanged.
 
-A token holds the item's id and a keyed digest of it. The key depends on the API key of the request, as OpenAI's does on the
+A token holds the item's id and a keyed digest of it. The key depends on the API key of the request, as OpenAI's depends on the
 organisation, so that a token of another customer is refused.
 """
 
@@ -23,12 +23,12 @@ def build_token(item_id: str, *, key: bytes) -> str:
 
 
 def begin_token(token: str) -> str:
-    """Return the token as `output_item.added` shows it: not yet whole, and of no use in a replay."""
+    """Return the token as `output_item.added` has it: not yet whole, and useless in a replay."""
     return token[: len(token) * 2 // 3]
 
 
 def is_genuine_token(token: str, *, item_id: str | None, key: bytes) -> bool:
-    """Return whether a token comes from `key`, is unchanged, and belongs to `item_id` unless that is None."""
+    """Return whether a token was made with `key`, is unchanged, and belongs to `item_id` unless that is None."""
     try:
         raw = base64.urlsafe_b64decode(token.encode())
     except ValueError:

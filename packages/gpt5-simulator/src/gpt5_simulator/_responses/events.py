@@ -1,6 +1,6 @@
-"""A response object as the events that would have led to it.
+"""The events that would have led to a response object.
 
-Source: the order and the fields of recorded GPT-5 streams, of which `item_kinds.py` holds what each type of item has of its own.
+Source: the order and the fields of recorded GPT-5 streams; `item_kinds.py` has the properties of each type of item.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def encode_event(event: Json) -> bytes:
 
 
 def begun(response: Json, *, status: str = "in_progress") -> Json:
-    """Return the response as it was before anything was said."""
+    """Return the response as it was before any output."""
     early: Json = {"status": status, "output": [], "usage": None, "completed_at": None}
     tier = "auto" if response["service_tier"] == "default" else response["service_tier"]
     nothing: Json = {"error": None, "incomplete_details": None, "tool_usage": build_tool_usage()}
@@ -95,7 +95,7 @@ def _item_events(item: Json, index: int, tools: list[Json]) -> Iterator[Json]:
 
 
 def _opened(item: Json) -> Json:
-    """Return an item as `output_item.added` shows it."""
+    """Return an item as `output_item.added` has it."""
     kind = kind_of(item)
     shown = {key: item[key] for key in ("id", "type")} if kind.is_bare else with_text(item, "")
     shown = shown | kind.opened
@@ -126,7 +126,7 @@ def _message_events(item: Json, where: Json) -> Iterator[Json]:
 
 
 def _annotated_events(part: Json, where: Json) -> Iterator[Json]:
-    """Yield the events of a text, each annotation right after the delta that brings the end of what it is about."""
+    """Yield the events of a text, each annotation right after the delta with the end of its place."""
     waiting = list(enumerate(objects_in(part["annotations"])))
     spoken = 0
     texts = _text_events("output_text", part["text"], where | {"logprobs": []}, key="text")
@@ -167,7 +167,7 @@ def _output_events(item: Json, where: Json) -> Iterator[Json]:
 
 
 def _picture_events(item: Json, where: Json, tools: list[Json]) -> Iterator[Json]:
-    """Yield as many pictures on the way to the last one as the tool asks for."""
+    """Yield as many previews of a picture as the tool asks for."""
     if not item.get("result"):
         return
     shown = {name: item[name] for name in _PICTURE if name in item}
@@ -182,10 +182,10 @@ def _text_events(name: str, text: str, where: Json, *, key: str) -> Iterator[Jso
     """Yield the deltas of a text and the event that ends it.
 
     Args:
-        name: What the events are called, such as `output_text`.
+        name: The name of the events, such as `output_text`.
         text: The whole text.
-        where: The fields that say where it belongs.
-        key: The field of the last event that holds the text.
+        where: The fields with the place of the text.
+        key: The field of the last event with the text.
     """
     for piece in _PIECE.findall(text):
         yield {"type": f"response.{name}.delta", **where, "delta": piece}
@@ -193,7 +193,7 @@ def _text_events(name: str, text: str, where: Json, *, key: str) -> Iterator[Jso
 
 
 def annotation_end(annotation: Json) -> int:
-    """Return where in the text an annotation is due."""
+    """Return the index in the text where an annotation is due."""
     return int(annotation.get("end_index", annotation.get("index", 0)))
 
 

@@ -1,4 +1,4 @@
-"""What is peculiar to each type of output item: its id, its status, its events.
+"""The properties of each type of output item: its id, its status, its events.
 
 Source: recorded streams of OpenAI and Azure; the types of openai 3.54.0.
 """
@@ -11,18 +11,18 @@ from gpt5_simulator._json import Json, object_at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemKind:
-    """What is peculiar to one type of output item.
+    """The properties of one type of output item.
 
     Attributes:
-        prefix: What its ids begin with.
-        status: Its status when it is added and when it is done; None where it has none.
+        prefix: The prefix of its ids.
+        status: Its status when it is added and when it is done; None if it has none.
         defaults: Fields that every such item has, with their usual values.
-        opened: Fields as they are when it is added.
-        is_bare: Whether it is added with its id, type and status only.
-        steps: Its events between `added` and `done`: `summary`, `content`, `text`, `commands`, `outputs` and `pictures` stand for several.
-        text: What the events of its text are called, and the path of that text in the item.
-        included: Fields that are only shown to a request that includes them, by their path.
-        is_billed: Whether it counts as a call of a built-in tool, as `max_tool_calls` means it.
+        opened: Fields with their values when it is added.
+        is_bare: Whether it is added with only its id, type and status.
+        steps: Its events between `added` and `done`: `summary`, `content`, `text`, `commands`, `outputs` and `pictures` are several events each.
+        text: The name of the events of its text, and the path of that text in the item.
+        included: Fields that are only sent to a request that includes them, by their path.
+        is_billed: Whether it counts as a call of a built-in tool for `max_tool_calls`.
         is_answered: Whether the client answers it, by its call id.
     """
 
@@ -173,12 +173,12 @@ _UNKNOWN = ItemKind(prefix="item")
 
 
 def kind_of(item: Mapping[str, object]) -> ItemKind:
-    """Return what is peculiar to an item's type; of an unknown one, nothing."""
+    """Return the properties of an item's type; an unknown type has none."""
     return _KINDS.get(str(item.get("type")), _UNKNOWN)
 
 
 def text_of(item: Json) -> str | None:
-    """Return the text that an item's events spell out; None where it has none."""
+    """Return the text that an item's events spell out; None if it has none."""
     named = kind_of(item).text
     if named is None:
         return None
@@ -190,7 +190,7 @@ def text_of(item: Json) -> str | None:
 
 
 def with_text(item: Json, text: str) -> Json:
-    """Return an item with another text in its events' place; one without such a text as it is."""
+    """Return an item with another text in place of the one that its events spell out; an item without such a text as it is."""
     named = kind_of(item).text
     return item if named is None or text_of(item) is None else _replaced(item, named[1], text)
 
@@ -202,7 +202,7 @@ def _replaced(value: Json, path: tuple[str, ...], text: str) -> Json:
 
 
 def without_unasked(item: Json, include: frozenset[str]) -> Json:
-    """Return an item without what only a request that includes it is shown; a field that every such item has becomes null."""
+    """Return an item without the fields that the request does not include; a field that every such item has becomes null."""
     kind = kind_of(item)
     for name, path in kind.included.items():
         if name not in include:

@@ -28,8 +28,8 @@ class IdSource:
     """A source of ids in OpenAI's shape, the same ones for the same material, and of the tokens of items with such ids.
 
     Args:
-        material: What ids are made from.
-        key: What tokens are signed with.
+        material: The text that ids are made from.
+        key: The key that signs tokens.
     """
 
     def __init__(self, material: str, *, key: bytes = b"") -> None:
@@ -49,11 +49,11 @@ class IdSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What came of a turn.
+    """The output of a turn.
 
     Attributes:
         items: The output items.
-        tokens: All output tokens, those for reasoning included.
+        tokens: All output tokens, including those for reasoning.
         reasoning: The tokens spent on reasoning.
         is_cut: Whether the budget ended before the turn did.
     """
@@ -68,9 +68,9 @@ def build_output(turn: Turn, *, request: ModelRequest, ids: IdSource) -> Output:
     """Build the output items of a turn.
 
     Args:
-        turn: What the model says.
+        turn: The model's turn.
         request: The request that it answers, with its token budget.
-        ids: Where ids come from.
+        ids: The source of ids.
     """
     items: list[Json] = []
     left = request.max_output_tokens
@@ -93,7 +93,7 @@ def build_output(turn: Turn, *, request: ModelRequest, ids: IdSource) -> Output:
 
 
 def _allowed(turn: Turn, limit: int | None) -> Iterator[tuple[int, TurnItem]]:
-    """Yield what a turn says, with its position; calls of built-in tools beyond the limit are ignored, as OpenAI does it."""
+    """Yield the items of a turn with their positions; calls of built-in tools beyond the limit are ignored, as by OpenAI."""
     calls = 0
     for position, entry in enumerate(turn):
         if isinstance(entry, OutputItem) and kind_of(entry.item).is_billed:
@@ -104,7 +104,7 @@ def _allowed(turn: Turn, limit: int | None) -> Iterator[tuple[int, TurnItem]]:
 
 
 def build_compaction(ids: IdSource) -> Json:
-    """Build the item that stands for a conversation."""
+    """Build the item that replaces a conversation."""
     item_id = ids.make("cmp")
     return {"id": item_id, "type": "compaction", "encrypted_content": ids.encrypt(item_id)}
 
@@ -182,7 +182,7 @@ def _visible(item: Json) -> str:
 
 
 def _cut(item: Json, room: int) -> Json:
-    """Return an item that ends where the budget did, as recorded traffic shows it: marked, but closed."""
+    """Return an item that ends with the budget, as in recorded traffic: marked as incomplete, but closed."""
     if item["type"] == "reasoning":
         return item | {"summary": []}
     shorter = _visible(item)[: max(room - 1, 0) * CHARS_PER_TOKEN]

@@ -1,4 +1,4 @@
-"""The response object, built in one way for streams and for whole bodies.
+"""The response object, built in the same way for streams and for whole bodies.
 
 Source: the keys of recorded GPT-5 responses, and the tools in them.
 """
@@ -98,7 +98,7 @@ def _echo(body: Json, key: str) -> object:
 
 
 def _tier(request: ModelRequest) -> str:
-    """Return the tier that served the request: fast is called priority, which a model that lacks it serves as usual."""
+    """Return the tier that served the request: `fast` is named `priority`, and a model without that serves the request as usual."""
     asked = str(request.body.get("service_tier") or "auto")
     tier = {"fast": "priority", "auto": "default"}.get(asked, asked)
     lacks = tier == "priority" and tier not in request.profile.tiers
@@ -106,7 +106,7 @@ def _tier(request: ModelRequest) -> str:
 
 
 def _reasoning(request: ModelRequest) -> Json:
-    """Return the reasoning settings in force; older models know no context and no mode."""
+    """Return the reasoning settings in force; older models have no context and no mode."""
     effort = object_at(request.body, "reasoning").get("effort") or request.profile.default_effort
     echoed: Json = {"effort": effort, "summary": _effective_summary(request.summary)}
     if request.profile.default_context is not None:
@@ -122,7 +122,7 @@ def _context(request: ModelRequest) -> str | None:
 
 
 def _withheld(request: ModelRequest) -> list[Json]:
-    """Return which reasoning the model does not get to read: that of earlier turns, in the context of the current one.
+    """Return the reasoning that the model does not read: that of earlier turns, if the context is the current turn.
 
     Source: `input_transformations` in `response.py` of openai 3.54.0.
     """
@@ -165,7 +165,7 @@ def _echoed_tool(tool: Json) -> Json:
 
 
 def _echoed_function(tool: Json) -> Json:
-    """Return a function as it is echoed: strict unless told otherwise, and then with a closed schema."""
+    """Return a function as it is echoed: strict by default, and then with a closed schema."""
     strict = tool.get("strict") is not False
     parameters: object = tool.get("parameters")
     if strict and is_object(parameters):

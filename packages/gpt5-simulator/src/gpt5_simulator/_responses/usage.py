@@ -1,6 +1,6 @@
-"""How many tokens things take, and how much of a prompt an earlier request has left in the cache.
+"""Token counts, and the prompt cache that earlier requests have filled.
 
-Four characters count as one token: wrong by a little everywhere, the same on every machine.
+Four characters count as one token, which is a little wrong everywhere and the same on every machine.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ def count_tokens(text: str) -> int:
 
 
 def reasoning_tokens(effort: str) -> int:
-    """Return what a reasoning item costs at an effort; 0 where none is sent."""
+    """Return the tokens of a reasoning item at an effort; 0 if none is sent."""
     return _REASONING_TOKENS.get(effort, 0)
 
 
 def prompt_text(request: ModelRequest) -> str:
-    """Return everything that the model reads, in the order in which a real server caches it."""
+    """Return the whole text that the model reads, in the order in which a real server caches it."""
     head = [dump(request.body.get("tools") or []), str(request.body.get("instructions") or "")]
     return "\n".join([*head, *map(_written, request.items)])
 
@@ -52,7 +52,7 @@ class CacheUse:
 
     Attributes:
         cached: Tokens read from the cache.
-        written: Tokens written to it and billed; None where the model bills none.
+        written: Tokens written to it and billed; None if the model bills none.
         ttl: How long they are kept.
     """
 
@@ -65,9 +65,9 @@ def build_usage(*, prompt: str, cache: CacheUse, output: int, reasoning: int) ->
     """Build the `usage` object.
 
     Args:
-        prompt: What the model read.
-        cache: How much of it came from the cache, and went there.
-        output: All output tokens, those for reasoning included.
+        prompt: The text that the model read.
+        cache: The part of it that came from the cache, and the part that was written to it.
+        output: All output tokens, including those for reasoning.
         reasoning: The output tokens that were spent on reasoning.
     """
     read = count_tokens(prompt)
@@ -107,7 +107,7 @@ def build_tool_usage(output: Sequence[Json] = ()) -> Json:
 
 
 def _picture_tokens(item: Json) -> int:
-    """Return what a picture cost, by its quality and in proportion to its area.
+    """Return the tokens of a picture, by its quality and in proportion to its area.
 
     Source: https://platform.openai.com/docs/guides/image-generation, the tokens of a square.
     """
@@ -119,10 +119,10 @@ def _picture_tokens(item: Json) -> int:
 
 
 class PromptCache:
-    """The prompts so far, as blocks of 128 tokens, each known by all that came before it.
+    """The prompts so far, as blocks of 128 tokens, each identified together with everything before it.
 
-    So the cached part of a prompt is the longest run of whole blocks that it shares with one earlier prompt from its beginning on.
-    Nothing under 1,024 tokens is cached. The oldest blocks are forgotten first.
+    So the cached part of a prompt is the longest run of whole blocks from its beginning that it shares with one earlier prompt.
+    Nothing under 1,024 tokens is cached. The oldest blocks are dropped first.
 
     Source: https://platform.openai.com/docs/guides/prompt-caching, and the steps of `cached_tokens` in recorded traffic.
     """
@@ -131,7 +131,7 @@ class PromptCache:
         self._blocks: OrderedDict[bytes, None] = OrderedDict()
 
     def use(self, prompt: str, *, scope: str, request: ModelRequest) -> CacheUse:
-        """Return how much of `prompt` is cached within `scope`, and cache it as the request's `prompt_cache_options` say."""
+        """Return how much of `prompt` is cached within `scope`, and cache it according to the request's `prompt_cache_options`."""
         hits = 0
         options = object_at(request.body, "prompt_cache_options")
         chain = _chain(prompt[: _cached_length(request, options, prompt)], scope=scope)
@@ -155,7 +155,7 @@ class PromptCache:
 
 
 def _cached_length(request: ModelRequest, options: Json, prompt: str) -> int:
-    """Return how much of a prompt may be cached: all of it, or in explicit mode what stands before the last breakpoint."""
+    """Return how many characters of a prompt may be cached: all, or in explicit mode those before the last breakpoint."""
     if options.get("mode") != "explicit":
         return len(prompt)
     rest = 0

@@ -1,1 +1,1 @@
-"""Responses that are kept: what is stored, what can be asked about it, those that are made in the background."""
+"""Stored responses: the store, the calls about one, and those that are made in the background."""

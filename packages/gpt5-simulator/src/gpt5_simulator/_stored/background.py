@@ -1,9 +1,9 @@
-"""A response that is made in the background: queued, then in progress, then done or cancelled, as time passes.
+"""Background responses: queued, then in progress, then done or cancelled, as time passes.
 
-It is known from the start what it will be; the clock decides how much of it there is. The first quarter of its time it is queued, and its events
-come evenly over the rest.
+The final response is known from the start; the clock decides how much of it can be seen. It is queued for the first quarter of its time, and its events
+are spread evenly over the rest.
 
-Source: a recorded background stream and its resumption; what a cancelled stream ends with nobody has recorded, so here it ends without a last event.
+Source: a recorded background stream and its resumption. The end of a cancelled stream has not been recorded, so here it ends without a last event.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ class BackgroundRun:
         return self.cancelled is not None or now >= self.started + self.seconds
 
     def at(self, now: float, response: Json) -> Json:
-        """Return how far a response is at a time, from what it will be."""
+        """Return the state of a response at a time, made from the final response."""
         if self.cancelled is not None:
             return begun(response, status="cancelled")
         if self.is_over(now):
@@ -57,7 +57,7 @@ class BackgroundRun:
         """Yield its stream, each event when it is due.
 
         Args:
-            response: What it will be.
+            response: The final response.
             after: The number of the last event that the client has; -1 for none.
             clock: Returns the time in seconds since 1970.
             obfuscate: Whether deltas carry padding.

@@ -1,4 +1,4 @@
-"""Responses that the server keeps: unless the client said `store: false`, and for some minutes if they are made in the background."""
+"""The store of responses: all those without `store: false`, and background responses for some minutes."""
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ class StoredResponse:
     """A stored response with the conversation that led to it.
 
     Attributes:
-        response: The final response, with everything that a request may include.
-        items: What it answers, oldest first.
-        is_streamed: Whether it was asked for as a stream.
-        run: How it is made in the background; None where it was made at once.
+        response: The final response, with all fields that a request may include.
+        items: The conversation that it answers, oldest first.
+        is_streamed: Whether it was requested as a stream.
+        run: Its run in the background; None if it was made at once.
     """
 
     response: Json
@@ -33,12 +33,12 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundCounts:
-    """The numbers of background responses, by what has become of them.
+    """The numbers of background responses, by their state.
 
     Attributes:
-        begun: All that were asked for.
+        begun: All that were requested.
         running: Those that are still being made.
-        done: Those that were made to their end, and are billed; failed ones too.
+        done: Those that were finished, and are billed; failed ones too.
         cancelled: Those that were cancelled before.
     """
 
@@ -57,7 +57,7 @@ class ResponseStore:
         self._windows: deque[tuple[str, list[str]]] = deque(maxlen=_MAX_WINDOWS)
 
     def count_background(self, now: float) -> BackgroundCounts:
-        """Return how many background responses there have been until a time, deleted ones too."""
+        """Return the numbers of background responses up to a time, including deleted ones."""
         runs = list(self._runs)
         cancelled = sum(run.cancelled is not None for run in runs)
         over = sum(run.is_over(now) for run in runs)
@@ -94,7 +94,7 @@ class ResponseStore:
         del self._responses[owner, response_id]
 
     def conversation(self, response_id: str, *, owner: str) -> tuple[Json, ...]:
-        """Return everything that was said up to and in a response, since the last compaction.
+        """Return the conversation up to and including a response, since the last compaction.
 
         Raises:
             ApiError: If there is no such response.
@@ -109,13 +109,13 @@ class ResponseStore:
         return items[compacted[-1] :] if compacted else items
 
     def keep_window(self, compaction_id: str, said: Sequence[Json]) -> None:
-        """Remember which messages a window of the compact call holds before its compaction item."""
+        """Remember the messages that a window of the compact call has before its compaction item."""
         self._windows.append((compaction_id, list(map(item_text, said))))
 
     def validate_windows(self, items: Sequence[Json]) -> None:
-        """Refuse a window of the compact call out of which something was taken, which a model would answer without what is missing.
+        """Refuse a window of the compact call that is not whole, which a model would answer without the missing messages.
 
-        What a real server does then is not known; its guide says not to do it.
+        It is not known what a real server does then; its guide says not to do it.
 
         Raises:
             ApiError: If the messages before such a compaction item are not those that it came with.
@@ -128,7 +128,7 @@ class ResponseStore:
                 raise ApiError(text, param="input", code="invalid_value")
 
     def find_item(self, item_id: str, *, owner: str) -> Json | None:
-        """Return a stored item, said or answered; None if there is none."""
+        """Return a stored item, of an input or an output; None if there is none."""
         for (kept_for, _), kept in reversed(self._responses.items()):
             if kept_for == owner and kept.response["store"]:
                 for item in (*objects_in(kept.response["output"]), *kept.items):

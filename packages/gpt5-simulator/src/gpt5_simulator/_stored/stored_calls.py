@@ -1,4 +1,4 @@
-"""What can be asked about a stored response: itself, its stream, its end, its input.
+"""The calls about a stored response: to get it, stream it, cancel it, and list its input.
 
 Source: recorded answers of these calls; https://platform.openai.com/docs/api-reference/responses, read in November 2026.
 """
@@ -26,12 +26,12 @@ _MAX_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class StoredCalls:
-    """What can be asked about one stored response.
+    """The calls about one stored response.
 
     Attributes:
         stored: The response.
         clock: Returns the time in seconds since 1970.
-        is_paced: Whether a stream comes as it is made; otherwise all of it is there at once.
+        is_paced: Whether a stream comes as it is made; otherwise all of it comes at once.
     """
 
     stored: StoredResponse
@@ -42,7 +42,7 @@ class StoredCalls:
         """Return the reply to `GET /v1/responses/{id}`.
 
         Raises:
-            ApiError: If it cannot be streamed, or something cannot be included.
+            ApiError: If it cannot be streamed, or a field cannot be included.
         """
         response = self._shown(_included(query))
         if _is_true(query, "stream"):
@@ -53,7 +53,7 @@ class StoredCalls:
         """Return the reply to `POST /v1/responses/{id}/cancel`.
 
         Raises:
-            ApiError: If it is not made in the background.
+            ApiError: If it is not a background response.
         """
         if self.stored.run is None:
             raise ApiError("Cannot cancel a synchronous response.")
@@ -64,7 +64,7 @@ class StoredCalls:
         """Return the reply to `GET /v1/responses/{id}/input_items`, newest first unless asked otherwise.
 
         Raises:
-            ApiError: If the query cannot be read, or there is no item to start after.
+            ApiError: If the query cannot be read, or there is no item with the id in `after`.
         """
         _included(query)
         limit = _number(query, "limit", default=_DEFAULT_LIMIT, least=1, most=_MAX_LIMIT)
@@ -89,7 +89,7 @@ class StoredCalls:
         return Reply.of_json({"object": "list", "data": page} | ends)
 
     def _shown(self, include: frozenset[str]) -> Json:
-        """Return the final response with what is asked for; encrypted reasoning is shown only where it is made."""
+        """Return the final response with the fields in `include`; encrypted reasoning comes only with the call that makes it."""
         items = [
             without_unasked(
                 {key: value for key, value in item.items() if key != "encrypted_content"}
@@ -132,7 +132,7 @@ def listed_items(items: Sequence[Json], *, material: str) -> list[Json]:
 
     Args:
         items: The items.
-        material: What ids are made from.
+        material: The text that ids are made from.
     """
     ids = IdSource(f"input:{material}")
     return [_listed(item, ids) for item in items]
@@ -176,7 +176,7 @@ def _number(
 
 
 def _included(query: QueryParams) -> frozenset[str]:
-    """Return what is to be included; no stored response has encrypted reasoning."""
+    """Return the fields to include; no stored response has encrypted reasoning."""
     pairs = query.multi_items()
     wanted = [value for name, value in pairs if value and name.partition("[")[0] == "include"]
     validate(wanted, SCHEMAS["parameters"]["include"], "include")
