@@ -32,7 +32,7 @@ from gpt5_simulator._stored.store import ResponseStore, StoredResponse
 from gpt5_simulator._stored.stored_calls import listed_items
 
 
-_SHORTER = 4  # how many times shorter a compacted conversation is
+_SHORTER = 4  # how many times shorter a compacted conversation is; our choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,7 @@ class Responder:
     background_seconds: float = 0.0
     store: ResponseStore = field(default_factory=ResponseStore)
     _cache: PromptCache = field(default_factory=PromptCache)
+    # For the store and the cache: requests are answered in threads, many at once.
     _lock: Lock = field(default_factory=Lock)
 
     def answer(
@@ -77,10 +78,13 @@ class Responder:
         ids = self._ids(id_source, owner)
         response_id = ids.make("resp")
         now = self.clock()
+        # The whole response is made here, also in the background; there the run decides how much of it
+        # is to be seen at a time.
         run = None
         if body.get("background"):
             run = BackgroundRun(started=now, seconds=self.background_seconds)
         output, error = self._output(request, ids, is_background=run is not None)
+        # After the model, so that a request that it refuses leaves nothing in the cache.
         usage = build_usage(
             prompt=(prompt := prompt_text(request)),
             cache=self._cache_use(prompt, request, owner),
@@ -97,12 +101,14 @@ class Responder:
         if error is not None:
             failed = {"code": error.code or "server_error", "message": error.message}
             response |= {"status": "failed", "error": failed, "completed_at": None, "usage": None}
+        # A background response is kept for some minutes even with `store: false`, to be polled.
         if response["store"] or run is not None:
             kept = StoredResponse(
                 response=response, items=request.items, is_streamed=request.stream, run=run
             )
             with self._lock:
                 self.store.keep(kept, owner=owner)
+        # Stored whole and shown in part: a later GET may include more than this request did.
         shown = [without_unasked(item, request.include) for item in output.items]
         return response | {"output": shown}, run
 
@@ -162,6 +168,7 @@ class Responder:
         Raises:
             ApiError: If a real server would refuse the request.
         """
+        # The shape first: what follows relies on the types of the fields.
         if self.strict:
             validate_shape(body, call=call)
         if body.get("model") is None and call == "input_tokens":
@@ -172,6 +179,7 @@ class Responder:
             validate_settings(body, profile=profile)
             validate_tools(body, profile=profile)
             validate_items(body.get("input"), profile=profile)
+        # One lock for all of it: nothing that a reference leads to may go before it has been checked.
         with self._lock:
             said = (self._referenced(item, owner) for item in input_items(body))
             items = (*self._earlier(body, owner), *said)
@@ -191,6 +199,7 @@ class Responder:
         try:
             turn = self.model.respond(request)
         except ApiError as error:
+            # A background request is answered before the model is asked: its error comes with a poll.
             if not is_background:
                 raise
             return Output(items=(), tokens=0, reasoning=0, is_cut=False), error
@@ -210,6 +219,7 @@ class Responder:
 
     def _referenced(self, item: Json, owner: str) -> Json:
         """Return an item of the input, or the stored item that it refers to."""
+        # An image without its data stands for the one that is stored.
         is_bare = item.get("type") == "image_generation_call" and "result" not in item
         if item_type(item) != "item_reference" and not is_bare:
             return item
@@ -222,6 +232,7 @@ class Responder:
         if self.lifetimes.is_over(model):
             raise _deprecated(model)
         known = profile_for(model)
+        # What the caller lists is served, whatever the table says of it: retired, or not known.
         is_listed = self.models is not None and model in self.models
         if knows_model or is_listed or not self.strict:
             return known or profile_for_unknown(model)
@@ -242,6 +253,7 @@ class Responder:
         return self.store.find_item(item_id, owner=owner) is not None
 
     def _cache_use(self, prompt: str, request: ModelRequest, owner: str) -> CacheUse:
+        # Requests share a cache if the server routes them alike: by their key, or by how they begin.
         label = request.body.get("prompt_cache_key") or request.body.get("instructions")
         scope = f"{owner}\n{request.profile.name}\n{label}"
         with self._lock:

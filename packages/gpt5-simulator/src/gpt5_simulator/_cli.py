@@ -48,7 +48,7 @@ def _validated_days(texts: list[str] | None) -> list[str] | None:
     for text in texts or ():
         model, _, day = text.rpartition("=")
         try:
-            date.fromisoformat(day if model.strip() else "")
+            date.fromisoformat(day if model.strip() else "")  # An empty text is no day, either.
         except ValueError:
             raise typer.BadParameter(f"expected MODEL=YYYY-MM-DD, found {text!r}") from None
     return texts
@@ -137,6 +137,8 @@ def _wait_for_interrupt() -> None:
         del number, frame
         interrupted.set()
 
+    # By signals, so that both end the `with` block in order and the exit code is 0. Tests run the command
+    # in their own process, hence the handlers of before are put back.
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     interrupted.wait()
     for number, handler in before.items():

@@ -14,8 +14,8 @@ from gpt5_simulator._json import Json, is_array, is_object, objects_in
 MEDIA = ("input_image", "input_file")
 
 _PATCH = 32
-_UNKNOWN_TOKENS = 1024
-_MAX_TOKENS = 100_000
+_UNKNOWN_TOKENS = 1024  # of what only a real server could fetch: as an image of 1024 by 1024 pixels
+_MAX_TOKENS = 100_000  # of one image or file, or a text in its place would fill the memory
 _CHARS_PER_TOKEN = 4
 _DIGITS = 12  # of a digest, which is enough to compare by eye
 _MAX_LINK = 200
@@ -36,7 +36,7 @@ class DataUrl:
     @property
     def size(self) -> tuple[int, int] | None:
         """Width and height in pixels, if this is an image that can be read."""
-        # What it cannot read has a size of -1 by -1.
+        # An image that it cannot read has a size of -1 by -1.
         width, height = imagesize.get(io.BytesIO(self.data or b""))  # pyright: ignore[reportUnknownMemberType]  a type parameter is missing
         return (int(width), int(height)) if width > 0 and height > 0 else None
 

@@ -78,6 +78,7 @@ def rechunk(steps: Iterable[Step], sizes: ChunkSizes | None) -> Iterator[Step]:
     wanted = _endless(sizes)
     block = bytearray()
     for step in steps:
+        # Joined up to the next pause: a chunk may hold the end of one event and the beginning of another.
         if isinstance(step, bytes):
             block += step
             continue
@@ -104,6 +105,7 @@ def _chunks(block: bytes, sizes: Iterator[int | None]) -> Iterator[bytes]:
     start = 0
     while start < len(block):
         size = next(sizes)
+        # A function may return 0, with which this would never end.
         stop = len(block) if size is None else start + max(size, 1)
         yield block[start:stop]
         start = stop

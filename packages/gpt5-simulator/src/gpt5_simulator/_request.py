@@ -217,6 +217,7 @@ def _client_tools(
     entries: Sequence[Json], loaded: Sequence[Json]
 ) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
     """Return the tools that the client runs: those that may be called, and those that a search has yet to find."""
+    # A tool that a search has found may be called, although it is still declared as one to be searched.
     ready = {(tool.namespace, tool.name): tool for tool in _iter_tools(loaded)}
     deferred: list[Tool] = []
     declared: dict[tuple[str | None, str], Tool] = {}

@@ -10,7 +10,7 @@ from gpt5_simulator._json import Json
 from gpt5_simulator._responses.encrypted import is_genuine_token
 
 
-# What each call is called in refusals, and the type of what answers it.
+# The name of each call in refusals; the type of its output follows from its own.
 _CALLS = {
     "function_call": "function",
     "custom_tool_call": "custom tool",
@@ -81,6 +81,7 @@ def _validate_followers(items: Sequence[Json]) -> None:
 
 def _has_follower(items: Sequence[Json], index: int) -> bool:
     for item in items[index + 1 :]:
+        # Several in a row may lead to one item.
         if item.get("type") == "reasoning":
             continue
         is_input = item.get("role") in {"user", "system", "developer"}
@@ -89,12 +90,14 @@ def _has_follower(items: Sequence[Json], index: int) -> bool:
 
 
 def _validate_pairs(items: Sequence[Json]) -> None:
+    # Dictionaries and not sets: a refusal names the first call of the conversation.
     calls = {
         (item["type"], item.get("call_id")): None
         for item in items
         if item.get("type") in _CALLS and item.get("call_id") is not None
     }
     answers = {
+        # The output of a local shell names its call by `id`.
         (_OUTPUTS[item["type"]], item.get("call_id", item.get("id"))): None
         for item in items
         if item.get("type") in _OUTPUTS and not _is_servers(item)

@@ -29,7 +29,8 @@ _PREFIXED = frozenset(
     kind for kind, schema in _KINDS.items() if "id" in schema.get("required", ())
 ) - {"item_reference"}
 _WITH_PARTS = ("function_call_output", "custom_tool_call_output")
-# What the server shows of a picture and does not take back. Source: Yeachan-Heo/gajae-code, issue 1688.
+# Fields of a picture that the server sends and does not take back.
+# Source: Yeachan-Heo/gajae-code, issue 1688.
 _SHOWN_ONLY = ("action", "background", "output_format", "quality", "revised_prompt", "size")
 _PARTS_IN = ("input_text", "input_image", "input_file", "input_audio")
 _PARTS_OUT = ("output_text", "refusal")
@@ -115,7 +116,7 @@ def _validate_amounts(items: Iterable[Json]) -> None:
     if images > _MAX_IMAGES:
         text = f"Too many images in request. Expected at most {_MAX_IMAGES}, but got {images}."
         raise ApiError(text, param="input", code="invalid_value")
-    size = sum(len(str(part.get("file_data") or "")) for part in parts) * 3 // 4
+    size = sum(len(str(part.get("file_data") or "")) for part in parts) * 3 // 4  # of base64
     if size > _MAX_FILE_BYTES:
         text = f"The files of this request have {size} bytes together. The limit is {_MAX_FILE_BYTES} bytes."
         raise ApiError(text, param="input", code="invalid_value")

@@ -39,6 +39,7 @@ def _resolve(schema: Any, definitions: Json) -> Any:
         return [_resolve(entry, definitions) for entry in schema]
     if not is_object(schema):
         return schema
+    # Once for each schema, when this is imported: values are checked by the thousand.
     own = {key: _resolve(value, definitions) for key, value in schema.items() if key != "$ref"}
     if isinstance(own.get("type"), str):
         own["type"] = [own["type"]]
@@ -48,6 +49,7 @@ def _resolve(schema: Any, definitions: Json) -> Any:
     if "$ref" not in schema:
         return own
     base = _resolve(definitions[schema["$ref"]], definitions)
+    # What stands beside a reference adds to it, and goes before it.
     if "properties" in own:
         own["properties"] = base["properties"] | own["properties"]
     return base | own
@@ -74,6 +76,7 @@ def validate(
         ApiError: If anything is wrong; it names the first fault.
     """
     if "anyOf" in schema:
+        # Where no alternative has the type of the value, the last one words the refusal.
         fitting = (one for one in schema["anyOf"] if _has_type(value, one))
         schema = next(fitting, schema["anyOf"][-1])
     if not _has_type(value, schema):
@@ -234,6 +237,7 @@ def _validate_object(value: Json, schema: Json, param: str, profile: ModelProfil
     others: object = schema.get("additionalProperties")
     if is_object(others):
         for name, entry in value.items():
+            # A name that is too long must not make the refusal too long as well.
             validate(name, schema["propertyNames"], f"{prefix}{name[:_MOST_SHOWN]}")
             validate(entry, others, f"{prefix}{name}")
     if "x-exactly-one" in schema:

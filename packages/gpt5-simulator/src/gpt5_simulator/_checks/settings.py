@@ -24,10 +24,11 @@ type Call = Literal["create", "input_tokens", "compact"]
 _PARAMETERS: Json = SCHEMAS["parameters"]
 _REQUEST: Json = {"properties": _PARAMETERS}
 _KNOWN: dict[Call, frozenset[str]] = {
-    "create": frozenset(_PARAMETERS) - {"personality"},
+    "create": frozenset(_PARAMETERS) - {"personality"},  # which only the count of tokens takes
     "input_tokens": frozenset(SCHEMAS["calls"]["input_tokens"]),
     "compact": frozenset(SCHEMAS["calls"]["compact"]),
 }
+# The types alone, to be looked at before the model is known.
 _SHAPE: Json = {
     "properties": {
         name: {key: value for key, value in schema.items() if key in {"type", "x-type", "x-python"}}
@@ -80,6 +81,7 @@ def _validate_format(shape: Json) -> None:
     if shape.get("type") != "json_schema":
         return
     validate(shape, SCHEMAS["json_schema"], "text.format")
+    # A missing `strict` counts as true. Source: docs/evidence/responses-api.md, R18.
     if shape.get("strict") is not False:
         label = f"Invalid schema for response_format '{shape['name']}'"
         param, code = "text.format.schema", "invalid_json_schema"
@@ -107,6 +109,7 @@ def _validate_stream(body: Json, profile: ModelProfile) -> None:
 
 
 def _validate_tier(tier: object, profile: ModelProfile) -> None:
+    # `priority` is not refused: a model that lacks it serves the request as usual.
     if tier in ("flex", "ultrafast") and tier not in profile.tiers:
         accepted = ("auto", "default", *profile.tiers)
         raise unsupported_value("service_tier", tier, profile=profile, accepted=accepted)
@@ -124,6 +127,7 @@ def _validate_cache(body: Json, profile: ModelProfile) -> None:
             raise unsupported_parameter("prompt_cache_options")
         if marked:
             raise unsupported_parameter(marked[0])
+    # In the implicit mode the server sets one of the four breakpoints by itself.
     is_explicit = object_at(body, "prompt_cache_options").get("mode") == "explicit"
     most = _MAX_BREAKPOINTS if is_explicit else _MAX_BREAKPOINTS - 1
     if len(marked) > most:

@@ -86,6 +86,8 @@ def _validate_client_tool(tool: Json, where: str, kind: str) -> None:
     code, param = "invalid_function_parameters", f"{where}.parameters"
     if fault is not None:
         raise ApiError(f"{label}: {fault}", param=param, code=code)
+    # Only where it is asked for: a function without `strict` is made strict where that is possible.
+    # Source: docs/evidence/responses-api.md, R18.
     if tool.get("strict") is True:
         validate_closed(schema, label=label, param=param, code=code)
 

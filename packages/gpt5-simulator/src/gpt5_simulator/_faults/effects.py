@@ -35,6 +35,7 @@ def damage(reply: Reply, fault: Fault) -> Reply:
 def _damaged_stream(steps: tuple[Step, ...], fault: Fault) -> Iterator[Step]:
     match fault:
         case CutStream(after_bytes=int(size)):
+            # Before the terminal event at the latest, or it would be no cut.
             yield from (_joined(steps)[: min(size, len(_joined(steps[:-1])))], Drop())
         case CutStream(after_events=number):
             yield from (*_unfinished(steps, number), Drop())
@@ -63,7 +64,7 @@ def _damaged_body(steps: tuple[Step, ...], fault: Fault) -> Iterator[Step]:
         case Silence(seconds=seconds):
             yield from (Pause(seconds=seconds), body)
         case BrokenFrame():
-            yield body[:-2]
+            yield body[:-2]  # without what closes the object
         case LateError() | LateFailure():
             yield encode(_failed(object_in(body), fault))
         case _:

@@ -36,6 +36,7 @@ class FaultQueue:
         hint = f"parse_fault({fault!r})" if isinstance(fault, str) else ""
         if fault is not None and not isinstance(fault, _FAULTS):
             raise wrong_kind(where, "a fault such as CutStream(), or None", fault, hint)
+        # A test adds faults from its own thread while the server takes them.
         with self._lock:
             if fault is not None and fault.times is None:
                 self._lasting.append(fault)

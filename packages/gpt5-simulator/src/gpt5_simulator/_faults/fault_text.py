@@ -107,6 +107,7 @@ def _readers(declared: object) -> list[_Reader]:
     options: tuple[Any, ...] = get_args(declared) or (declared,)
     if get_origin(declared) is Literal:
         return [({option: option for option in options}.__getitem__, " or ".join(options))]
+    # In the order of the table, in which text is the last: it would take anything.
     return [reader for kind, reader in _READERS.items() if kind in options]
 
 
@@ -117,7 +118,7 @@ def _validate_complete(kind: type[Fault], values: dict[str, Any], text: str) -> 
 
 
 def _from_zero(number: float) -> float:
-    if not number >= 0:
+    if not number >= 0:  # not `number < 0`, which NaN would pass
         raise ValueError(number)
     return number
 

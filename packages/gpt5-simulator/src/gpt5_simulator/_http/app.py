@@ -37,7 +37,7 @@ REPLAY_HEADER = "x-simulator-replay"
 
 type FaultsOf = Callable[[Request], tuple[Fault, ...]]
 
-_WORKERS = 256
+_WORKERS = 256  # requests at once, since a model object may block as long as a test wants
 _MODEL_CREATED = 1754425777
 _NO_KEY = "You didn't provide an API key. Put it in an Authorization header using Bearer auth (Authorization: Bearer YOUR_KEY)."
 _WRONG_KEY = "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys."
@@ -123,6 +123,7 @@ class Api:
             validate_against(fault, body)
         if self.replay:
             return self._replayed(call, body)
+        # In a thread: the event loop has to go on while a model object blocks.
         answer = partial(self.responder.answer, body, owner=call.owner, id_source=call.source)
         made = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
         return self._response_reply(*made, body, is_damaged=bool(call.faults))
@@ -186,6 +187,7 @@ class Api:
         self, answer: Callable[[Call], Awaitable[Reply]], faults_of: FaultsOf, request: Request
     ) -> Delivery:
         """Answer a request by its route's handler, unless it is refused, and damage the reply by its faults."""
+        # Recorded first, for a test wants to see the requests that were refused, too.
         raw = await request.body()
         number = self.log.add(request, raw).number
         try:
@@ -195,6 +197,7 @@ class Api:
             if refusal is not None:
                 reply = _error_reply(build_error(refusal), retry_headers(refusal))
                 return self._deliver(reply, number)
+            # The same for the same requests in the same order, so that ids are.
             source = f"{number}:{hashlib.sha256(raw).hexdigest()}"
             reply = await answer(Call(request, raw, source, owner, faults))
         except ApiError as error:
@@ -219,6 +222,7 @@ class Api:
     ) -> Reply:
         if not body.get("stream"):
             return Reply.of_json(response if run is None else begun(response, status="queued"))
+        # A fault counts events and bytes of the whole stream, so one that is to be damaged is not paced.
         obfuscate = object_at(body, "stream_options").get("include_obfuscation") is not False
         if run is None or is_damaged:
             events = iter_events(response, obfuscate=obfuscate)
@@ -228,6 +232,7 @@ class Api:
 
     def _replayed(self, call: Call, body: Json) -> Reply:
         chosen = self._find_recording(call.request, body)
+        # Only for what it refuses. A request that chooses by its model names one that nobody knows.
         self.responder.read(body, owner=call.owner, knows_model=chosen is not None)
         due = chosen or self.replay.take(is_stream=bool(body.get("stream")))
         return due.to_reply()
@@ -265,6 +270,7 @@ class Api:
         Raises:
             ApiError: If the header names no fault.
         """
+        # `none` counts as well: such a request leaves the queue as it is.
         if FAULT_HEADER in request.headers:
             return self._asked_faults(request)
         return self.faults.take()

@@ -41,6 +41,7 @@ class Delivery(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the reply. Returning without a last body message makes the server drop the connection."""
         del scope
+        # Whichever is first ends all: the body may be silent for as long as a test wants.
         body = asyncio.create_task(self._send(send))
         ends: set[asyncio.Task[Any]] = {
             body,
@@ -54,7 +55,7 @@ class Delivery(Response):
                 task.cancel()
             await asyncio.wait(ends)
         if not body.cancelled():
-            body.result()
+            body.result()  # raises what the sending has raised
 
     async def _send(self, send: Send) -> None:
         start = {"status": self.status_code, "headers": self.raw_headers}

@@ -54,6 +54,7 @@ class RawServer:
 
     def __exit__(self, *exception: object) -> None:
         """Close all connections and wait for the answers that are being sent."""
+        # `close` alone would not wake the thread that waits in `accept`.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

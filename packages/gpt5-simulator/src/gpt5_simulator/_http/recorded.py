@@ -12,7 +12,7 @@ from starlette.requests import Request
 from gpt5_simulator._json import decoded
 
 
-_MAX_REQUESTS = 10_000
+_MAX_REQUESTS = 10_000  # so that a simulator that runs for days does not fill the memory
 _SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "cookie"})
 
 

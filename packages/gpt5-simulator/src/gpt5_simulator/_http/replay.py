@@ -14,6 +14,7 @@ from gpt5_simulator._reply import JSON, Reply
 
 _STREAM = ".sse"
 _BODY = ".response.json"
+# An event with its blank line; the last one of a recording that was cut may have none.
 _EVENT = re.compile(rb".*?(?:\r\n\r\n|\n\n|\r\r)|.+\Z", re.DOTALL)
 
 
@@ -77,6 +78,7 @@ class ReplayQueue:
         """Return the recording that is due, of the kind that is asked for if there is any."""
         fitting = (one for one in self._recordings if one.is_stream == is_stream)
         due = next(fitting, self._recordings[0])
+        # To the end, so that all others come before it again.
         self._recordings.remove(due)
         self._recordings.append(due)
         return due

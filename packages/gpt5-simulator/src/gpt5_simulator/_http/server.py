@@ -123,6 +123,7 @@ class ResponsesSimulator:
             clock=clock,
             background_seconds=background_seconds,
         )
+        # An API for each `with` block, since its event and its threads end with the block.
         self._new_api = partial(
             Api,
             api_keys=_read_texts("api_keys", api_keys),
@@ -223,6 +224,7 @@ class _Server(uvicorn.Server):
     """
 
     def __init__(self, api: Api, *, port: int) -> None:
+        # Here and not in the thread, so that a port that is taken raises at once.
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
@@ -231,7 +233,7 @@ class _Server(uvicorn.Server):
             ws="none",
             loop="asyncio",
             lifespan="off",
-            log_config=None,
+            log_config=None,  # or uvicorn would set up the logging of the process that runs the tests
             log_level="critical",
             access_log=False,
             server_header=False,
@@ -252,6 +254,7 @@ class _Server(uvicorn.Server):
     def stop(self) -> None:
         """End all replies that are being sent, close every socket, and wait for the thread."""
         self.should_exit = True
+        # An event of asyncio may be set in its own loop only.
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._api.stopping.set)
         self._thread.join(_STOP_SECONDS)
@@ -262,7 +265,7 @@ class _Server(uvicorn.Server):
         try:
             self.run(sockets=[self._socket])
         finally:
-            self._ready.set()
+            self._ready.set()  # also where it failed, so that nobody waits for it
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -276,6 +279,8 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         del sockets  # those of `servers`
+        # As uvicorn does it, but for its pauses: no new connections, then the idle ones, then the replies,
+        # which end by `stopping`. What is left after that is a model object that blocks.
         for server in self.servers:
             server.close()
         for connection in list(self.server_state.connections):

@@ -76,6 +76,7 @@ class HostedTools:
             return []
         is_search = kind == "web_search"
         call = self._web_search(tool, rows) if is_search else self._picture(tool, rows)
+        # The question may be asked again with the results of the client's tools: it is made only once.
         if self._is_made(f"{kind}_call"):
             return [HostedCall(items=(), quote=call.quote)]
         return [call]
@@ -121,6 +122,7 @@ class HostedTools:
             return HostedCall(items=(OutputItem(item=item),), quote=(quote,))
         output_format = str(tool.get("output_format") or "png")
         size = parse_size(str(tool.get("size")))
+        # The same question gets the same colour, and another one most likely another.
         digest = hashlib.sha256(self.question.encode(errors="replace")).digest()
         colour = tuple(map(int, row.get("colour") or digest[:3]))
         picture = build_picture(output_format, size, (colour[0], colour[1], colour[2]))

@@ -62,6 +62,7 @@ class DemoModel:
 
     def respond(self, request: ModelRequest) -> Turn:
         """Return reasoning and tool calls, or reasoning and an answer."""
+        # Agents that read actions out of text describe this member in their instructions.
         if not request.tools and "action_input" in request.instructions:
             return _text_turn(request)
         question, results = _read_conversation(request.items)
@@ -138,7 +139,7 @@ def _read_conversation(items: Sequence[Json]) -> tuple[str, list[_Result]]:
             results += steps
             is_answered = not steps
         elif item.get("type") in _CALLS:
-            is_answered = False  # what was said before a call is no answer
+            is_answered = False  # Text before a call was commentary.
             names[item.get("call_id")] = str(item.get("name") or _CALLS[item["type"]])
         elif item.get("call_id") in names and str(item.get("type")).endswith("_output"):
             results.append((names[item.get("call_id")], item_text(item)))

@@ -19,6 +19,7 @@ _ZONES = {
 _CITY = re.compile("|".join(_ZONES))
 _ZONE = re.compile(rf"\b[A-Z][a-z]+/[A-Z]\w+|{_CITY.pattern}")
 _OPERAND = r"\(*-?\d+(?:\.\d+)?\)*"
+# A minus needs blanks around it, or a date would be a sum.
 _SUM = re.compile(rf"{_OPERAND}(?:(?:\s*(?:\*\*|//|[*/+%])\s*|\s+-\s+){_OPERAND})+")
 _KINDS = {"timezone": _ZONE, "expression": _SUM, "city": _CITY, "location": _CITY}
 _TOPICS = _KINDS | {"timezone": re.compile(r"\b[Tt]ime\b")}
@@ -35,6 +36,7 @@ class Values:
 
     def __init__(self, root: Json, *, part: str, text: str) -> None:
         self._root, self._part, self._text = root, part, text
+        # Iterators, so that two parameters get the first and the second number, and not twice the first.
         self._quotations = iter(_QUOTED.findall(part))
         self._numbers = (float(one) if "." in one else int(one) for one in _NUMBER.findall(part))
 
@@ -83,7 +85,7 @@ class Values:
 def _resolve(schema: object, root: Json) -> Json:
     """Return a schema without references and alternatives and with one type, which is null only if there is no other."""
     plain: Json = schema if is_object(schema) else {}
-    for _ in range(_MAX_DEPTH):
+    for _ in range(_MAX_DEPTH):  # bounded, since references may lead in a circle
         options = objects_in(plain.get("anyOf", plain.get("oneOf")))
         if "$ref" in plain:
             steps = str(plain["$ref"]).split("/")[1:]

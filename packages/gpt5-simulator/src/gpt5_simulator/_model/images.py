@@ -31,15 +31,15 @@ def build_picture(output_format: str, size: tuple[int, int], colour: tuple[int, 
 
 def _png(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
     width, height = size
-    row = b"\x00" + bytes(colour) * width
-    pixels = zlib.compressobj(1)
+    row = b"\x00" + bytes(colour) * width  # no filter, then the pixels
+    pixels = zlib.compressobj(1)  # the fastest: one colour is small at any level
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (
             struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
         )
 
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # 8 bits each of red, green, blue
     data = b"".join(pixels.compress(row) for _ in range(height)) + pixels.flush()
     return _PNG + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
@@ -52,13 +52,17 @@ def _jpeg(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
     width, height = size
     red, green, blue = colour
     luma = 0.299 * red + 0.587 * green + 0.114 * blue
+    # All quantisers below are 8, so the level of a block is just the mean of its samples.
     levels = (luma - 128, 0.564 * (blue - luma), 0.713 * (red - luma))
     blocks = -(-width // _JPEG_BLOCK) * -(-height // _JPEG_BLOCK)
     first = "".join(_jpeg_level(round(level)) for level in levels)
     bits = first + "00" * 3 * (blocks - 1)
+    # Ones fill the last byte, and a zero byte keeps each 0xFF from being read as a marker.
     data = _packed(bits + "1" * (-len(bits) % 8)).replace(b"\xff", b"\xff\x00")
     parts = [(number, 0x11, 0) for number in (1, 2, 3)]
     frame = struct.pack(">BHHB", 8, height, width, 3) + b"".join(map(bytes, parts))
+    # The Huffman tables: how many codes there are of each length, then their values. Of levels one code of
+    # 1 bit and eight of 5; of what follows in a block only its end, of 1 bit.
     lengths = bytes([1, 0, 0, 0, 8, *[0] * 11]) + bytes(range(9))
     ends = bytes([1, *[0] * 15, 0])
     scan = bytes([3, 1, 0, 2, 0, 3, 0, 0, 63, 0])
@@ -88,12 +92,14 @@ def _webp(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
     """
     width, height = size
     red, green, blue = colour
+    # No alpha, version 0; then no transform, no colour cache, and one group of codes.
     fields = [(width - 1, 14), (height - 1, 14), (0, 1), (0, 3), (0, 3)]
+    # A simple code of one symbol of 8 bits for each channel, and one of 1 bit for distances.
     for channel in (green, red, blue, 255):
         fields += [(0b101, 3), (channel, 8)]
     fields += [(0b001, 3), (0, 1)]
     data = b"\x2f" + _little(fields)
-    data += b"\x00" * (len(data) % 2)
+    data += b"\x00" * (len(data) % 2)  # Chunks of RIFF have an even length.
     body = b"WEBPVP8L" + struct.pack("<I", len(data)) + data
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
@@ -104,7 +110,7 @@ def _gif(size: tuple[int, int], colour: tuple[int, int, int]) -> bytes:
     Source: https://www.w3.org/Graphics/GIF/spec-gif89a.txt
     """
     width, height = size
-    head = b"GIF89a" + struct.pack("<HHBBB", width, height, 0x80, 0, 0)
+    head = b"GIF89a" + struct.pack("<HHBBB", width, height, 0x80, 0, 0)  # a table of two colours
     table = bytes(colour) + b"\x00\x00\x00"
     image = b"," + struct.pack("<HHHHB", 0, 0, width, height, 0)
     data = _little(_gif_codes(width * height))
@@ -116,6 +122,8 @@ def _gif_codes(pixels: int) -> list[tuple[int, int]]:
     clear, end, last = 4, 5, 4095
     codes = [(clear, 3)]
     free, length = end, 1
+    # With each code but the first the reader's table grows by one; a code has as many bits as the table
+    # needs, and after 4,096 entries the table begins anew.
     while pixels > 0:
         shown = min(length, pixels)
         code = 0 if shown == 1 else end + shown - 1

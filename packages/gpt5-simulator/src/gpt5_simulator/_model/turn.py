@@ -140,7 +140,7 @@ class ScriptedModel:
             for index, turn in enumerate(entries_of("turns", turns))
         )
         self._repeat = repeat
-        self._lock = Lock()
+        self._lock = Lock()  # `respond` runs in several threads
 
     def respond(self, request: ModelRequest) -> Turn:
         """Return the next turn.

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 
 
-_VERSION = b"\x80"
+_VERSION = b"\x80"  # so that tokens begin with `g`, as recorded ones do
 _DIGEST_BYTES = 32
 _FILLER_BYTES = 160
 

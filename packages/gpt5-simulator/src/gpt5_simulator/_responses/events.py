@@ -14,7 +14,7 @@ from gpt5_simulator._responses.usage import build_tool_usage
 
 
 _PAD_TO = 16
-_PIECE = re.compile(r"\s*\S{1,8}|\s+")
+_PIECE = re.compile(r"\s*\S{1,8}|\s+")  # about a word or a part of one, as deltas are
 _TOKENS = ("encrypted_content", "fingerprint")
 _PICTURE = ("background", "output_format", "quality", "size")
 _TERMINAL = {
@@ -46,6 +46,7 @@ def encode_event(event: Json) -> bytes:
 def begun(response: Json, *, status: str = "in_progress") -> Json:
     """Return the response as it was before any output."""
     early: Json = {"status": status, "output": [], "usage": None, "completed_at": None}
+    # At its beginning a response names the tier that was asked for, at its end the one that served it.
     tier = "auto" if response["service_tier"] == "default" else response["service_tier"]
     nothing: Json = {"error": None, "incomplete_details": None, "tool_usage": build_tool_usage()}
     return response | early | nothing | {"service_tier": tier}

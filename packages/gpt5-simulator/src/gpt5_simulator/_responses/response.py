@@ -12,6 +12,7 @@ from gpt5_simulator._responses.output import Output
 from gpt5_simulator._responses.usage import build_tool_usage
 
 
+# Parameters that a response repeats, with their values where a request leaves them out.
 _ECHOED: dict[str, Any] = {
     "instructions": None,
     "max_output_tokens": None,
@@ -158,6 +159,7 @@ def _echoed_tool(tool: Json) -> Json:
         shown.pop("authorization", None)
         headers = object_at(tool, "headers")
         shown["headers"] = dict.fromkeys(headers, _HIDDEN) or None
+        # The path of an address may be a secret, too.
         if "server_url" in tool:
             place = urlsplit(str(tool["server_url"]))
             shown["server_url"] = f"{place.scheme}://{place.hostname}/{_HIDDEN}"

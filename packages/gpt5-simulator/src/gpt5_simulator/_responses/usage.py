@@ -19,7 +19,7 @@ CHARS_PER_TOKEN = 4
 
 _BLOCK_TOKENS = 128
 _MIN_CACHED_TOKENS = 1024
-_MAX_BLOCKS = 16384
+_MAX_BLOCKS = 16384  # in memory, of 16 bytes each; our choice
 _PICTURE_PIXELS = 1024 * 1024
 _PICTURE_TOKENS = {"low": 272, "medium": 1056, "high": 4160}
 _REASONING_TOKENS = {"low": 64, "medium": 128, "high": 320, "xhigh": 640, "max": 1280}
@@ -168,6 +168,7 @@ def _cached_length(request: ModelRequest, options: Json, prompt: str) -> int:
 
 def _chain(prompt: str, *, scope: str) -> list[bytes]:
     size = _BLOCK_TOKENS * CHARS_PER_TOKEN
+    # One running digest: each block's is that of the scope and of all blocks up to it.
     digest = hashlib.sha256(scope.encode())
     chain: list[bytes] = []
     for start in range(0, len(prompt) - size + 1, size):

@@ -69,6 +69,7 @@ class BackgroundRun:
             due = self._due(number, len(events))
             while self.cancelled is None and (wait := due - clock()) > 0:
                 yield Pause(seconds=min(wait, _TICK_SECONDS))
+            # Events that were due before the cancellation are still sent to a stream that is late.
             if self.cancelled is not None and due > self.cancelled:
                 return
             yield encode_event(event)

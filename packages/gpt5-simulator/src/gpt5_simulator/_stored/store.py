@@ -58,7 +58,7 @@ class ResponseStore:
 
     def count_background(self, now: float) -> BackgroundCounts:
         """Return the numbers of background responses up to a time, including deleted ones."""
-        runs = list(self._runs)
+        runs = list(self._runs)  # A copy, since requests add to it in other threads.
         cancelled = sum(run.cancelled is not None for run in runs)
         over = sum(run.is_over(now) for run in runs)
         return BackgroundCounts(
@@ -129,6 +129,7 @@ class ResponseStore:
 
     def find_item(self, item_id: str, *, owner: str) -> Json | None:
         """Return a stored item, of an input or an output; None if there is none."""
+        # The newest first: the item that a client refers to is most often in the last response.
         for (kept_for, _), kept in reversed(self._responses.items()):
             if kept_for == owner and kept.response["store"]:
                 for item in (*objects_in(kept.response["output"]), *kept.items):

@@ -18,6 +18,8 @@ from gpt5_simulator._responses.output import IdSource
 from gpt5_simulator._stored.store import StoredResponse
 
 
+# From OpenAI's guide "Background mode", read in November 2026: a stream can be resumed for 5 minutes, and
+# without `store` a response is kept for about 10, to be polled.
 _STREAM_SECONDS = 300.0
 _KEPT_SECONDS = 600.0
 _DEFAULT_LIMIT = 20
@@ -121,7 +123,7 @@ class StoredCalls:
         steps = run.iter_steps(
             response,
             after=_number(query, "starting_after", default=-1, least=0),
-            clock=self.clock if self.is_paced else lambda: math.inf,
+            clock=self.clock if self.is_paced else lambda: math.inf,  # at which every event is due
             obfuscate=_is_true(query, "include_obfuscation", default=True),
         )
         return Reply.of_events(steps)
