@@ -84,12 +84,12 @@ def without_data(item: Json) -> Json:
 
     Such a text has as many tokens as the image or file, and is the same for the same bytes.
     """
-    told = dict(item)
+    seen = dict(item)
     for name in ("content", "output"):
         parts: object = item.get(name)
         if is_array(parts):
-            told[name] = [_stand_in(part) for part in parts]
-    return told
+            seen[name] = [_stand_in(part) for part in parts]
+    return seen
 
 
 def _stand_in(part: object) -> object:
