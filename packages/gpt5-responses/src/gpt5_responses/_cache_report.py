@@ -16,7 +16,7 @@ from typing import Any, cast
 _LEAST_CACHED = 1_024  # tokens; nothing shorter is kept
 _BLOCK = 128  # the cache keeps whole blocks
 _MOST_ITEMS = 4_096  # of a request, by which it is compared
-# Where each part of a request stands, under the reason that a change of it would be, and what a reader is told then.
+# For each reason of a cache miss: the place in the request that has changed, and the words for it.
 _PARTS = {
     "model_changed": ("model", "another model"),
     "prompt_cache_key_changed": ("prompt_cache_key", "another prompt_cache_key"),
@@ -29,7 +29,7 @@ _PARTS = {
     "parallel_tool_calls_changed": ("parallel_tool_calls", "another parallel_tool_calls"),
     "context_management_changed": ("context_management", "another compact_threshold"),
 }
-# Servers may have further words.
+# Servers may give further reasons.
 _REASONS = {reason: told for reason, (_, told) in _PARTS.items()} | {
     "context_compacted": "a compaction",
     "input_changed": "another beginning of the input",
@@ -45,10 +45,10 @@ class CacheReport:
     Attributes:
         input_tokens: All tokens of its input.
         cached_tokens: Those of them that came from the cache.
-        expected_tokens: How many at least were to be expected, by the request before in the same conversation; 0 where there was none.
-        reason: Which change broke it, in the API's words (`tools_changed`) or ours (`instructions_changed`, `not_kept`); None where nothing did.
-        is_told: Whether the server has said so.
-        changed_item: The index of the first input item that is another than before; None where it is none.
+        expected_tokens: The least number to expect, by the previous request of the conversation; 0 if there was none.
+        reason: The change that broke it, in the API's words (`tools_changed`) or ours (`instructions_changed`, `not_kept`); None if nothing did.
+        is_told: Whether the reason is the server's own.
+        changed_item: The index of the first input item that differs from the previous request; None if none does.
     """
 
     input_tokens: int
@@ -83,7 +83,7 @@ class CacheReport:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """What is remembered of a request: digests, and its number of tokens."""
+    """A remembered request: digests, and its number of tokens."""
 
     parts: Mapping[str, int]
     items: tuple[int, ...]
@@ -98,8 +98,8 @@ class CacheWatch:
     No text is kept, nothing is written anywhere, and conversations of different scopes never meet. The oldest go first when a bound is reached.
 
     Args:
-        max_conversations: How many are remembered, from 1.
-        max_age_seconds: How long after its newest request, in seconds: no cache is expected to be kept for longer.
+        max_conversations: The most conversations to remember, from 1.
+        max_age_seconds: How many seconds to remember a conversation after its newest request: no cache is expected to last longer.
         clock: Returns seconds, never going back.
     """
 
@@ -132,9 +132,9 @@ class CacheWatch:
         """Report how much of a request was read from the cache, and remember the request.
 
         Args:
-            conversation: Which conversation it is, and whose: those of different people must not share it.
+            conversation: The conversation's key, which must differ between people, too.
             request: The body that was sent, as `build_request` makes it.
-            input_tokens: How many tokens of input the server has counted.
+            input_tokens: How many input tokens the server has counted.
             cached_tokens: How many of them came from the cache.
             diagnostics: The response's `prompt_cache_diagnostics`, if it has them.
         """
@@ -174,7 +174,7 @@ class CacheWatch:
 
 
 def _digest_parts(request: Mapping[str, Any]) -> dict[str, int]:
-    """Return digests of everything but the input, each under the reason that a change of it would be."""
+    """Return digests of everything but the input, each under the reason to give if it changes."""
     return {reason: _digest(_find(request, where)) for reason, (where, _) in _PARTS.items()}
 
 
@@ -197,7 +197,7 @@ def _find_change(before: _Sent, now: _Sent) -> tuple[str, int | None]:
 
 
 def _digest(value: object) -> int:
-    """Return a digest that this process alone can compare: Python's own, which reads a long text ten times as fast as JSON and SHA would."""
+    """Return a digest that only this process can compare: Python's own hash, which takes a tenth of the time of JSON and SHA on a long text."""
     if isinstance(value, str):
         return hash(value)
     if isinstance(value, dict):

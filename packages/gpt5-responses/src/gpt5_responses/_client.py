@@ -32,8 +32,8 @@ class ResponsesClient(BlockingSide):
 
     Args:
         config: The model and where it is.
-        scheme: What is decided about the wire.
-        defaults: What `answer` asks for besides messages, tools and tool choice.
+        scheme: The decisions about the wire.
+        defaults: What to ask for in `answer` besides messages, tools and tool choice.
         transport: Who sends; the process's own by default.
 
     Raises:
@@ -62,15 +62,15 @@ class ResponsesClient(BlockingSide):
         """Send a request and return its response as a stream of events.
 
         Args:
-            request: What is wanted.
-            background: Whether the response is made in the background, which stores it at the server: see `BackgroundStream`, which is returned then. None for what the
-                request says.
-            options: For the background: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
+            request: The request.
+            background: Whether to make the response in the background, which stores it at the server, and return an `BackgroundStream`. None leaves it to the
+                request.
+            options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`, for a response in the background.
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or answers with something else.
-            SettingsError: If an option is out of its range, or for the background alone.
-            PayloadError: If something of the request cannot be sent.
+            SettingsError: If an option is out of range, or applies to the background only.
+            PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
         stream = self._open(in_background(request, background, options), **options)
@@ -84,17 +84,17 @@ class ResponsesClient(BlockingSide):
         include: Sequence[str] = (),
         **options: Unpack[FollowOptions],
     ) -> BackgroundStream:
-        """Return the events of a background response that was begun before, in this process or another; see `attach_stream`.
+        """Return the events of a background response that was started earlier, in this process or another; see `attach_stream`.
 
         Args:
             response_id: Its id.
-            starting_after: The number of the last event that the caller has had.
-            include: What else to tell of it.
+            starting_after: The number of the last event that the caller has received.
+            include: Further fields to include.
             options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
 
         Raises:
-            InvalidRequestError: If that is no id.
-            SettingsError: If a number is out of its range.
+            InvalidRequestError: If `response_id` is not an id.
+            SettingsError: If a number is out of range.
         """
         return self._background(
             attached_request(include),
@@ -113,13 +113,13 @@ class ResponsesClient(BlockingSide):
         """Send a request and return the whole answer.
 
         Args:
-            request: What is wanted.
+            request: The request.
             background: As for `stream`.
             options: As for `stream`.
 
         Raises:
             ResponsesError: If the server cannot be reached, refuses the request, or fails underway.
-            PayloadError: If something of the request cannot be sent.
+            PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
         with self.stream(request, background=background, **options) as stream:
@@ -131,21 +131,21 @@ class ResponsesClient(BlockingSide):
         """Return the answer to an agent run's model call, such as a `CallModel` of `agent_loop`, in pieces that the run accepts as they are.
 
         Args:
-            call: Anything with `messages`, `tools`, `tool_choice` and, where they are wanted, `allowed_tools` (names of the only ones that may be called) and `answer_schema` (a JSON schema) as
-                attributes or keys.
+            call: Anything with the attributes or keys `messages`, `tools`, `tool_choice` and, if wanted, `allowed_tools` (the names of the only tools that may be called) and
+                `answer_schema` (a JSON schema).
 
         Raises:
-            PayloadError: If something of the request cannot be sent.
+            PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
         return Answer(self._open(read_wanted(call, self._defaults)))
 
     def input_tokens(self, request: Request) -> int:
-        """Return how many input tokens a request has, as the server counts them; no response is made.
+        """Return the number of input tokens in a request, as the server counts them; no response is made.
 
         Raises:
-            ResponsesError: If the server cannot be reached, or does not count it.
-            PayloadError: If something of the request cannot be sent.
+            ResponsesError: If the server cannot be reached, or does not count them.
+            PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
         return self._make(input_tokens_call(self._body(request)))
@@ -154,12 +154,12 @@ class ResponsesClient(BlockingSide):
         """Have the server shorten a request's conversation, and return the shortened one.
 
         The returned window is the next input: `Conversation.replace` takes it; `Request(items=(*window.items, question))` sends it; and an agent's messages
-        go on as `[system, {"role": "assistant", "content": "", "opaque_body": window.opaque_body}, *newer]`. Nothing may be taken out of it, system messages stand
-        before it again, and the conversation must still fit the model's context to be made shorter. Other models, users and keys cannot use it.
+        continue as `[system, {"role": "assistant", "content": "", "opaque_body": window.opaque_body}, *newer]`. Send the whole window, after the system messages.
+        To be shortened, the conversation must still fit the model's context. Other models, users and keys cannot use the window.
 
         Raises:
-            ResponsesError: If the server cannot be reached, or does not do it.
-            PayloadError: If something of the request cannot be sent.
+            ResponsesError: If the server cannot be reached, or refuses the request.
+            PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
         return self._make(compact_call(self._body(request)))
@@ -167,11 +167,11 @@ class ResponsesClient(BlockingSide):
     def start(self, request: Request) -> Completion:
         """Start a background response and return its `response_id` and `status` at once.
 
-        The server keeps it, whatever the scheme says; ask for it by `retrieve` until it is neither `queued` nor `in_progress`.
+        The server stores it, whatever the scheme says; call `retrieve` until it is neither `queued` nor `in_progress`.
 
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request.
-            PayloadError: If something of the request cannot be sent.
+            PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
         return self._make(start_call(self._body(request)))
@@ -183,34 +183,34 @@ class ResponsesClient(BlockingSide):
         completion_window: CompletionWindow,
         continuation_id: str | None = None,
     ) -> Job:
-        """Submit a job: a response made within some hours, at a lower price (`Job.price_factor`). Return it as it is now.
+        """Submit a job, a response that is made within hours at a lower price (`Job.price_factor`), and return its current state.
 
-        The server stores it, as `Job` says. It is not streamed; the request is sent once. Whoever has the key collects it by its `response_id`, also after this process has ended.
+        The server stores it, see `Job`. It is not streamed, and the request is sent once. Any process with the key can collect it by its `response_id`, even after this one has ended.
 
         Args:
-            request: What is wanted.
+            request: The request.
             completion_window: `2h` or `8h`.
             continuation_id: Groups jobs that belong together; it adds nothing to the conversation.
 
         Raises:
-            InvalidRequestError: If the window is none, or the scheme asks for another service tier.
+            InvalidRequestError: If there is no such window, or the scheme asks for another service tier.
             ResponsesError: If the server cannot be reached, or refuses the request.
-            PayloadError: If something of the request cannot be sent.
+            PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
         call = submit_call(self._body(request), completion_window, continuation_id)
         return read_job(self._make(call))
 
     def collect(self, response_id: str, *, include: Sequence[str] = ()) -> Job:
-        """Return a job in its current state. Any process that has the key may ask.
+        """Return a job in its current state, in any process that has the key.
 
         Args:
-            response_id: The job's.
-            include: What else to tell of it, such as `web_search_call.action.sources`.
+            response_id: The job's id.
+            include: Further fields to include, such as `web_search_call.action.sources`.
 
         Raises:
-            NotFoundError: If the server has none of this id, or not any more.
-            ResponsesError: If the server cannot be reached, or refuses to tell it.
+            NotFoundError: If the server has no response with this id, or no longer has it.
+            ResponsesError: If the server cannot be reached, or refuses the request.
         """
         return read_job(self._make(retrieve_call(response_id, include)), response_id)
 
@@ -219,11 +219,11 @@ class ResponsesClient(BlockingSide):
 
         Args:
             response_id: Its id.
-            include: What else to tell of it, such as `web_search_call.action.sources`.
+            include: Further fields to include, such as `web_search_call.action.sources`.
 
         Raises:
-            NotFoundError: If the server has none of this id.
-            ResponsesError: If the server cannot be reached, or refuses to tell it.
+            NotFoundError: If the server has no response with this id.
+            ResponsesError: If the server cannot be reached, or refuses the request.
         """
         return self._make(retrieve_call(response_id, include))
 
@@ -231,8 +231,8 @@ class ResponsesClient(BlockingSide):
         """Cancel a background response and return its final state.
 
         Raises:
-            NotFoundError: If the server has none of this id.
-            ResponsesError: If the server cannot be reached, or it is none of the background.
+            NotFoundError: If the server has no response with this id.
+            ResponsesError: If the server cannot be reached, or it is not a background response.
         """
         return self._make(cancel_call(response_id))
 
@@ -240,8 +240,8 @@ class ResponsesClient(BlockingSide):
         """Delete a stored response.
 
         Raises:
-            NotFoundError: If the server has none of this id.
-            ResponsesError: If the server cannot be reached, or does not do it.
+            NotFoundError: If the server has no response with this id.
+            ResponsesError: If the server cannot be reached, or refuses the request.
         """
         self._make(delete_call(response_id))
 
@@ -258,14 +258,14 @@ class ResponsesClient(BlockingSide):
 
         Args:
             response_id: Its id.
-            after: The item after which the page begins: `last_id` of the page before.
-            limit: The most items of a page, from 1 to 100.
-            order: `asc` for the oldest first; the newest come first where nothing is said.
-            include: What else to tell of the items.
+            after: The id of the item after which the page begins: `last_id` of the previous page.
+            limit: The most items on a page, from 1 to 100.
+            order: `asc` for the oldest first; by default the newest come first.
+            include: Further fields of the items to include.
 
         Raises:
-            NotFoundError: If the server has none of this id.
-            ResponsesError: If the server cannot be reached, or refuses to tell them.
+            NotFoundError: If the server has no response with this id.
+            ResponsesError: If the server cannot be reached, or refuses the request.
         """
         call = input_items_call(response_id, after=after, limit=limit, order=order, include=include)
         return self._make(call)

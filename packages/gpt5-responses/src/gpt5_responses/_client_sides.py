@@ -1,4 +1,4 @@
-"""Whatever waits in the two clients, under the same names on both sides. `_client` itself is generated from `_async_client`."""
+"""The parts of the two clients that wait, under the same names on both sides; `_client` itself is generated from `_async_client`."""
 
 from functools import partial
 from typing import Any, Self
@@ -68,7 +68,7 @@ class AsyncSide(_Settings):
 
 
 class BlockingSide(_Settings):
-    """A client that sends through a transport, which others share."""
+    """A client that sends through a transport shared with others."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ _INSTRUCTIONS = ("system", "developer")
 
 
 class RequestSettings(TypedDict, total=False):
-    """What a request holds besides the conversation; see `Request` for what each means."""
+    """The settings of a request besides its conversation; see `Request` for what each means."""
 
     instructions: str | None
     tools: Sequence[object]
@@ -66,13 +66,13 @@ class Conversation:
         return tuple(self._items)
 
     def ask(self, text: str) -> None:
-        """Add what the user says."""
+        """Add a message of the user."""
         self._items.append(MessageItem.of_text("user", text))
 
     def add(self, completion: Completion) -> None:
         """Add every item of a response, reasoning included, to be sent back verbatim.
 
-        Where the server has made the conversation shorter (`compact_threshold`), what its compaction item stands for goes; not after `follow`, where the server has it.
+        If the server has shortened the conversation (`compact_threshold`), the items that its compaction item replaces are dropped; not after `follow`, since the server has them.
         """
         self._items += [read_item(item) for item in completion.items]
         is_compacted = any(item.get("type") == "compaction" for item in completion.items)
@@ -81,10 +81,10 @@ class Conversation:
             self._items = [read_item(item) for item in held]
 
     def follow(self, completion: Completion) -> None:
-        """Continue from a response that the server stores, such as a background response; it stands for everything before it.
+        """Continue from a response that the server stores, such as a background response; it replaces everything before it.
 
-        Its reasoning comes back without `encrypted_content`, so it can't be carried in any other way. What follows is sent along with its id (`previous_response_id`) for as
-        long as the server keeps it, and what came before it is billed as input all the same.
+        Its reasoning comes back without `encrypted_content`, so it can't be carried in any other way. What follows is sent with its id (`previous_response_id`), for as
+        long as the server keeps it; everything before it is still billed as input.
 
         Raises:
             InvalidRequestError: If the response has no id.
@@ -103,7 +103,7 @@ class Conversation:
     def replace(self, window: CompactedWindow) -> None:
         """Continue from a shortened conversation, as a client's `compact` returns it.
 
-        The operator's messages at the beginning stay where they are, before it: what a window keeps of them fades when it is made shorter once more.
+        The operator's messages at the beginning stay in front of it: what a window keeps of them fades when it is shortened again.
         """
         lead = takewhile(lambda item: item.to_wire().get("role") in _INSTRUCTIONS, self._items)
         self._items = [*lead, *(read_item(item) for item in window.items)]

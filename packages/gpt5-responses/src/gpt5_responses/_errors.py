@@ -1,4 +1,4 @@
-"""The errors between a request and its last event, by whose fault they are.
+"""The errors of a call, from its request to its last event, by whose fault they are.
 
 ```text
 ResponsesError
@@ -16,10 +16,10 @@ ResponsesError
 ├── ServerError                   the server failed; the same request may pass later (408, 409, 5xx)
 ├── ResponseFailedError           the response began, and the server reported that it failed
 ├── StreamInterruptedError        the stream broke off before the response was complete
-└── UnexpectedResponseError       what came is no Responses API answer
+└── UnexpectedResponseError       the answer is not one of the Responses API
 ```
 
-Messages are whole sentences that may be shown to people. They never hold a key, and of what the server wrote only the
+Messages are whole sentences that may be shown to people. They never contain a key, and of the server's text only the
 explanation of a refused request, shortened.
 """
 
@@ -75,7 +75,7 @@ class StillRunningError(ConnectionTimeoutError):
 
     Attributes:
         response_id: The response's id.
-        is_cancelled: Whether the server was told to stop it; False where it was detached, and goes on.
+        is_cancelled: Whether the server was told to stop it; False if it was detached and continues.
     """
 
     def __init__(self, message: str, *, response_id: str, is_cancelled: bool) -> None:
@@ -125,4 +125,4 @@ class StreamInterruptedError(ResponsesError):
 
 
 class UnexpectedResponseError(ResponsesError):
-    """An answer that is none of the Responses API."""
+    """An answer that is not one of the Responses API."""

@@ -1,4 +1,4 @@
-"""The stateless scheme: how a reasoning conversation is carried by requests alone.
+"""The stateless scheme: a conversation with reasoning, carried by requests alone.
 
 Every request carries the whole conversation, the model's own reasoning included, and nothing is stored at the server.
 
@@ -22,31 +22,31 @@ _ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What the caller wants from one response.
+    """The caller's request for one response.
 
     Attributes:
         items: The conversation, oldest first: item values of `gpt5_messages`, or items as on the wire.
         messages: Messages before them, of all kinds that `gpt5_messages.build_input` takes.
-        instructions: What stands above the conversation.
+        instructions: The instructions above the conversation.
         tools: Function tools as mappings or objects with `name`, `description` and `parameters`, and tool objects of the API, such as the builders
             of `gpt5_payloads` make (`web_search_tool()`), as they are.
         tool_choice: `auto`, `none`, `required`, the name of a tool, or a form of the API; None means `auto`.
         parallel_tool_calls: Whether the model may call several tools at once.
-        allowed_tools: The names of the only tools that may be called; the others stay in the request, so that its cached beginning does. Empty for all.
+        allowed_tools: The names of the only tools that may be called; the others stay in the request, to keep its beginning cached. Empty for all.
         max_tool_calls: The most calls of the server's own tools in one response, from 1; None for no limit.
-        effort: How hard the model reasons, such as `low`, `medium` or `high`, fitted to what the model takes; None leaves it to the model.
-        reasoning_mode: How much work goes into the answer besides: `standard` or `pro`; None leaves it to the model.
-        reasoning_context: Which earlier reasoning the model reads: `auto`, `current_turn` or `all_turns`. None means all turns where
-            reasoning is sent back to a model that would pass over it (5.4 and 5.5), and else leaves it to the model.
-        verbosity: How long the answer is: `low`, `medium` or `high`, fitted likewise; None leaves it to the model.
+        effort: How hard the model reasons, such as `low`, `medium` or `high`, adapted to what the model accepts; None leaves it to the model.
+        reasoning_mode: How much further work goes into the answer: `standard` or `pro`; None leaves it to the model.
+        reasoning_context: Which earlier reasoning the model reads: `auto`, `current_turn` or `all_turns`. None means all turns if
+            reasoning is sent back to a model that would otherwise ignore it (5.4 and 5.5), and leaves it to other models.
+        verbosity: How long the answer is: `low`, `medium` or `high`, adapted likewise; None leaves it to the model.
         response_format: `text`, `json_object` or `json_schema`; None leaves it to the scheme.
         json_schema: The schema of the answer, for `json_schema`: a mapping or JSON text.
         max_output_tokens: The most tokens of the answer, reasoning included, from 16.
         temperature: Sampling temperature, 0 to 2; models that reason refuse it.
         top_p: Nucleus sampling, 0 to 1; models that reason refuse it.
-        compact_threshold: From how many tokens on the server makes the conversation shorter by itself, 1,000 to 10,000,000; None for never. `Conversation.add` takes what
-            comes of it.
-        previous_response_id: The id of a stored response that this one goes on from, whose conversation is then not sent again; instructions and tools are.
+        compact_threshold: The number of tokens from which the server shortens the conversation by itself, 1,000 to 10,000,000; None for never. `Conversation.add` handles
+            the result.
+        previous_response_id: The id of a stored response to continue from. Its conversation is not sent again; instructions and tools are.
         background: Whether the response is made in the background, which stores it: see `BackgroundStream`.
     """
 
@@ -82,9 +82,9 @@ class ResponsesScheme:
         summary: Which reasoning summary to ask for along with an effort.
         system_role: The role under which system messages of the conversation go out; some servers refuse `system`.
         service_tier: The tier to ask for, or None.
-        flex_fallback: Whether the default tier may take the place of a flex one without capacity.
+        flex_fallback: Whether the default tier may replace a flex tier without capacity.
         prompt_cache_ttl: How long the server keeps the beginning of a request, `30m` or `12h`; None leaves it to the server.
-        include_obfuscation: Whether the server pads the events of a stream, so that their sizes tell nothing; None leaves it to the server.
+        include_obfuscation: Whether the server pads the events of a stream, so that their sizes reveal nothing; None leaves it to the server.
         prompt_cache_key: Groups requests that begin alike, or None; one for each conversation is a good choice.
         text: `text` options (`verbosity`, `format`), or None.
         send_max_output_tokens: False for servers that refuse the parameter.
@@ -107,15 +107,15 @@ class ResponsesScheme:
     def build_body(
         self, request: Request, *, model: str, mcp_tokens: McpTokens | None = None
     ) -> dict[str, Any]:
-        """Build the body of `POST /v1/responses`, of what `gpt5_payloads.build_request` builds; no I/O.
+        """Return the body of `POST /v1/responses`, made from what `gpt5_payloads.build_request` returns; no I/O.
 
         Args:
-            request: What is wanted.
+            request: The request.
             model: The model's name.
-            mcp_tokens: The tokens of MCP servers by the servers' labels, for those among the tools; each for its own host, see `gpt5_payloads.build_request`.
+            mcp_tokens: The tokens of MCP servers by server label, for those among the tools; each for its own host, see `gpt5_payloads.build_request`.
 
         Raises:
-            PayloadError: If something of the request cannot be sent, or a token is not for its server; `field` names it.
+            PayloadError: If part of the request cannot be sent, or a token is not for its server; `field` names it.
             MessageError: If a message cannot be read.
         """
         built = build_request(
@@ -174,7 +174,7 @@ class ResponsesScheme:
         chosen = {key: reasoning[key] for key, value in asked.items() if value and key in reasoning}
         if chosen and self.summary:
             chosen["summary"] = self.summary
-        # Some models pass over the reasoning of earlier turns that is sent back to them, unless they are told to read it.
+        # Some models ignore the reasoning of earlier turns unless the request asks them to read it.
         if "context" in reasoning and any(
             item.get("type") == "reasoning" for item in built["input"]
         ):
@@ -201,7 +201,7 @@ class ResponsesScheme:
 
 
 def _parameters(request: Request) -> dict[str, object]:
-    """Return what the request asks for under the names of `build_request`; what is None there has its default."""
+    """Return the request's settings under the names of `build_request`, where None means the default."""
     return {
         "tool_choice": request.tool_choice,
         "parallel_tool_calls": request.parallel_tool_calls,

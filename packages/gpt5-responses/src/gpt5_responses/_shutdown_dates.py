@@ -14,19 +14,17 @@ from ._settings.connection import AZURE_HOSTS, Connection
 
 
 _MOST_MODELS = 2_000  # far beyond what any server lists
-_OTHER_CALENDARS = (
-    *AZURE_HOSTS,
-    ".amazonaws.com",
-)  # who host the same models for longer or shorter
+# Other providers host the same models for longer or shorter.
+_OTHER_CALENDARS = (*AZURE_HOSTS, ".amazonaws.com")
 
 
 def find_shutdown_date(
     connection: Connection, model: str, *, transport: Transport = TRANSPORT
 ) -> str | None:
-    """Return the day on which a model is or was shut down, as YYYY-MM-DD; None where none is known.
+    """Return the day on which a model is or was shut down, as YYYY-MM-DD; None if none is known.
 
-    What the server's list of models said counts, once `validate_server` has read it in this process; for what it did not say, what
-    `gpt5_payloads.profile_for` knows of OpenAI's own calendar, which Azure and Bedrock do not follow.
+    The server's list of models counts, once `validate_server` has read it in this process. Where it says nothing, OpenAI's own calendar
+    counts (`gpt5_payloads.profile_for`), except on Azure and Bedrock, which do not follow it.
     """
     dates = transport.shutdown_dates(connection)
     if model in dates:
@@ -37,7 +35,7 @@ def find_shutdown_date(
 def read_shutdown_dates(models: Mapping[str, Any]) -> dict[str, str | None]:
     """Return each model's shutdown date from a list of models; None for a model that is listed without one.
 
-    Whatever is not as it should be is passed over: a check of credentials does not fail because of it.
+    Malformed entries are skipped, since they must not make a check of credentials fail.
     """
     entries: object = models.get("data")
     if not isinstance(entries, list):
@@ -53,7 +51,7 @@ def read_shutdown_dates(models: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _is_day(value: object) -> bool:
     try:
-        # Python reads more than one form of a day.
+        # Python reads other forms of a day as well.
         return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
     except ValueError:
         return False

@@ -1,4 +1,4 @@
-"""Validating credentials, with errors that may be shown to whoever typed them."""
+"""Validation of credentials, with errors that may be shown to the person who typed them."""
 
 from typing import Any, cast
 
@@ -32,13 +32,13 @@ _NO_SUCH_ROUTE = (403, 404, 405, 410, 501)
 
 
 def validate_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
-    """Raise unless the server is reachable and accepts the key; where possible without paying for an answer.
+    """Raise unless the server is reachable and accepts the key, without paying for an answer if possible.
 
-    Lists the models, and keeps on which days the server shuts them down. Many gateways have no such route; there a minimal call decides, and a server that only
-    misses its model, because it never had it or has it no more, passes.
+    Lists the models, and remembers the days on which the server shuts them down. Many gateways have no such route; there a minimal call decides, and a server passes
+    if it lacks only the model of that call.
 
     Raises:
-        ResponsesError: If it is not, or does not. The message holds nothing of what the server wrote.
+        ResponsesError: If it is not reachable, or refuses the key. The message contains none of the server's text.
     """
     with transport.lend(connection) as client:
         try:
@@ -62,7 +62,7 @@ def validate_model(connection: Connection, model: str, *, transport: Transport =
     """Raise unless the server answers with this model, by the smallest request that it accepts.
 
     Raises:
-        ResponsesError: If it does not. The message holds nothing of what the server wrote.
+        ResponsesError: If it does not. The message contains none of the server's text.
     """
     request = {
         "model": model,
@@ -78,7 +78,7 @@ def validate_model(connection: Connection, model: str, *, transport: Transport =
 
 
 def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
-    """Return the error without any text of the server's, for whoever fills in a form."""
+    """Return the error without any text of the server's, for the person who fills in a form."""
     if not isinstance(error, (InvalidRequestError, ResponseFailedError)):
         return error
     return type(error)(
@@ -91,10 +91,10 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
 
 
 def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] | None:
-    """Return the server's list of models; None where there is none, or a web page instead.
+    """Return the server's list of models; None if it has none, or answers with a web page.
 
     Raises:
-        ResponsesError: If the server says under a good status that it failed.
+        ResponsesError: If the server reports a failure under a success status.
     """
     try:
         answer = parse_json(play(client.call(b"GET", "/models")).decode(errors="replace"))

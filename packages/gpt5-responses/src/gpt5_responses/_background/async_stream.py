@@ -18,13 +18,13 @@ from .following import LAST_SECONDS, POLL_SECONDS, FollowedFacts, Following, Fol
 
 
 class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
-    """The events of one background response, read asynchronously; everything said of `BackgroundStream` holds here too.
+    """The events of one background response, read asynchronously; everything said about `BackgroundStream` applies here too.
 
-    Within `async with`, which sends the request and reads until the response's id is known. Leaving the block, being cancelled, or an error has the server cancel
-    the response, unless it is over or detached.
+    Use it in `async with`, which sends the request and reads until the response's id is known. Leaving the block, cancellation or an error cancels the response at
+    the server, unless it is over or detached.
 
     Attributes:
-        left_out: What the server refused and was therefore left out of the request.
+        left_out: The parts that the server refused, left out of the request.
     """
 
     def __init__(  # noqa: PLR0913  one stream has these surroundings
@@ -147,7 +147,7 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
         """Close the connection, and cancel the response at the server unless it is over or detached."""
         await self._release()
         if self._following.leave():
-            with suppress(ResponsesError, TimeoutError):  # it ends by itself some time
+            with suppress(ResponsesError, TimeoutError):  # it ends by itself eventually
                 async with asyncio.timeout(LAST_SECONDS):
                     await self._ask(cancel_call(self._following.response_id))
 
@@ -161,7 +161,7 @@ def aopen_background(
 ) -> AsyncBackgroundStream:
     """Return the events of a background response; the request is sent when the stream is entered. The asynchronous form of `BackgroundStream`.
 
-    It has a client of its own, closed with it. Who makes more than a few calls keeps an `AsyncResponsesClient`, which keeps its connections.
+    The stream has a client of its own and closes it. For more than a few calls use an `AsyncResponsesClient`, which keeps its connections.
 
     Args:
         connection: Where to send it.
@@ -170,7 +170,7 @@ def aopen_background(
         options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
 
     Raises:
-        ResponsesError: If the connection's settings are refused, or an option is out of its range.
+        ResponsesError: If the connection's settings are refused, or an option is out of range.
     """
     return AsyncBackgroundStream(
         FallbackClient(connection, Asynchronous),

@@ -21,10 +21,10 @@ from .reader import BackgroundReader
 
 
 POLL_SECONDS = 10.0
-"""The longest pause between two looks at a background response, unless the caller says otherwise."""
+"""The longest pause between two polls of a background response, unless the caller says otherwise."""
 
 LAST_SECONDS = 10.0
-"""How long is waited for the server to take note of a cancellation."""
+"""How long to wait for the server to confirm a cancellation."""
 
 _GOES_ON = "The response {} was not done in the {:g} s that there were. It goes on at the server; its id finds it."
 _STOPPED = "The response {} was not done in the {:g} s that there were, and the server was told to stop it."
@@ -47,16 +47,16 @@ class Following:
 
     Args:
         connection: Where it is.
-        request: The request body, or as much of it as matters later: `model`, `include`, `stream`.
+        request: The request body, or the part of it that matters later: `model`, `include`, `stream`.
         seconds: How long the caller waits in all; None for no limit.
-        detached: Whether the response goes on when the caller leaves.
-        poll_seconds: The longest pause between two looks.
-        response_id: The response's id, where it has been begun already.
-        told_until: The number of the last event that the caller has already, if any.
+        detached: Whether the response continues when the caller leaves.
+        poll_seconds: The longest pause between two polls.
+        response_id: The response's id, if it was started earlier.
+        told_until: The number of the last event that the caller has received, if any.
 
     Raises:
-        InvalidRequestError: If the id is none.
-        SettingsError: If a number is out of its range.
+        InvalidRequestError: If `response_id` is not an id.
+        SettingsError: If a number is out of range.
     """
 
     def __init__(  # noqa: PLR0913  each is a decision of the caller's
@@ -72,7 +72,7 @@ class Following:
     ) -> None:
         _validate_numbers(seconds=seconds, poll_seconds=poll_seconds, starting_after=told_until)
         if response_id is not None:
-            poll_call(response_id)  # refuses what is no id
+            poll_call(response_id)  # raises if it is not an id
         self.reader = BackgroundReader(
             model=str(request.get("model")),
             secrets=connection.secrets,
@@ -101,7 +101,7 @@ class Following:
 
     @property
     def rest_path(self) -> str:
-        """Where the rest of the stream is."""
+        """The path of the rest of the stream."""
         return resume_path(self.response_id, after=self.reader.last_number, include=self.include)
 
     def begin_answer(self, *, status_code: int, headers: Mapping[str, str]) -> None:
@@ -118,7 +118,7 @@ class Following:
         """Note that an answer has ended, or the error that ended it.
 
         Raises:
-            ResponsesError: If that ends everything.
+            ResponsesError: If the response cannot be followed any further.
         """
         if self.reader.is_over:
             if error is not None:
@@ -127,7 +127,7 @@ class Following:
             raise self._without_id(error) from None
         else:
             self.validate_time()
-            # A response that was told whole has no stream.
+            # A response that came as a whole has no stream to resume.
             is_numbered = self.reader.last_number is not None and self.reader.is_stream
             had_events = self.reader.last_number != self._before
             self.polling.note_cut(had_events=had_events, is_numbered=is_numbered)
@@ -136,7 +136,7 @@ class Following:
         """Note that resuming the stream or polling the response failed.
 
         Raises:
-            ResponsesError: If that ends everything.
+            ResponsesError: If the response cannot be followed any further.
         """
         if isinstance(error, StillRunningError):
             raise error
@@ -151,7 +151,7 @@ class Following:
 
         Raises:
             StillRunningError: If it is, and the response has begun.
-            ConnectionTimeoutError: If it has not.
+            ConnectionTimeoutError: If it is, and the response has not begun.
         """
         if self.limits.is_over and not self.reader.is_over:
             raise self.took_too_long()
@@ -180,18 +180,18 @@ class Following:
 
 
 class FollowedFacts:
-    """What both kinds of stream report about the background response that they follow."""
+    """The facts that both kinds of stream report about the background response that they follow."""
 
     _following: Following
 
     @property
     def response_id(self) -> str | None:
-        """The response's id, once it is known: what `attach_stream` and `AsyncResponsesClient.attach` take."""
+        """The response's id, once it is known, for `attach_stream` and `AsyncResponsesClient.attach`."""
         return self._following.reader.response_id
 
     @property
     def last_number(self) -> int | None:
-        """The number of the last event that has come, for `starting_after` of whoever attaches; None where there is none."""
+        """The number of the last event received, for the `starting_after` of a later stream; None if there is none."""
         return self._following.reader.last_number
 
     @property
@@ -201,7 +201,7 @@ class FollowedFacts:
 
     @property
     def is_detached(self) -> bool:
-        """Whether the response goes on at the server when the caller leaves."""
+        """Whether the response continues at the server when the caller leaves."""
         return self._following.is_detached
 
     def _took_too_long(self) -> ConnectionTimeoutError:
@@ -216,7 +216,7 @@ def in_background(
     """Return the request with `background` set, unless that is None.
 
     Raises:
-        SettingsError: If an option would change nothing, because it is not made in the background.
+        SettingsError: If an option would have no effect, because the response is not made in the background.
     """
     request = request if background is None else replace(request, background=background)
     for name in ("seconds", "detached"):

@@ -17,12 +17,13 @@ from .reader import RUNNING
 
 
 type CompletionWindow = Literal["2h", "8h"]
-"""Within which time a job is to be done."""
+"""The time within which a job is to be done."""
 
 PRICE_FACTORS: Mapping[str, Decimal] = {"2h": Decimal("0.70"), "8h": Decimal("0.60")}
-"""What each window multiplies the standard prices by: 30 and 40 % less, for what follows on the response too."""
+"""The factor of each window on the standard prices: 30 and 40 % less, also for what follows on the response."""
 
-_WINDOW_KEY = "completion_window"  # among the metadata, which the server keeps and tells; it does not tell the window
+# In the metadata, since the server returns them with the response, but not the window.
+_WINDOW_KEY = "completion_window"
 _NOT_IN_A_WINDOW = (None, "auto", "default")
 
 
@@ -30,13 +31,13 @@ _NOT_IN_A_WINDOW = (None, "auto", "default")
 class Job:
     """A job, in its state when it was submitted or collected.
 
-    The server stores it, with its input, as any background response: for 30 days, or until it is deleted; projects with zero data retention keep it for about
-    10 minutes after its end, so there it has to be looked at often enough.
+    The server stores it, with its input, like any background response: for 30 days, or until it is deleted. Projects with zero data retention keep it for about
+    10 minutes after its end, so there it has to be collected often enough.
 
     Attributes:
         response_id: The id by which any process with the key collects it.
-        completion_window: The time within which it is to be done; None where the response was not submitted as a job.
-        completion: All that is known of it: the answer once `is_done`, with an `error` if it has failed.
+        completion_window: The time within which it is to be done; None if the response was not submitted as a job.
+        completion: Everything known about it: the answer once `is_done`, with an `error` if it has failed.
     """
 
     response_id: str
@@ -60,7 +61,7 @@ def submit_call(
     """Return the call that submits a job.
 
     Raises:
-        InvalidRequestError: If the window is none, or the request asks for what cannot have one.
+        InvalidRequestError: If there is no such window, or the request asks for a tier that cannot have one.
     """
     if completion_window not in PRICE_FACTORS:
         reason = f"must be '2h' or '8h', got {completion_window!r:.50}"
@@ -75,7 +76,7 @@ def submit_call(
 
 
 def read_job(completion: Completion, response_id: str | None = None) -> Job:
-    """Return the job that a response is.
+    """Return a response as a job.
 
     Raises:
         UnexpectedResponseError: If the server gave it no id.

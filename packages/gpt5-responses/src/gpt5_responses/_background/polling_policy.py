@@ -1,7 +1,7 @@
 """The polling policy for a background response: when to resume its stream, when to poll it, when to give up. No I/O.
 
-A stream can be gone on with for 5 minutes after its response was begun, and then the server refuses it (400); so do gateways that have no such thing. Then the
-response is looked at, from time to time, until it is there.
+A stream can be resumed for 5 minutes after its response was begun; then the server refuses it (400), as do gateways without this feature. From then on the
+response is polled until it is done.
 
 Source: the 400 that says "This response can no longer be streamed because it is more than 5 minutes old", https://github.com/openai/openai-python/issues/2828;
 https://platform.openai.com/docs/guides/background, read 2026-11-22; the numbers are our choice.
@@ -21,27 +21,26 @@ from gpt5_responses._errors import (
 from gpt5_responses._http.error_answer import usual_pause_seconds
 
 
-_FIRST_POLL_SECONDS = 0.25  # a short answer is there at once; with the growth, ten polls take 30 s
+_FIRST_POLL_SECONDS = 0.25  # a short answer is done at once; growing, ten polls take 30 s
 _POLL_GROWTH = 1.5
 _MOST_FRUITLESS = 3  # streams in a row that brought no event
-_MOST_MISSING = (
-    4  # looks in a row at which there was no such response: it may not be everywhere at once
-)
+# Polls in a row that found no such response: a new one may not be on all machines at once.
+_MOST_MISSING = 4
 MOST_FAILING_SECONDS = 600.0
-"""How long no look at a response may succeed."""
+"""How long polls may keep failing."""
 
 _LASTING = (AuthenticationError, PermissionDeniedError)
 
 type Step = Literal["resume", "poll"]
-"""What comes next: the rest of the stream, or a look at the response."""
+"""The next step: resuming the stream, or polling the response."""
 
 
 class PollingPolicy:
-    """The policy by which one background response is followed.
+    """The policy for following one background response.
 
     Args:
         is_streamed: Whether the response was asked for as a stream.
-        poll_seconds: The longest pause between two looks.
+        poll_seconds: The longest pause between two polls.
 
     Attributes:
         pause_seconds: How long to wait before the next step.
@@ -71,7 +70,7 @@ class PollingPolicy:
         """Note that a stream has ended before its response.
 
         Args:
-            had_events: Whether it brought any event that had not come before.
+            had_events: Whether it brought any new event.
             is_numbered: Whether the server numbers events, so that the rest can be asked for.
         """
         self._fruitless = 0 if had_events else self._fruitless + 1
@@ -83,7 +82,7 @@ class PollingPolicy:
         """Note that the stream could not be resumed.
 
         Raises:
-            ResponsesError: If it would refuse everything else, too.
+            ResponsesError: If the server would refuse everything else, too.
         """
         if isinstance(error, _LASTING):
             raise error
@@ -104,7 +103,7 @@ class PollingPolicy:
         """Note that a poll failed.
 
         Raises:
-            ResponsesError: If there is no such response, or it has not been to be looked at for too long.
+            ResponsesError: If there is no such response, or polls have failed for too long.
         """
         now = time.monotonic()
         if self._failing_since is None:

@@ -1,7 +1,7 @@
 """One background response, read from any number of HTTP answers: streams, resumed streams and polls.
 
-All of them go into one decoder, which knows what has been emitted already: events by their numbers, texts by their beginnings. So the reader of the events need not know
-how they came.
+All of them go into one decoder, which knows what has been emitted already: events by their numbers, texts by their beginnings. The reader of the events need not know
+how they arrived.
 
 Source: docs/evidence/responses-api.md, R24; recorded background streams, their resumption, and polled responses.
 """
@@ -25,18 +25,18 @@ _ERRORS = ("error", "response.error")
 class BackgroundReader(ResponseReader):
     """The answers about one background response, as the events of one stream.
 
-    Call `begin`, `feed` and `close` for each HTTP answer that is a stream or a whole response, and `take` with each look at it. An answer that ends
-    before the response does raises `StreamInterruptedError` and leaves everything as it was, for the next one to go on from.
+    Call `begin`, `feed` and `close` for each HTTP answer that is a stream or a whole response, and `take` with each polled response. An answer that ends
+    before the response does raises `StreamInterruptedError` and leaves everything as it was, so that the next one can continue from there.
 
     Args:
         model: The model that was asked for.
-        secrets: What must not stand in an error.
-        told_until: The number of the last event that the caller has already; None for none. Events up to it are read and not told again.
+        secrets: Texts that an error must not contain.
+        told_until: The number of the last event that the caller has received; None for none. Events up to it are read but not emitted again.
 
     Attributes:
         response_id: The response's id, once it is known.
-        last_number: The number of the last event that has come; None where the server does not number them.
-        status: The response's state, as far as it has been told.
+        last_number: The number of the last event received; None if the server does not number them.
+        status: The last state of the response that the server reported.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class BackgroundReader(ResponseReader):
         """Yield the events that a polled response adds to those emitted so far.
 
         Args:
-            response: The response, as the server writes it.
+            response: The response, as on the wire.
 
         Raises:
             ResponsesError: If it has failed, or was cancelled before it had an answer.
@@ -81,7 +81,7 @@ class BackgroundReader(ResponseReader):
             events += self._take_items(response)
         else:
             events += self.decoder.feed({"type": terminal_type(response), "response": response})
-            if not self.is_over:  # a failure that does not say why: nothing will
+            if not self.is_over:  # it failed without a reason, and no later answer will give one
                 events += self.decoder.close()
         self.progress += 1
         yield from self.until_failure(events)
@@ -106,7 +106,7 @@ class BackgroundReader(ResponseReader):
         for event in events:
             self.note_event(event)
             if event["type"] in _ERRORS or _is_unexplained(event):
-                # It may be the stream that has failed, and not the response: whoever looks at that will know.
+                # It may be the stream that has failed, not the response: the next answer will tell.
                 yield decoded
                 raise self._broken_off()
             decoded += self._feed(event)
@@ -122,7 +122,7 @@ class BackgroundReader(ResponseReader):
         if isinstance(response, dict):
             self._note_response(cast("dict[str, Any]", response))
         if event["type"] == "response.created":
-            if self._has_started:  # a server that begins again from its first event without numbers
+            if self._has_started:  # a server without numbers begins again from its first event
                 return []
             self._has_started = True
         events = self.decoder.feed(event)

@@ -1,4 +1,4 @@
-"""Background responses by blocking calls: one followed until it ends, across broken streams, failing servers and polls; and single calls about one."""
+"""Background responses by blocking calls: a stream that follows one to its end, across broken connections, failing servers and polls, and single calls about one."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,36 +34,36 @@ from .following import (
 class BackgroundStream(FollowedFacts, ResponseStream):
     """The events of one background response: the same as those of a `ResponseStream`, however they are fetched.
 
-    A stream that breaks off is gone on with after its last event. Where the server refuses that, as it does after 5 minutes, or the response was not asked
-    for as a stream, the response is looked at from time to time, and what it says beyond what has been told comes as the same kinds of events. A server that
-    fails meanwhile is asked again, for up to 10 minutes.
+    A stream that breaks off is resumed after its last event. If the server refuses that, as it does after 5 minutes, or if the response was not requested as a
+    stream, the response is polled, and whatever is new in it is emitted as the same kinds of events. If the server fails meanwhile, it is asked again, for up to
+    10 minutes.
 
     The server **stores** the response (`store` is true, whatever the request says), with its input and output: for 30 days, or until it is deleted. Projects with
-    zero data retention keep it for about 10 minutes after its end, within which it has to be fetched. Its reasoning is kept there too and comes back without
-    `encrypted_content`, so a conversation goes on by `previous_response_id` (`Conversation.follow`).
+    zero data retention keep it for about 10 minutes after its end, within which it has to be fetched. Its reasoning is stored with it and comes back without
+    `encrypted_content`, so a conversation continues by `previous_response_id` (`Conversation.follow`).
 
-    Whoever leaves before the end, by closing the stream or its iterator, by an error, or because `seconds` are over, has the server cancel the response, unless it is
-    detached: then it goes on there, and `attach_stream` finds it by its id, in another process too.
+    Leaving before the end, by closing the stream or its iterator, by an error, or because `seconds` have passed, cancels the response at the server unless it is
+    detached. A detached response continues there, and `attach_stream` finds it by its id, even in another process.
 
-    The request is sent once. Where its answer breaks off before the response's id is known, nothing is sent again, since both might be made and billed.
+    The request is sent once. If its answer breaks off before the response's id is known, nothing is sent again, since both responses might be made and billed.
 
     Args:
         connection: Where to send the request. Its `total_seconds` limit all of this, too.
-        request: The request body, as `gpt5_payloads.build_request` makes it. `background` and `store` are set, encrypted reasoning is not asked for.
-        transport: Who sends it; the process's own by default.
+        request: The request body, as `gpt5_payloads.build_request` makes it. `background` and `store` are set, and encrypted reasoning is not asked for.
+        transport: The transport to send it through; the process's own by default.
         flex_fallback: As for `ResponseStream`.
-        seconds: How long the caller waits in all, from when the stream is opened; None for no limit. Then iterating raises a `StillRunningError`.
-        detached: Whether the response goes on at the server when the caller leaves.
-        poll_seconds: The longest pause between two looks, in seconds, above 0.
-        response_id: The id of a response that was begun before: then no request is sent, and of `request` only `stream` and `include` count. See `attach_stream`.
+        seconds: How long the caller waits in all, from when the stream is opened; None for no limit. After that, iterating raises a `StillRunningError`.
+        detached: Whether the response continues at the server when the caller leaves.
+        poll_seconds: The longest pause between two polls, in seconds, above 0.
+        response_id: The id of a response that was started earlier: then no request is sent, and only `stream` and `include` of `request` count. See `attach_stream`.
         starting_after: The number of the last event of that response that the caller has had.
 
     Raises:
-        InvalidRequestError: If that is no id.
-        SettingsError: If a number is out of its range.
+        InvalidRequestError: If `response_id` is not an id.
+        SettingsError: If a number is out of range.
 
     Attributes:
-        left_out: What the server refused and was therefore left out of the request.
+        left_out: The parts that the server refused, left out of the request.
 
     Source: https://platform.openai.com/docs/guides/background, read 2026-11-22; recorded background streams.
     """
@@ -102,7 +102,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
         """Close the connection without cancelling, and return the response's id, by which anyone with the key finds it.
 
         Raises:
-            ResponsesError: If the request had still to be sent, and was not taken.
+            ResponsesError: If the request had still to be sent, and was refused.
         """
         self._following.is_detached = True
         self.open()
@@ -137,7 +137,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
     @override
     def close(self) -> None:
         """Close the connection, and cancel the response at the server unless it is over or detached."""
-        # One step under the lock, so that of several threads that close the stream one cancels the response.
+        # One step under the lock, so that only one of several closing threads cancels the response.
         with self._lock:
             self._is_closed = True
             must_cancel = self._following.leave()
@@ -211,7 +211,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
 
     def _cancel(self) -> None:
         call = cancel_call(self._following.response_id)
-        with suppress(ResponsesError, TimeoutError):  # it ends by itself some time
+        with suppress(ResponsesError, TimeoutError):  # it ends by itself eventually
             within(LAST_SECONDS, lambda: self._transport.ask(self._connection, call))
 
     def _cancel_late(self, sent: SentRequest) -> None:
@@ -223,7 +223,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
             while not self.response_id:
                 next(batches)
         except (ResponsesError, StopIteration):
-            pass  # what is known of it is all there is
+            pass  # the id may have arrived all the same
         finally:
             sent.close()
         if self.response_id and not self._reader.is_over:
@@ -245,24 +245,24 @@ def attach_stream(  # noqa: PLR0913  each is a decision of the caller's
     detached: bool = False,
     poll_seconds: float = POLL_SECONDS,
 ) -> BackgroundStream:
-    """Return the events of a background response that was begun before, in this process or another.
+    """Return the events of a background response that was started earlier, in this process or another.
 
-    Nothing is sent before the first of them is asked for. Leaving has the server cancel the response here, too, unless the stream is detached.
+    Nothing is sent before the first event is read. Leaving cancels the response at the server here, too, unless the stream is detached.
 
     Args:
-        connection: Where it is; with a key of the project that it belongs to.
+        connection: Where it is, with a key of the project that it belongs to.
         response_id: Its id.
-        starting_after: The number of the last event that the caller has had, from 0: those up to it are not told again. Where the server does not stream the response
-            any more, which is after 5 minutes, it has no numbers, and all of it is told.
-        include: What else to tell of it, such as `web_search_call.action.sources`.
+        starting_after: The number of the last event that the caller has received, from 0; events up to it are not emitted again. Once the server no longer streams the
+            response, which is after 5 minutes, there are no numbers, and the whole response is emitted.
+        include: Further fields to include, such as `web_search_call.action.sources`.
         transport: As for `BackgroundStream`.
         seconds: As for `BackgroundStream`.
         detached: As for `BackgroundStream`.
         poll_seconds: As for `BackgroundStream`.
 
     Raises:
-        InvalidRequestError: If that is no id.
-        SettingsError: If a number is out of its range.
+        InvalidRequestError: If `response_id` is not an id.
+        SettingsError: If a number is out of range.
     """
     return BackgroundStream(
         connection,
@@ -281,12 +281,12 @@ def start_background(
 ) -> Completion:
     """Start a background response and return its `response_id` and `status` at once.
 
-    The server stores it, as `BackgroundStream` says, and makes it whether or not anybody asks for it. The request is sent once.
+    The server stores it, see `BackgroundStream`, and makes it whether or not anybody fetches it. The request is sent once.
 
     Args:
         connection: Where to send the request.
         request: The request body, as `gpt5_payloads.build_request` makes it. `background` and `store` are set, and no stream is asked for.
-        transport: Who sends it; the process's own by default.
+        transport: The transport to send it through; the process's own by default.
 
     Raises:
         ResponsesError: If the server cannot be reached, or refuses the request.
@@ -306,12 +306,12 @@ def poll_background(
     Args:
         connection: Where it is.
         response_id: Its id.
-        include: What else to tell of it.
-        transport: Who asks; the process's own by default.
+        include: Further fields to include.
+        transport: The transport to ask through; the process's own by default.
 
     Raises:
-        NotFoundError: If the server has none of this id, or not any more.
-        ResponsesError: If the server cannot be reached, or refuses to tell it.
+        NotFoundError: If the server has no response with this id, or no longer has it.
+        ResponsesError: If the server cannot be reached, or refuses the request.
     """
     return transport.ask(connection, retrieve_call(response_id, include))
 
@@ -324,10 +324,10 @@ def cancel_background(
     Args:
         connection: Where it is.
         response_id: Its id.
-        transport: Who asks; the process's own by default.
+        transport: The transport to ask through; the process's own by default.
 
     Raises:
-        NotFoundError: If the server has none of this id.
-        ResponsesError: If the server cannot be reached, or it is none of the background.
+        NotFoundError: If the server has no response with this id.
+        ResponsesError: If the server cannot be reached, or it is not a background response.
     """
     return transport.ask(connection, cancel_call(response_id))

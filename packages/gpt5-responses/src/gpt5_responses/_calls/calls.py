@@ -22,9 +22,9 @@ from stream_text import InvalidJsonError, KnownSecrets, parse_json
 _RESPONSES = "/responses"
 _ID = re.compile(r"[A-Za-z0-9_~=:+-][A-Za-z0-9_.~=:+-]{0,255}", re.ASCII)
 _MISSING = (404, 410)
-_RESPONSE_FIELDS = ("output", "status")  # every response has one
+_RESPONSE_FIELDS = ("output", "status")  # every response has one of them
 _MOST_ITEMS = 100  # of one page
-# What each call takes of a response's body.
+# The fields of a response's request that each call accepts.
 _COUNTED = (
     *("model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls"),
     *("reasoning", "text", "truncation", "conversation", "previous_response_id"),
@@ -36,19 +36,19 @@ _COMPACTED = (
 _NOT_STORED = "The server has no response {!r}. It has been deleted, was never stored (store), belongs to another project, or is no longer kept: projects with zero retention keep one for about 10 minutes."
 
 type Order = Literal["asc", "desc"]
-"""Which input item comes first: the oldest or the newest."""
+"""The input item that comes first: the oldest or the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactedWindow:
     """A conversation that the server has shortened.
 
-    It takes the place of everything that the request held: `Request(items=(*window.items, next_question))`, `Conversation.replace(window)`, or, among messages, one of
-    the assistant's with `opaque_body` and no text, behind the system message.
+    It replaces everything that the request held: use `Request(items=(*window.items, next_question))`, `Conversation.replace(window)`, or, among messages, an assistant
+    message with its `opaque_body` and no text, after the system message.
 
     Attributes:
-        items: The whole new conversation, as on the wire: goes into the next request as it is, nothing taken out.
-        usage: What it has cost.
+        items: The whole new conversation, as on the wire, to be sent in the next request unchanged.
+        usage: The tokens that shortening it took.
         response_id: The server's id of it.
     """
 
@@ -58,7 +58,7 @@ class CompactedWindow:
 
     @property
     def opaque_body(self) -> dict[str, Any]:
-        """The `opaque_body` that makes a message of it, for `build_input` and everything that carries messages."""
+        """The `opaque_body` of a message that stands for it, for `build_input` and everything that carries messages."""
         return {"responses_output": list(self.items)}
 
 
@@ -83,12 +83,12 @@ class Call[T]:
 
     Attributes:
         method: The HTTP method.
-        path: Where, below the base URL, with the query.
+        path: The path below the base URL, with the query.
         read: Reads the answer's object.
-        body: What is sent along, if anything.
+        body: The request's body, if any.
         model: The model that it is about, if any.
         response_id: The stored response that it is about, if any.
-        only_once: Whether it must not be sent again where the server may have it.
+        only_once: Whether not to send it again if the server may have received it.
     """
 
     method: bytes
@@ -113,7 +113,7 @@ def compact_call(body: Mapping[str, Any]) -> Call[CompactedWindow]:
 def background_body(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request body for a background response, streamed if the request is.
 
-    What is kept at the server carries its reasoning there: encrypted, it would be refused when the response is asked for.
+    The server keeps the response's reasoning. Encrypted reasoning is not asked for, since that would be refused when the response is fetched.
     """
     wanted = {**body, "background": True, "store": True}
     include = kept_include(body)
@@ -144,7 +144,7 @@ def poll_call(response_id: str, include: Sequence[str] = ()) -> Call[Mapping[str
     """Return the call that fetches a stored response as raw JSON.
 
     Raises:
-        InvalidRequestError: If that is no id.
+        InvalidRequestError: If `response_id` is not an id.
     """
     return _stored(b"GET", response_id, _query(include=include), _read_body)
 
@@ -154,11 +154,11 @@ def resume_path(response_id: str, *, after: int | None, include: Sequence[str] =
 
     Args:
         response_id: Its id.
-        after: The number of the last event that is there already; None for none.
-        include: What else to tell of it.
+        after: The number of the last event that has arrived already; None for none.
+        include: Further fields to include.
 
     Raises:
-        InvalidRequestError: If that is no id.
+        InvalidRequestError: If `response_id` is not an id.
     """
     query = _query(stream="true", starting_after=after, include=include)
     return _stored(b"GET", response_id, query, _read_body).path
@@ -168,7 +168,7 @@ def retrieve_call(response_id: str, include: Sequence[str] = ()) -> Call[Complet
     """Return the call that fetches a stored response.
 
     Raises:
-        InvalidRequestError: If that is no id.
+        InvalidRequestError: If `response_id` is not an id.
     """
     return _stored(b"GET", response_id, _query(include=include), _read_response)
 
@@ -177,7 +177,7 @@ def cancel_call(response_id: str) -> Call[Completion]:
     """Return the call that cancels a background response.
 
     Raises:
-        InvalidRequestError: If that is no id.
+        InvalidRequestError: If `response_id` is not an id.
     """
     return _stored(b"POST", response_id, "/cancel", _read_response)
 
@@ -186,7 +186,7 @@ def delete_call(response_id: str) -> Call[None]:
     """Return the call that deletes a stored response.
 
     Raises:
-        InvalidRequestError: If that is no id.
+        InvalidRequestError: If `response_id` is not an id.
     """
     return _stored(b"DELETE", response_id, "", _read_deleted)
 
@@ -202,7 +202,7 @@ def input_items_call(
     """Return the call that fetches a page of a stored response's input items.
 
     Raises:
-        InvalidRequestError: If that is no id, or `limit` is not within 1 to 100.
+        InvalidRequestError: If `response_id` is not an id, or `limit` is not within 1 to 100.
     """
     if limit is not None and not 1 <= limit <= _MOST_ITEMS:
         raise unsendable("limit", f"must be from 1 to {_MOST_ITEMS}, got {limit}")
@@ -254,7 +254,7 @@ def _query(*, include: Sequence[str], **single: str | int | None) -> str:
 
 
 def _error(error: Exception, call: Call[Any], secrets: KnownSecrets) -> ResponsesError:
-    # Without an explanation of its own the server may know no such route.
+    # A server that gives no explanation may not have the route at all.
     is_missing = isinstance(error, ErrorAnswer) and error.status_code in _MISSING
     if not (call.response_id and is_missing and isinstance(error, ErrorAnswer) and error.message):
         return to_responses_error(error, model=call.model, secrets=secrets)

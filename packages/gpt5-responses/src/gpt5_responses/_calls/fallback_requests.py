@@ -1,4 +1,4 @@
-"""Fallback requests: a request is sent whole first, and with less in it after a refusal that this would avoid."""
+"""Fallback requests: a request is sent whole first, and with less in it after a refusal that this avoids."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,15 +14,15 @@ from .fallbacks import Fallback, find_fallback, relax, retried_sentence
 
 
 type Whole = Callable[[], Sequence[Mapping[str, Any]]]
-"""Returns the input of a request without compactions."""
+"""A function that returns the input of a request without compactions."""
 
 _PATH = "/responses"
-# Refusals that belong to the organisation and will meet every later call; stale reasoning items belong to one call.
+# Refused to the organisation, and so on every later call; stale reasoning items concern one call.
 _LASTING: tuple[Fallback, ...] = ("without_summary", "without_streaming")
 
 
 class FallbackClient(HttpClient):
-    """The client of one connection, which knows what its server refuses.
+    """The client of one connection, which remembers what its server refuses.
 
     Args:
         connection: Where the server is and how to reach it.
@@ -45,7 +45,7 @@ class FallbackClient(HttpClient):
     ) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
         """Send a request, with fallbacks, until the server accepts it; return the answer and what was left out.
 
-        What is made in the background goes on when its connection ends, so it is never sent again where the server may have it.
+        A background response continues when its connection ends, so its request is never sent again if the server may have received it.
 
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
@@ -78,7 +78,7 @@ class FallbackClient(HttpClient):
                 return answer, left_out
 
     def resume(self, path: str) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
-        """Resume a background response's stream and return the answer, and that nothing was left out.
+        """Resume a background response's stream and return the answer; nothing is left out of it.
 
         Raises:
             ResponsesError: If the server cannot be reached, or does not stream it.

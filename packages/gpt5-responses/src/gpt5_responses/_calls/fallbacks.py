@@ -1,8 +1,8 @@
-"""What can be left out of a refused request so that it passes the second time.
+"""The parts that can be left out of a refused request so that it passes the second time.
 
-Some refusals are not the caller's fault: an organisation that is not verified may have neither reasoning summaries nor streaming, a
-server may not know encrypted reasoning, and reasoning items from an earlier response may not be accepted any more. Each is answered
-once, by asking for less. So is a flex tier without capacity, where the caller has allowed it, for the default one costs more.
+Some refusals are not the caller's fault: an organisation that is not verified may be allowed neither reasoning summaries nor streaming, a
+server may not know encrypted reasoning, and reasoning items from an earlier response may no longer be accepted. Each is answered once, by
+asking for less. So is a lack of capacity in the flex tier, but only if the caller has allowed it, because the default tier costs more.
 
 Source: docs/evidence/responses-api.md, R1 to R5.
 """
@@ -22,7 +22,7 @@ type Fallback = Literal[
     "without_compaction",
     "without_flex",
 ]
-"""What is left out: the reasoning summary, streaming, encrypted reasoning in the answer, earlier reasoning in the input, compactions, or the flex tier."""
+"""The part to leave out: the reasoning summary, streaming, encrypted reasoning in the answer, earlier reasoning in the input, compactions, or the flex tier."""
 
 type Request = Mapping[str, Any]
 
@@ -38,12 +38,12 @@ def find_fallback(
     flex_fallback: bool = False,
     has_whole: bool = False,
 ) -> Fallback | None:
-    """Return what to leave out after a refusal; None if the refusal stands.
+    """Return the part to leave out after a refusal; None if the refusal stands.
 
     Args:
         error: The refusal.
         request: The body that was refused.
-        flex_fallback: Whether the default tier may take the place of flex.
+        flex_fallback: Whether the default tier may replace flex.
         has_whole: Whether the conversation is known without its compactions.
     """
     if has_whole and error.status_code in _REFUSED_STATUSES and _is_of_compaction(error, request):
@@ -56,7 +56,7 @@ def find_fallback(
 def _find_relief(error: ErrorAnswer, request: Request) -> Fallback | None:
     """Return the part of a refused request that the refusal is about."""
     message = error.message.lower()
-    param = error.param if isinstance(error.param, str) else ""  # whatever the server sent
+    param = error.param if isinstance(error.param, str) else ""  # a server may send anything
     if "summary" in (request.get("reasoning") or {}) and (
         param == "reasoning.summary" or "reasoning summar" in message
     ):
@@ -79,7 +79,7 @@ def _find_relief(error: ErrorAnswer, request: Request) -> Fallback | None:
 
 
 def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
-    """Return whether a refusal is about a compaction item: it names one, or the request has nothing else that it could be about."""
+    """Return whether a refusal is about a compaction item: it names one, or nothing else in the request can be meant."""
     items = request.get("input")
     if not isinstance(items, list) or not any(
         item.get("type") == "compaction" for item in cast("list[dict[str, Any]]", items)
@@ -97,11 +97,11 @@ def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
 def relax(
     request: Request, fallback: Fallback, *, whole: Callable[[], Sequence[Mapping[str, Any]]] = list
 ) -> dict[str, Any]:
-    """Return the request with less in it.
+    """Return the request without one part.
 
     Args:
         request: The request.
-        fallback: What goes.
+        fallback: The part to leave out.
         whole: Returns the input without compactions, which is longer.
     """
     less = dict(request)
@@ -134,7 +134,7 @@ def retried_sentence(left_out: Sequence[Fallback]) -> str:
 
 
 def _has_no_capacity(error: ErrorAnswer, request: Request) -> bool:
-    """Return whether the flex tier has no capacity for a request. An account without quota is another matter: the default tier would refuse it too."""
+    """Return whether the flex tier has no capacity for a request. An account without quota does not count: the default tier would refuse it too."""
     is_refused = error.status_code == _NO_CAPACITY_STATUS and error.code != "insufficient_quota"
     return is_refused and request.get("service_tier") == "flex"
 

@@ -23,8 +23,8 @@ class SentRequest:
     Attributes:
         answer: Its answer, whose body has not been read yet.
         close: Closes the connection, at any time.
-        left_out: What the server refused and was left out of the request.
-        wake: Ends a read that waits in another thread, which closes the connection itself: its number could serve another one while it is still read from.
+        left_out: The parts that the server refused, left out of the request.
+        wake: Ends a read that waits in another thread. That thread closes the connection itself, since the number of a closed socket could serve another one while it is still read from.
     """
 
     answer: Answer
@@ -34,7 +34,7 @@ class SentRequest:
 
 
 class _Client(FallbackClient):
-    """A client, when its server shuts models down, and how many calls use it."""
+    """A client with the shutdown dates of its server's models and the number of calls that use it."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -51,20 +51,19 @@ class _Client(FallbackClient):
 class Transport:
     """The HTTP clients of a process, one for each connection.
 
-    They share what is trusted and nothing else: no connection and no cookie goes from one to another. A client that falls out of the pool is closed when the last response that it
-    is reading has been closed. Safe to use from several threads.
+    They share the trusted certificates and nothing else: neither connections nor cookies pass from one to another. A client that leaves the pool is closed when the last response
+    that it is reading is closed. Safe to use from several threads.
 
     Args:
-        max_clients: How many clients are kept, from 1.
+        max_clients: The most clients to keep, from 1.
     """
 
     def __init__(self, *, max_clients: int = 256) -> None:
         self._max_clients = max_clients
         # The least recently used first. A connection is its own key: those that differ in a secret share nothing.
         self._clients: OrderedDict[Connection, _Client] = OrderedDict()
-        self._lock = (
-            threading.Lock()
-        )  # also over the users of each client, so that none is closed under a new user
+        # Also guards the users of each client, so that none is closed while a new call takes it.
+        self._lock = threading.Lock()
 
     def send(
         self,
@@ -74,12 +73,12 @@ class Transport:
         flex_fallback: bool = False,
         whole: Whole | None = None,
     ) -> SentRequest:
-        """Send a request until a server takes it on, asking for less where that is known to help.
+        """Send a request until the server accepts it, asking for less where that is known to help.
 
         Args:
             connection: Where to send it.
             request: The request body.
-            flex_fallback: Whether the default tier may take the place of flex.
+            flex_fallback: Whether the default tier may replace flex.
             whole: Returns the input without compactions, should the server refuse those.
 
         Raises:
@@ -135,13 +134,13 @@ class Transport:
                 self._clients[connection].shutdown_dates = dates
 
     def shutdown_dates(self, connection: Connection) -> Mapping[str, str | None]:
-        """Return the days on which a connection's server shuts models down, as far as it has announced them."""
+        """Return the days on which a connection's server shuts models down, as far as they have been learnt."""
         with self._lock:
             client = self._clients.get(connection)
             return {} if client is None else client.shutdown_dates
 
     def close(self) -> None:
-        """Close all clients; those in use when their responses are closed."""
+        """Close all clients; those in use are closed with their responses."""
         with self._lock:
             while self._clients:
                 self._retire_oldest()
@@ -159,7 +158,7 @@ class Transport:
             raise
 
         def close() -> None:
-            # A reader in another thread wakes first; only then may its socket's number be free for another.
+            # A reader in another thread wakes first: only then may its socket's number be reused.
             client.end_reading(answer)
             play(client.end(answer))
             self._give_back(client)
@@ -168,10 +167,8 @@ class Transport:
 
     def _take(self, connection: Connection) -> _Client:
         with self._lock:
-            client = self._clients.pop(connection, None) or _Client(
-                connection
-            )  # to the end: most recently used
-            self._clients[connection] = client
+            client = self._clients.pop(connection, None) or _Client(connection)
+            self._clients[connection] = client  # to the end: most recently used
             client.users += 1
             while len(self._clients) > self._max_clients:
                 self._retire_oldest()
@@ -189,7 +186,7 @@ class Transport:
 
 
 TRANSPORT = Transport()
-"""The transport of this process, shared by all calls; what it keeps is closed when the process ends."""
+"""The transport of this process, shared by all calls; it is closed when the process ends."""
 atexit.register(TRANSPORT.close)
 
 

@@ -1,7 +1,7 @@
 """The check, before anything is sent, that a connection does not lead to a cloud's metadata service.
 
-What a person typed is looked at first, and then what the socket is really connected to. Behind a proxy only the proxy knows where it connects; there the
-first look is all.
+The base URL is checked when it is read, the addresses of its host before connecting, and the socket's peer once it is connected. Behind a proxy only the proxy
+knows where it connects, so there only the base URL is checked.
 """
 
 import socket
@@ -12,7 +12,7 @@ from stream_text.addresses import is_metadata_address
 
 
 def resolve(host: str) -> list[str]:
-    """Return the addresses of a host; none where it has none, since connecting reports that better."""
+    """Return the addresses of a host, or none if it cannot be resolved: connecting reports that better."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -21,10 +21,10 @@ def resolve(host: str) -> list[str]:
 
 
 def validate_addresses(addresses: Iterable[str]) -> None:
-    """Raise if an address is a metadata service's.
+    """Raise if an address belongs to a metadata service.
 
     Raises:
-        SettingsError: If any of the addresses is one of such a service.
+        SettingsError: If any of them does.
     """
     if any(map(is_metadata_address, addresses)):
         raise SettingsError(

@@ -1,6 +1,6 @@
-"""Network connections of the HTTP library: where each may lead, and how answers are read from it.
+"""Network connections for the HTTP library: where each may lead, and how answers are read from it.
 
-A connection is the library's own, looked at before anything is sent.
+The connections are the library's own, checked before anything is sent.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ type Read = Callable[[int, float | None], Awaitable[bytes]]
 
 
 class AsyncNetwork(httpcore.AsyncNetworkBackend):
-    """What makes one asynchronous connection, which leads to no metadata service of a cloud.
+    """The maker of one asynchronous connection, which never leads to the metadata service of a cloud.
 
     Args:
-        is_proxied: Whether it is one to a proxy: that is the operator's business, and where it leads only the proxy knows.
+        is_proxied: Whether it connects to a proxy, which is not checked: the operator chose it, and only the proxy knows where it connects.
 
     Attributes:
-        has_answered: Whether anything has been read since something was written last.
+        has_answered: Whether anything has been read since the last write.
     """
 
     def __init__(self, *, is_proxied: bool) -> None:
@@ -57,8 +57,8 @@ class AsyncBodyStream(httpcore.AsyncNetworkStream):
     """An asynchronous connection, read in large chunks.
 
     Attributes:
-        read_network: What reads from the network; whoever waits for a body in a way of its own puts that here meanwhile.
-        read_plainly: What reads from the network, whatever `read_network` is.
+        read_network: Reads from the network; replaced for a while by a caller that has its own way of waiting for a body.
+        read_plainly: Reads from the network, whatever `read_network` is.
     """
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, network: AsyncNetwork) -> None:
@@ -78,7 +78,7 @@ class AsyncBodyStream(httpcore.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._network.has_answered = False
         self._joiner.begin()
-        # As a view: what a send leaves over of megabytes would be copied for the next one.
+        # A view, because whatever one send leaves of megabytes would be copied for the next.
         await self._stream.write(cast("bytes", memoryview(buffer)), timeout)
 
     @override

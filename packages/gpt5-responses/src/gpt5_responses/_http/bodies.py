@@ -7,10 +7,10 @@ from gpt5_responses._errors import UnexpectedResponseError
 
 
 ACCEPTED = "gzip"
-"""What a request asks for in `accept-encoding`."""
+"""The `accept-encoding` of every request."""
 
 MOST_WHOLE_BYTES = 16 * 1024 * 1024
-"""How much is read of what is decoded in one go: an answer that is not streamed, one event, a stored response. Images make them large."""
+"""The limit on anything decoded in one go: an answer that is not streamed, one event, a stored response. Images make them large."""
 
 _OTHER_ENCODINGS = ("br", "compress", "dcb", "dcz", "zstd")
 _PIECE_BYTES = 256 * 1024
@@ -24,13 +24,13 @@ class Unpacker:
         encoding: The body's `content-encoding`.
 
     Raises:
-        UnexpectedResponseError: If that is none that was asked for.
+        UnexpectedResponseError: If the encoding is not one that was asked for.
     """
 
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            # What else stands there could be anything, such as a part of a secret.
+            # Any other text could be anything, such as part of a secret.
             named = f" ({name!r})" if name in _OTHER_ENCODINGS else ""
             raise UnexpectedResponseError(
                 f"The server packed its answer in a way that was not asked for{named}."
@@ -41,7 +41,7 @@ class Unpacker:
         """Yield the decompressed form of the next bytes.
 
         Raises:
-            UnexpectedResponseError: If they are not packed as was said.
+            UnexpectedResponseError: If they are not in the announced encoding.
         """
         if self._inflate is None:
             yield data
@@ -60,7 +60,7 @@ class BoundedBody:
 
     Args:
         encoding: The body's `content-encoding`.
-        max_bytes: How much of it is kept, unpacked.
+        max_bytes: How much of it to keep, unpacked.
     """
 
     def __init__(self, encoding: str, *, max_bytes: int) -> None:
@@ -75,7 +75,7 @@ class BoundedBody:
         return bytes(self._content[: self._max_bytes])
 
     def take(self, chunk: bytes) -> bool:
-        """Add a chunk and return whether more is wanted; what cannot be decompressed is dropped."""
+        """Add a chunk and return whether more is wanted; data that cannot be decompressed is dropped."""
         try:
             self._unpacker = self._unpacker or Unpacker(self._encoding)
             for piece in self._unpacker.unpack(chunk):

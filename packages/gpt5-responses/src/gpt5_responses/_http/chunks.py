@@ -1,7 +1,7 @@
 """Joining the many small chunks of an HTTP body into few large ones before they are parsed.
 
-Servers send each event of a stream as a chunk of its own. The HTTP library takes longer for a chunk than everything else takes for the event in it, and many of
-them arrive together. What is no plain chunk is handed on as it is: whether it is right, the HTTP library decides.
+Servers send each event of a stream as a chunk of its own, and many chunks arrive together. The HTTP library spends more time on a chunk than everything else
+spends on the event in it. Anything but a plain chunk is passed on unchanged, for the HTTP library to judge.
 
 Source: RFC 9112, section 7.1.
 """
@@ -9,7 +9,7 @@ Source: RFC 9112, section 7.1.
 import re
 
 
-_MOST_HEAD_BYTES = 100 * 1024  # what the HTTP library takes
+_MOST_HEAD_BYTES = 100 * 1024  # the HTTP library's own limit
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _CHUNKED = re.compile(rb"\ntransfer-encoding:[ \t]*chunked[ \t]*\r?\n", re.IGNORECASE)
 _INTERIM = re.compile(rb"HTTP/\d\.\d 1\d\d")
@@ -41,7 +41,7 @@ class ChunkJoiner:
         self._begun_size = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Return the next bytes, with the same content."""
+        """Return the next bytes in fewer chunks, with the same content."""
         start = 0 if self._head is None else self._body_start(self._head, data)
         if not self._is_joining or (self._begun_size and not self._has_size(data)):
             return data
@@ -78,7 +78,7 @@ class ChunkJoiner:
         return False
 
     def _join(self, data: bytes, start: int) -> bytes:
-        """Return what follows the end of a chunk."""
+        """Return the bytes after the end of a chunk, with the whole chunks among them joined."""
         pieces: list[bytes] = []
         at, self._left = start, 0
         while (size := _SIZE.match(data, at)) and (length := int(size[1], 16)):

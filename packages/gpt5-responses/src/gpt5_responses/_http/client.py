@@ -1,10 +1,10 @@
-"""The HTTP client of one connection: requests, retries, and which network connections are reused.
+"""The HTTP client of one connection: requests, retries, and the reuse of network connections.
 
-It follows no redirects, because a prompt goes to the server that was named and to no other, and keeps no cookies. What a server answers beside the response that was
-asked for, such as an error, is read up to a bound.
+It follows no redirects, because a prompt may go only to the server that was named, and keeps no cookies. Answers that are not a stream, such as errors, are read up to
+a bound.
 
-All of it is written once, as generators that yield each step on the network and get back what came of it. `play` takes the steps of a blocking client, in which a step has
-been taken when it is yielded, and `aplay` those of an asynchronous one, in which it is waited for.
+Everything is written once, as generators that yield each step on the network and receive its result. `play` runs them for a blocking client, whose steps are done when
+they are yielded, and `aplay` for an asynchronous one, which awaits each step.
 """
 
 import os
@@ -39,27 +39,25 @@ from .steps import Blocking, NetworkKind
 
 _MOST_ERROR_BYTES = 64 * 1024
 _MOST_IDLE = 100  # as many as the official client keeps
-_IDLE_SECONDS = (
-    5.0  # as httpx; servers allow more, so that a kept connection is seldom closed at their end
-)
+# As in httpx. Servers allow more, so a kept connection has seldom been closed at their end.
+_IDLE_SECONDS = 5.0
 _SUCCESS = range(200, 300)
 _PORTS = {"http": 80, "https": 443}
-_TARGET_CHARACTERS = (
-    "%/:=&?~+!$,;'@()*[]"  # stay as they are in a path or query that was escaped already
-)
+# Kept as they are, since the path or query has been escaped already.
+_TARGET_CHARACTERS = "%/:=&?~+!$,;'@()*[]"
 _FAILURES = (
     httpcore.TimeoutException,
     httpcore.NetworkError,
     httpcore.ProtocolError,
     httpcore.ProxyError,
-    OSError,  # that the library lets through
+    OSError,  # the library lets some through
 )
 
-# Failures before anything of a request has been sent.
+# Failures before any part of a request has been sent.
 _UNSENT = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError)
 
 type Steps[T] = Generator[Any, Any, T]
-"""What a client does, step by step on the network."""
+"""A task of a client, as steps on the network, and its result."""
 
 
 def play[T](steps: Steps[T]) -> T:
@@ -79,7 +77,7 @@ async def aplay[T](steps: Steps[T]) -> T:
         while True:
             try:
                 outcome = await step
-            except BaseException as error:  # noqa: BLE001  what comes of it is the steps' business
+            except BaseException as error:  # noqa: BLE001  the steps decide what comes of it
                 step = steps.throw(error)
             else:
                 step = steps.send(outcome)
@@ -93,10 +91,10 @@ class Answer:
 
     Attributes:
         status_code: Its HTTP status.
-        headers: Its headers, by names in lower case; of what stands there twice, all.
-        response: The HTTP library's, which has the body.
+        headers: Its headers, by names in lower case; values of a repeated header are joined by commas.
+        response: The HTTP library's response, which has the body.
         connection: The HTTP library's connection that it came by.
-        network: What made that connection.
+        network: The maker of that connection.
         is_read: Whether its body has been read to its end, so that its connection can serve another call.
     """
 
@@ -125,7 +123,7 @@ class HttpClient:
 
     Attributes:
         connection: Where the server is.
-        secrets: What must not stand in an error.
+        secrets: The secrets that an error must not contain.
     """
 
     def __init__(self, connection: Connection, kind: NetworkKind = Blocking) -> None:
@@ -140,14 +138,14 @@ class HttpClient:
         self._headers = _headers(connection, host, parts.port)
         self._timeouts = dict.fromkeys(("connect", "read", "write"), connection.try_seconds)
         self._max_retries = connection.max_retries
-        # Each with when it is too old; the most recently used last, where it is taken from.
+        # Each with the time when it is too old; the most recently used is last, and taken first.
         self._idle: deque[tuple[float, Any, Network | AsyncNetwork]] = deque()
         self._lock = threading.Lock()  # looking at an idle connection and taking it are one step
         self._is_closed = False
         try:
             self._proxy = find_proxy(parts.scheme, host, trusted())
-            self._connect()  # connects to nothing yet, but fails here where settings are not usable
-        except Exception as error:  # noqa: BLE001  of a proxy's address or a file of certificates that is not usable there is no one kind
+            self._connect()  # connects to nothing yet, but fails here if settings are not usable
+        except Exception as error:  # noqa: BLE001  unusable proxy addresses and certificate files raise errors of many kinds
             raise to_responses_error(error, model="") from None
 
     def ask(
@@ -162,12 +160,12 @@ class HttpClient:
 
         Args:
             method: The HTTP method.
-            path: Where, below the base URL.
-            content: What is sent.
-            only_once: Whether it must not be sent again where the server may have it, because closing the connection does not end its work.
+            path: The path below the base URL.
+            content: The request's body.
+            only_once: Whether not to send it again if the server may have received it, because closing the connection does not end its work.
 
         Raises:
-            ErrorAnswer: If the server does not serve the request.
+            ErrorAnswer: If the server answers with an error status.
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service.
         """
@@ -201,7 +199,7 @@ class HttpClient:
         """Make a request and return the body of the answer, up to a bound.
 
         Raises:
-            ErrorAnswer: If the server does not have it, or does not do it.
+            ErrorAnswer: If the server answers with an error status.
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service.
         """
@@ -225,13 +223,13 @@ class HttpClient:
             self._idle.append((idle_until, answer.connection, answer.network))
 
     def end_reading(self, answer: Answer) -> None:
-        """Wake a thread that waits for more of a body. Closing the socket would not: the thread would wait for the server until its timeout."""
+        """Wake a thread that waits for more of a body. Closing the socket would not wake it: it would wait for the server until its timeout."""
         if not answer.is_read:
             with suppress(OSError):  # the server may have closed it first
                 answer.stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
     def close(self) -> Steps[None]:
-        """Close all network connections but those in use, which are closed when their answers are."""
+        """Close all network connections except those in use, which are closed with their answers."""
         self._is_closed = True
         while self._idle:
             yield self._kind.close(self._idle.pop()[1])
@@ -239,10 +237,10 @@ class HttpClient:
     def _answer(
         self, request: httpcore.Request, *, may_fail: bool, only_once: bool
     ) -> Steps[Answer | None]:
-        """Send a request, a second time if a kept connection turns out to be closed or out of step; return None if it failed and may.
+        """Send a request, a second time if a kept connection turns out to be closed or out of step; return None if it failed and may fail.
 
-        What does not come in time is not asked for again: the server may be at work on it, and would be paid twice. What must be sent only once goes by a new
-        connection, for one that had been kept may end before or after the server has the request.
+        After a timeout nothing is sent again: the server may be at work on the request, which would be paid for twice. A request that must be sent only once uses a new
+        connection, because a kept one may end before or after the server has received it.
         """
         if only_once:
             (connection, network), is_kept = self._connect(), False
@@ -266,7 +264,7 @@ class HttpClient:
                 if network.has_answered:
                     headers = _read_headers(response.headers)
                     return Answer(response.status, headers, response, connection, network)
-                # It came along with an answer before, and would be somebody else's.
+                # It arrived with an earlier answer, so it would be somebody else's.
                 yield self._kind.close(connection)
                 (connection, network), is_kept = self._connect(), False
 
@@ -277,7 +275,7 @@ class HttpClient:
             with self._lock:
                 if not self._idle:
                     return (*self._connect(), False)
-                # The oldest first, while they are too old: they would not be looked at as long as others serve.
+                # The oldest first while they are too old: nothing else takes them while others serve.
                 is_old = self._idle[0][0] < now
                 _, connection, network = self._idle.popleft() if is_old else self._idle.pop()
             if not is_old and not connection.has_expired():
@@ -312,7 +310,7 @@ class HttpClient:
             size = str(len(content)).encode()
             sent = [(b"Content-Type", b"application/json"), (b"Content-Length", size)]
         elif method == b"POST":
-            sent = [(b"Content-Length", b"0")]  # some servers refuse one of unknown length
+            sent = [(b"Content-Length", b"0")]  # some servers refuse a request of unknown length
         origin = self._origin
         url = httpcore.URL(
             scheme=origin.scheme, host=origin.host, port=origin.port, target=target.encode()

@@ -1,4 +1,4 @@
-"""Connection errors: why no answer came, found in what the HTTP library raised."""
+"""Connection errors: the reason why no answer came, from the HTTP library's error."""
 
 import re
 import socket
@@ -19,7 +19,7 @@ class NoAnswerError(Exception):
 
     Attributes:
         is_proxied: Whether it went to a proxy.
-        may_be_at_work: Whether the server may have it, and go on with it though the connection has ended.
+        may_be_at_work: Whether the server may have received it, and keep working on it after the connection has ended.
     """
 
     def __init__(self, *, is_proxied: bool, may_be_at_work: bool = False) -> None:
@@ -49,7 +49,7 @@ def timeout_sentence(error: NoAnswerError) -> str:
 
 def unusable_sentence(error: Exception, environ: Mapping[str, str]) -> str:
     """Return the error message for a client that could not be made, naming the environment variables that may be the reason."""
-    # Certificates fail as files do, and addresses of proxies do not.
+    # Certificate files fail with an OSError, addresses of proxies do not.
     asked = _CERTIFICATES if isinstance(error, OSError) else _PROXIES
     names = [name for upper in asked for name in (upper, upper.lower()) if environ.get(name)]
     named = f" ({', '.join(names)})" if names else ""

@@ -15,15 +15,15 @@ from stream_text import InvalidJsonError, parse_json
 
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 8.0
-_LONGEST_ASKED_SECONDS = 120.0  # for which a server can be waited for
+_LONGEST_ASKED_SECONDS = 120.0  # no server is waited for any longer
 _JITTER = 0.25
 _PASSING_STATUSES = (408, 409, 429)
 _FIRST_SERVER_STATUS = 500
-# Of its own: pauses neither follow from a seed that a program sets, nor change what it draws.
-_random = Random()  # noqa: S311  so that clients do not come back all at once
+# A generator of its own: pauses neither depend on a seed that the program sets nor disturb it.
+_random = Random()  # noqa: S311  so that clients do not all come back at once
 
 
-class ErrorAnswer(Exception):  # noqa: N818  it is what the server answered; the package's errors are what is raised for it
+class ErrorAnswer(Exception):  # noqa: N818  the server's answer, for which the package's own errors are raised
     """An answer with an error status.
 
     Args:
@@ -66,7 +66,7 @@ class ErrorAnswer(Exception):  # noqa: N818  it is what the server answered; the
         return self.status_code in _PASSING_STATUSES or self.status_code >= _FIRST_SERVER_STATUS
 
     def pause_seconds(self, tried: int) -> float:
-        """Return how many seconds to wait before the next try: as the server asks, or growing from try to try."""
+        """Return how many seconds to wait before the next try: as many as the server asks for, or more with every try."""
         asked = _asked_seconds(self._headers)
         if asked is not None and 0 < asked <= _LONGEST_ASKED_SECONDS:
             return asked
@@ -80,7 +80,7 @@ def usual_pause_seconds(tried: int) -> float:
 
 
 def _asked_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds the server asks to wait; None where it does not say, or not readably."""
+    """Return how many seconds the server asks to wait; None if it does not say, or cannot be understood."""
     for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
         try:
             return float(headers.get(name, "")) / unit

@@ -32,7 +32,7 @@ from .error_answer import ErrorAnswer
 
 
 _EXPLANATION_CHARACTERS = 300
-_FACT_CHARACTERS = 100  # far more than any code or name of a parameter
+_FACT_CHARACTERS = 100  # far longer than any code or name of a parameter
 _NO_SECRETS = KnownSecrets(())
 _FIRST_SERVER_STATUS = 500
 _REDIRECTS = range(300, 400)
@@ -49,7 +49,7 @@ _SENTENCES: dict[type[ResponsesError], str] = {
     ServerError: "The server failed to answer. Try again later.",
 }
 _NO_QUOTA = "The account has no quota left. Check its plan, credit and billing."
-# Azure's own word is the second.
+# The second is Azure's.
 _NO_MODEL_CODES = ("model_not_found", "DeploymentNotFound")
 _STATUS_ERRORS: dict[int, type[ResponsesError]] = {
     401: AuthenticationError,
@@ -115,20 +115,20 @@ def short_fact(value: object, secrets: KnownSecrets) -> str | None:
 
 
 def _whole(text: str) -> str:
-    """Return a text that UTF-8 can carry: JSON can hold half a character, and the SDK never answers where it cannot write one."""
+    """Return the text in a form that UTF-8 can encode. JSON can hold half a character, and a plugin that cannot write one never answers."""
     return text.encode(errors="replace").decode()
 
 
 def to_responses_error(
     error: Exception, *, model: str, tried: str = "", secrets: KnownSecrets = _NO_SECRETS
 ) -> ResponsesError:
-    """Map what the HTTP client raises to this package's errors.
+    """Return this package's error for one of the HTTP client.
 
     Args:
-        error: What the client raised, or let through of its library.
-        model: The model that was asked for, to be named where it is missing or retired.
-        tried: A sentence about what has been tried already; it ends the message where the server answered.
-        secrets: What must not stand in the error.
+        error: The error that the client raised, or let through from its library.
+        model: The model that was asked for, to be named if it is missing or retired.
+        tried: A sentence about the tries so far; it ends the message if the server answered.
+        secrets: The secrets that the error must not contain.
     """
     ours = find_cause(error, ResponsesError)
     match error:
@@ -152,7 +152,7 @@ def from_event(
     request_id: str | None,
     secrets: KnownSecrets = _NO_SECRETS,
 ) -> ResponsesError:
-    """Map an error that came inside a stream, by its code."""
+    """Return this package's error for one inside a stream, by its code."""
     protocol = protocol_name(event.code)
     usual = ResponseFailedError if protocol is None else UnexpectedResponseError
     kind = _EVENT_ERRORS.get(event.code or "", usual)
@@ -179,7 +179,7 @@ def interrupted(error: Exception, *, request_id: str | None) -> ResponsesError:
 
 
 def explanation(text: str, secrets: KnownSecrets) -> str:
-    """Return a server's explanation, shortened, without secrets and whatever looks like a key."""
+    """Return a server's explanation, shortened, without secrets and anything that looks like a key."""
     plain = " ".join(redact_text(secrets.redact(text)).split())
     if len(plain) <= _EXPLANATION_CHARACTERS:
         return plain
@@ -194,7 +194,7 @@ def _from_status(
         message = _REDIRECTED
     else:
         message = _own_sentence(kind, model, error.code) or _refusal_sentence(error, secrets)
-    if kind in {NotFoundError, ServerError}:  # what answers may be no Responses API at all
+    if kind in {NotFoundError, ServerError}:  # it may not be a Responses API that answers
         message = message.replace(".", f" (status {error.status_code}).", 1)
     return build_error(
         kind,
@@ -214,7 +214,7 @@ def _status_kind(error: ErrorAnswer, model: str) -> type[ResponsesError]:
 
 
 def _names(error: ErrorAnswer, model: str) -> bool:
-    """Return whether a server's explanation quotes the model, as that of servers without codes does."""
+    """Return whether a server's explanation quotes the model, as it does on servers without error codes."""
     return any(f"{mark}{model}{mark}" in error.message for mark in "'`\"")
 
 
@@ -225,7 +225,7 @@ def _refusal_sentence(error: ErrorAnswer, secrets: KnownSecrets) -> str:
 
 
 def _own_sentence(kind: type[ResponsesError], model: str, code: object) -> str | None:
-    """Return the error message that needs no word of the server's; None where its own explanation says more."""
+    """Return the package's own message for an error; None if the server's explanation says more."""
     if kind is ModelNotFoundError:
         return _model_sentence(model, code)
     sentence = _SENTENCES.get(kind)

@@ -11,12 +11,12 @@ _PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
 def find_proxy(scheme: str, host: str, trusted: ssl.SSLContext) -> httpcore.Proxy | None:
-    """Return the proxy for a server, by `HTTPS_PROXY` or `HTTP_PROXY`, else by `ALL_PROXY`; None where there is none or `NO_PROXY` says so.
+    """Return the proxy for a server from `HTTPS_PROXY` or `HTTP_PROXY`, else from `ALL_PROXY`; None if there is none or `NO_PROXY` excludes the server.
 
     Args:
-        scheme: That of the server's URL.
+        scheme: The scheme of the server's URL.
         host: The server.
-        trusted: What a proxy that speaks TLS has to be known to.
+        trusted: The certificates that a proxy with TLS is checked against.
 
     Raises:
         ValueError: If the proxy's address is not usable.

@@ -1,4 +1,4 @@
-"""Request bodies as bytes, or the error that names a field which cannot be sent."""
+"""Request bodies as bytes, or an error that names the field that cannot be sent."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from stream_text import MAX_DEPTH
 
 
 _NAMED_LEVELS = 4  # such as `tools[0].parameters.properties`
-_MOST_LOOKED_AT = 1_000_000  # values; what holds itself has no end
+_MOST_LOOKED_AT = 1_000_000  # values; a list that holds itself has no end
 _DEEP = f"nests over {MAX_DEPTH} levels deep"
 _STRANGE = "is nothing that JSON can hold"
 _LARGE_CHARACTERS = 16 * 1024
@@ -29,7 +29,7 @@ class RequestBody:
     pieces: tuple[bytes, ...]
 
     def __len__(self) -> int:
-        """How many bytes it has."""
+        """Return its number of bytes."""
         return sum(map(len, self.pieces))
 
     def __iter__(self) -> Iterator[bytes]:
@@ -46,7 +46,7 @@ def write_body(request: Mapping[str, Any]) -> RequestBody:
     """Return the JSON of a request.
 
     Raises:
-        InvalidRequestError: If something in it nests over 200 levels deep, or is nothing that JSON has; by the name of its field.
+        InvalidRequestError: If a field nests over 200 levels deep, or holds something that JSON cannot; the error names it.
     """
     large = _LargeTexts()
     written = large.without(request)
@@ -54,14 +54,14 @@ def write_body(request: Mapping[str, Any]) -> RequestBody:
         text = json.dumps(written, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except (RecursionError, TypeError, ValueError):
         raise _unsendable(request) from None
-    # Nearly no request has so many levels even if each were inside the one before.
+    # The quick count first: hardly any request has so many brackets, nested or not.
     if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(request):
         raise _unsendable(request)
     return RequestBody(tuple(large.put_into(text.encode(errors="replace"))))
 
 
 class _LargeTexts:
-    """The images and files of megabytes in one request, which need no escapes in JSON, as base64 does not: taken out before it is written, and put in afterwards.
+    """The large texts of one request that need no escapes in JSON, such as files in base64: taken out before the request is written, and put back afterwards.
 
     The JSON encoder would look at each of their characters.
     """
@@ -71,7 +71,7 @@ class _LargeTexts:
         self._mark = uuid4().hex
 
     def without(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a request with a mark in place of each large text."""
+        """Return the request with a mark in place of each large text."""
         items = request.get("input")
         if not isinstance(items, list):
             return request
@@ -79,7 +79,7 @@ class _LargeTexts:
         return {**request, "input": [_spared(item, self._texts, self._mark) for item in listed]}
 
     def put_into(self, data: bytes) -> Iterator[bytes]:
-        """Yield the JSON of such a request with its texts, in pieces: joined, all of it would be copied once more."""
+        """Yield the JSON of such a request with its texts, in pieces: joining them would copy everything once more."""
         first, *rest = data.split(self._mark.encode())
         yield first
         for text, piece in zip(self._texts, rest, strict=True):
@@ -109,7 +109,7 @@ def _marked(part: object, large: list[str], mark: str) -> object:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text is in JSON what it is; it is looked through in blocks, which stay in the processor's nearest memory."""
+    """Return whether JSON writes a text as it is. The text is searched in blocks, which stay in the processor's cache."""
     blocks = (
         text[start : start + _LARGE_CHARACTERS] for start in range(0, len(text), _LARGE_CHARACTERS)
     )
@@ -159,7 +159,7 @@ def _is_json(value: object) -> bool:
 
 
 def _iter_values(request: object) -> Iterator[tuple[Path, object]]:
-    """Yield each value with its path; below what nests too deep, nothing."""
+    """Yield each value with its path, down to the deepest level allowed."""
     left: list[tuple[Path, object]] = [((), request)]
     while left:
         path, value = left.pop()

@@ -1,4 +1,4 @@
-"""The steps on the network of the two kinds of client, under the same names; a step of a blocking client has been taken when it returns."""
+"""The network steps of both kinds of client, under the same names; a blocking client's step is done when it returns."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from .bodies import BoundedBody
 from .network import BodyStream, Network
 
 
-_MOST_SECONDS = 10.0  # for a body that only says what failed, or for a list
+_MOST_SECONDS = 10.0  # for the body of an error, a list or a stored response
 _SHORTEST_WAIT = 0.001
 
 

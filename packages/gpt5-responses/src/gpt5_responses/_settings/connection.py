@@ -19,13 +19,13 @@ from .mcp_tokens import iter_token_secrets, list_texts, read_mcp_tokens
 
 
 ALLOWED_HOSTS_VARIABLE = "OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS"
-"""Environment variable: a comma-separated list of the hosts that a base URL may name; no limit where it is empty."""
+"""Environment variable: a comma-separated list of the hosts that a base URL may name; no limit if it is empty."""
 
 TOTAL_SECONDS_VARIABLE = "OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS"
-"""Environment variable: how many seconds a call may take in all; no limit where it is empty or 0."""
+"""Environment variable: how many seconds a call may take in all; no limit if it is empty or 0."""
 
 PLATFORM_SECONDS_VARIABLE = "PLUGIN_MAX_EXECUTION_TIMEOUT"
-"""Environment variable of the plugin daemon, which hands it on: after so many seconds it ends a call without a word from the plugin."""
+"""Environment variable that the plugin daemon passes on: the seconds after which it ends a call, before the plugin can report anything."""
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
@@ -34,35 +34,34 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 _AZURE_PATH = "/openai/v1"
 
-# What can be looked up, once international names are written in ASCII. A `%` in it would be read in two ways.
+# Any name that can be looked up, with international names in ASCII. A `%` has two readings.
 _HOST = re.compile(r"[a-z0-9._-]*")
 
 _NO_LIMIT = float("inf")
-_PLATFORM_MARGIN = (
-    10.0  # seconds, for the daemon counts from before the plugin has a call to after its last word
-)
+# Seconds. The daemon counts from before the plugin has a call until after its last word.
+_PLATFORM_MARGIN = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """A server, a key, and how to reach the one with the other.
+    """A server, a key, and how to reach the server with it.
 
     Attributes:
         api_key: The key; never part of `repr`.
-        base_url: The API's root, ending in `/v1` unless the server has another. A query, such as `?api-version=preview`, goes along with every request.
+        base_url: The API's root, ending in `/v1` unless the server has another. A query, such as `?api-version=preview`, is sent with every request.
         organization: The organisation to bill, if not the key's own.
         timeout_seconds: Seconds to wait for a connection, and then for each next event, from 30 to 900.
         max_retries: How often a request that could not be started is sent again, from 0 to 5.
         total_seconds: Seconds that a call may take in all, its retries included; None for no limit.
         total_limit: The setting that `total_seconds` comes from, for the error.
-        extra_headers: Headers for every request, for gateways; never part of `repr`. They replace what the client says of
-            itself, such as `User-Agent`. What the connection needs, such as `Authorization` or `Host`, cannot be set.
-        mcp_tokens: The tokens of MCP servers by the servers' labels, each `{"token": ..., "host": ...}` or, for connectors and tunnels, a text, for
+        extra_headers: Headers for every request, for gateways; never part of `repr`. They replace what the client says about
+            itself, such as `User-Agent`. Headers that the connection needs, such as `Authorization` or `Host`, cannot be set.
+        mcp_tokens: The tokens of MCP servers by server label, each `{"token": ..., "host": ...}` or, for connectors and tunnels, a text, for
             `gpt5_payloads.build_request`; never part of `repr`.
 
     Raises:
-        SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, key or organisation cannot
-            stand in a header, a further header or a token is not usable, or a field is of another type or not above 0.
+        SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, the key or organisation cannot
+            be sent in a header, an extra header or a token is not usable, or a field has the wrong type or is not above 0.
     """
 
     api_key: str = field(repr=False)
@@ -103,12 +102,12 @@ class Connection:
 
         Args:
             credentials: `openai_api_key`, and optionally `openai_organization`, `openai_api_base`,
-                `request_timeout_seconds` (default 300, brought within 30 to 900), `max_retries` (default 1, brought within 0 to 5) and
+                `request_timeout_seconds` (default 300, limited to 30 to 900), `max_retries` (default 1, limited to 0 to 5) and
                 `extra_headers` and `mcp_tokens` (each a JSON object, or a mapping).
-            environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit where it is among them.
+            environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit if that is among them.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL, an extra header or a token is not usable.
 
         Source: docs/contracts/openai-gpt5-responses.md, A4 to A7.
         """
@@ -125,7 +124,7 @@ class Connection:
             environ: Environment variables; the process's own if None.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL, an extra header or a token is not usable.
         """
         return cls._read(settings, _OWN_NAMES, environ)
 
@@ -158,15 +157,15 @@ class Connection:
 
     @property
     def fingerprint(self) -> str:
-        """A digest that tells connections apart without telling their secrets: 32 hexadecimal digits."""
+        """A digest that tells connections apart without revealing their secrets: 32 hexadecimal digits."""
         headers = (text for pair in self.extra_headers.items() for text in pair)
-        # A line feed, which no token has, stands between its host and a token.
+        # A line feed, which no token contains, separates it from its host.
         tokens = (
             text
             for label, token in self.mcp_tokens.items()
             for text in (label, "\n".join(list_texts(token)))
         )
-        # Between them stands what is no header's name, so that none passes for a token.
+        # The empty text between them is no header's name, so that no header passes for a token.
         texts = (*headers, "", *tokens)
         identity = "\0".join((self.api_key, self.base_url, self.organization or "", *texts))
         return hashlib.sha256(identity.encode()).hexdigest()[:32]
@@ -192,7 +191,7 @@ def find_secrets(credentials: object) -> KnownSecrets:
     """Return the secrets in credentials, whether the credentials are valid or not.
 
     Args:
-        credentials: The credentials of the plugin's form; what is no mapping counts as a key itself.
+        credentials: The credentials of the plugin's form; anything but a mapping counts as the key itself.
     """
     if not isinstance(credentials, Mapping):
         return KnownSecrets((str(credentials or ""),))
@@ -209,7 +208,7 @@ def _known(key: str, url: str, headers: object, tokens: object) -> KnownSecrets:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The settings' names at their source, as far as these differ, for error messages."""
+    """The names of the settings at their source, as far as they differ, for error messages."""
 
     api_key: str = "api_key"
     organization: str = "organization"
@@ -219,7 +218,7 @@ class _Names:
 
 
 _OWN_NAMES = _Names()
-# Where the platform sets a limit of its own, and only there, `platform_seconds` counts.
+# `platform_seconds` counts only on the platform, which sets a limit of its own.
 _CREDENTIAL_NAMES = _Names(
     api_key="openai_api_key",
     organization="openai_organization",
@@ -250,7 +249,7 @@ def _number_text(values: Mapping[str, Any], name: str) -> str:
 
 def _validate_text(value: object, name: str) -> None:
     if not isinstance(value, str):
-        # What it is stays out: it may be a key.
+        # The value stays out: it may be a key.
         raise _refused(name, f"must be a text, got a value of type {type(value).__name__}")
 
 
@@ -267,7 +266,7 @@ def _header_text(values: Mapping[str, Any], name: str, *, required: bool = False
 
 
 def _validate_header_text(text: str, name: str, *, required: bool = False) -> None:
-    """Raise if a text cannot stand in an HTTP header, which takes visible ASCII only."""
+    """Raise if a text cannot be sent in an HTTP header, which takes visible ASCII only."""
     if required and not text:
         raise _refused(name, "is required")
     if not all("!" <= character <= "~" for character in text):
@@ -282,7 +281,7 @@ def _extra_headers(value: object, names: _Names) -> SecretTexts[str]:
 def _total_seconds(
     values: Mapping[str, Any], names: _Names, environ: Mapping[str, str]
 ) -> tuple[float | None, str]:
-    """Return the limit of a whole call and the setting that it comes from: the operator's, or the platform's less what it takes to say so."""
+    """Return the limit of a whole call and the setting that it comes from: the operator's, or the platform's less the time to report a timeout."""
     text = _number_text(values, "total_seconds") or environ.get(TOTAL_SECONDS_VARIABLE, "")
     limits = [(_seconds(text), TOTAL_SECONDS_VARIABLE)]
     if names.platform_seconds is not None:
@@ -331,7 +330,7 @@ def _checked_url(text: str, allowed_hosts: str, name: str) -> SplitResult:
 def _query(url: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(urlsplit(url).query, keep_blank_values=True)
-    except ValueError:  # of what is no URL
+    except ValueError:  # not a URL
         return []
 
 
@@ -343,7 +342,7 @@ def _query_secrets(url: str) -> list[str]:
 def _split(text: str, name: str) -> SplitResult:
     try:
         parts = urlsplit(text)
-        _ = parts.port  # reading it is what checks it
+        _ = parts.port  # is only checked when it is read
     except ValueError:
         raise _refused_base(name, "must be a URL such as https://api.openai.com/v1") from None
     if parts.scheme not in ("http", "https"):

@@ -1,6 +1,6 @@
 """Extra headers for every request, for gateways: validated, and refused by name.
 
-Their values are secrets. Names are not, but one that is no header's name may be a value in the wrong position, and is never shown.
+Their values are secrets. Names are not, but an invalid name may be a value in the wrong position, and is never shown.
 
 Source: RFC 9110, sections 5.1, 5.5 and 5.6.2, for what a name and a value may hold; how many there may be and which are refused is our choice.
 """
@@ -22,7 +22,8 @@ _NAME_CHARACTERS = 60  # of a name in an error
 _MOST_HEADERS = 100
 _MOST_CHARACTERS = 65_536  # of all names and values
 _CLIENT_PREFIX = "x-stainless-"
-# What frames a message, says how it is packed, or is for a proxy on the way; and cookies, of which none are kept.
+# Headers that frame a message, say how it is packed, or are for a proxy; and cookies, none of
+# which are kept.
 _CONNECTION_HEADERS = frozenset(
     {
         *("accept", "accept-encoding", "connection", "content-encoding", "content-length"),
@@ -37,12 +38,12 @@ def read_extra_headers(value: object, own: Mapping[str, str]) -> SecretTexts[str
     """Return a setting's headers, with white space around values removed.
 
     Args:
-        value: JSON text or a mapping; None, an empty one or a blank text for no headers.
+        value: JSON text or a mapping; None, an empty mapping or a blank text for no headers.
         own: The settings that have a header of their own, by its name in lower case.
 
     Raises:
-        SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a name is no
-            header's name, stands twice or belongs to the connection; or if a value is no text that can travel.
+        SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a name is
+            invalid, occurs twice or belongs to the connection; or if a value is not a text that a header can hold.
     """
     given = read_members(value, _FIELD, what="header names and values", example=_EXAMPLE)
     if len(given) > _MOST_HEADERS:
@@ -66,7 +67,7 @@ def _validated_name(name: object, number: int, own: Mapping[str, str]) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         reason = f"has a name that is not a header's (header {number}). It may hold letters, digits and -, and no spaces"
         raise _refused(reason)
-    lower = name.lower().replace("_", "-")  # Many a gateway takes both for one.
+    lower = name.lower().replace("_", "-")  # many gateways do not distinguish them
     if lower in own:
         raise _refused(f"must not set {_shown(name)}. Use {own[lower]} for it")
     if lower in _CONNECTION_HEADERS or lower.startswith(_CLIENT_PREFIX):

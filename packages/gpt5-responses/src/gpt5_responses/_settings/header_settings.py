@@ -41,13 +41,13 @@ def read_members(
     """Return a setting's names and values, duplicates included.
 
     Args:
-        value: JSON text or a mapping; None, an empty one or a blank text for none.
+        value: JSON text or a mapping; None, an empty mapping or a blank text for none.
         field: The setting's name, for errors.
-        what: What the names and values are, for errors.
-        example: How it may look, for errors.
+        what: The names and values in words, for errors.
+        example: An example of the setting, for errors.
 
     Raises:
-        SettingsError: If it is neither; nothing of it is shown.
+        SettingsError: If it is neither; the message shows none of it.
     """
     if value is None:
         return ()
@@ -71,7 +71,7 @@ def _decoded(text: str, field: str, example: str) -> object:
     if not text.strip():
         return Members()
     try:
-        parse_json(text)  # which says what is wrong with it
+        parse_json(text)  # its error says what is wrong
     except InvalidJsonError as error:
         raise SettingsError(
             f"{field} must be a JSON object, as in {example}: {error}.", field=field

@@ -1,6 +1,6 @@
 """The tokens of MCP servers by server label: validated, refused by name, and never shown.
 
-A label is no secret, but text in its position may be a token in the wrong one, and is not shown either; nor is a host.
+A label is not a secret, but the text in its place may be a misplaced token, so it is not shown either; nor is a host.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ def read_mcp_tokens(value: object) -> SecretTexts[Token]:
     """Return a setting's tokens, with white space around labels, tokens and hosts removed.
 
     Args:
-        value: JSON text or a mapping, of `{"token": ..., "host": ...}` or texts by label; None, an empty one or a blank text for no tokens.
+        value: JSON text or a mapping, of `{"token": ..., "host": ...}` or texts by label; None, an empty mapping or a blank text for no tokens.
 
     Raises:
-        SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a label stands twice or
-            is blank, a token is blank, no text or of several lines, or a host is none.
+        SettingsError: If it is neither; if there are more than 100, or they are longer than 65,536 characters together; if a label occurs twice or
+            is blank, a token is blank, not a text or has several lines, or a host is not valid.
     """
     given = read_members(value, _FIELD, what=_WHAT, example=_EXAMPLE)
     if len(given) > _MOST_TOKENS:
@@ -77,7 +77,7 @@ def _is_line(text: str) -> bool:
 
 
 def list_texts(token: str | Mapping[str, str]) -> list[str]:
-    """Return a token that has been read, with its host before it where it has one."""
+    """Return the texts of a token that has been read: its host, if it has one, and the token."""
     return [token] if isinstance(token, str) else [token["host"], token["token"]]
 
 

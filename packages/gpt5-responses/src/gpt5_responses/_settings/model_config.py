@@ -17,12 +17,12 @@ class ModelConfig:
         api_key: The key; never part of `repr`.
         base_url: The API's root; `/v1` is added where it is missing.
         organization: The organisation to bill, if not the key's own.
-        timeout_seconds: Seconds to wait for a connection, and then for each next event, brought within 30 to 900.
-        max_retries: How often a request that could not be started is sent again, brought within 0 to 5.
-        total_seconds: Seconds that a call may take in all; None for what the environment says, which is no limit unless it is set.
-        extra_headers: Further headers for every request, for gateways; never part of `repr`. See `Connection`.
-        mcp_tokens: The tokens of MCP servers by the servers' labels: `{"token": ..., "host": ...}` for a server with an address, a text alone for a connector
-            or tunnel; never part of `repr`. They go along with the servers that a request names, a request for another host is refused.
+        timeout_seconds: Seconds to wait for a connection, and then for each next event, limited to 30 to 900.
+        max_retries: How often a request that could not be started is sent again, limited to 0 to 5.
+        total_seconds: Seconds that a call may take in all; None for the limit of the environment, if it sets one.
+        extra_headers: Extra headers for every request, for gateways; never part of `repr`. See `Connection`.
+        mcp_tokens: The tokens of MCP servers by server label: `{"token": ..., "host": ...}` for a server with an address, a text alone for a connector
+            or tunnel; never part of `repr`. They are sent for the servers that a request names; a request for another host is refused.
     """
 
     model_id: str
@@ -39,7 +39,7 @@ class ModelConfig:
         """Return the connection that this describes.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation, base URL, a further header or a token is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL, an extra header or a token is not usable.
         """
         return Connection.from_settings(
             {setting.name: getattr(self, setting.name) for setting in fields(self)}

@@ -1,6 +1,6 @@
-"""A response as an agent run reads it: pieces of one type, of which the last holds everything but text.
+"""A response as an agent run reads it: pieces of one type, the last of which holds everything but text.
 
-What is asked for and what is answered is known by the names of its fields alone, so that any agent loop can stand on the other side.
+Calls and answers are recognised by the names of their fields alone, so that any agent loop can be on the other side.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -28,12 +28,12 @@ class AnswerDelta:
     """A piece of an answer. Text comes in many of them, everything else in the last.
 
     Attributes:
-        text: The next piece of text; reasoning summaries stand in `<think>` blocks.
+        text: The next piece of text; reasoning summaries are in `<think>` blocks.
         tool_calls: The calls of the answer, whole.
-        usage: Token counts, where the server told them.
+        usage: Token counts, if the server reported them.
         finish_reason: Why the model stopped.
-        phase: What the server says that the text is, such as `commentary`.
-        opaque_body: What to hand back with this answer, for `build_input`: `{"responses_output": [items]}`.
+        phase: The server's name for the kind of text, such as `commentary`.
+        opaque_body: Data to hand back with this answer, for `build_input`: `{"responses_output": [items]}`.
     """
 
     text: str = ""
@@ -45,9 +45,9 @@ class AnswerDelta:
 
 
 class Answer:
-    """The pieces of an answer; the request is sent when the first of them is asked for.
+    """The pieces of an answer; the request is sent when the first one is read.
 
-    Close it to let go of the response, also from another thread; one that has been read to its end is closed.
+    Close it to release the response, from any thread; reading it to the end closes it, too.
 
     Attributes:
         stream: The response that it is read from.
@@ -65,7 +65,7 @@ class Answer:
             yield pieces.end(events.completion)
 
     def close(self) -> None:
-        """Let go of the response."""
+        """Release the response."""
         self.stream.close()
 
 

@@ -19,10 +19,10 @@ from .time_limits import MOST_REST_BYTES, REST_SECONDS, TimeLimits, is_delimited
 
 
 class AsyncResponseStream(StreamFacts):
-    """The events of one response, within `async with`, which sends the request and closes its connection.
+    """The events of one response. Use it in `async with`, which sends the request and closes the connection.
 
     Attributes:
-        left_out: What the server refused and was therefore left out of the request.
+        left_out: The parts that the server refused, left out of the request.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class AsyncResponseStream(StreamFacts):
                 yield event
 
     async def _bytes(self, answer: Answer) -> AsyncGenerator[bytes]:
-        """Yield the body as it arrives; anything the HTTP library raises counts as a broken connection."""
+        """Yield the body as it arrives; any error of the HTTP library counts as a broken connection."""
         chunks = aiter(answer.response.aiter_stream())
         while True:
             try:
@@ -138,7 +138,7 @@ def aopen_stream(
 ) -> AsyncResponseStream:
     """Return the response to a request as a stream of events; the request is sent when the stream is entered. The asynchronous form of `open_stream`.
 
-    It has a client of its own, closed with it. Who makes more than a few calls keeps an `AsyncResponsesClient`, which keeps its connections.
+    The stream has a client of its own and closes it. For more than a few calls use an `AsyncResponsesClient`, which keeps its connections.
 
     Args:
         connection: Where to send it.

@@ -1,6 +1,6 @@
 """Reading one body from its connection: available bytes are taken without waiting, and waiting has time limits.
 
-That all which has come of a body is used up, and more is about to be waited for, shows nowhere but where the HTTP library reads its connection.
+Only where the HTTP library reads its connection does it show that everything received has been used, and that a wait is about to begin.
 """
 
 import ssl
@@ -19,26 +19,25 @@ from .reader import ResponseReader
 from .time_limits import MOST_REST_BYTES, TimeLimits, is_delimited
 
 
-_TURN_BYTES = (
-    8 * 1024
-)  # some dozens of events: little enough that others wait for milliseconds at most
+# Some dozens of events: little enough that others wait for milliseconds at most.
+_TURN_BYTES = 8 * 1024
 _NOTHING_THERE = (BlockingIOError, ssl.SSLWantReadError)
 
 type Pause = Callable[[], bool]
-"""Called when all that has come has been handed out; returns whether to look for more once again before waiting for it."""
+"""Called when everything that has arrived has been yielded; returns whether to look once more before waiting."""
 
 
 @contextmanager
 def _waiting(
     stream: BodyStream, reader: ResponseReader, limits: TimeLimits, pause: Pause | None
 ) -> Generator[None]:
-    """Read a connection within the limits while one body arrives; everything that reads the body stands within this.
+    """Read a connection within the limits while one body arrives; the body has to be read inside this context.
 
     Args:
         stream: The network connection that the body comes from.
-        reader: Says how far the response has come.
-        limits: How long may be waited.
-        pause: What is done before waiting, if anything.
+        reader: Knows how far the response has come.
+        limits: How long to wait.
+        pause: Called before waiting, if given.
     """
     read_plainly = stream.read_plainly
 
@@ -47,10 +46,10 @@ def _waiting(
         while pause is not None:
             try:
                 return read_plainly(max_bytes, 0)
-            except Exception as error:  # the HTTP library's own; what it was made of says more
+            except Exception as error:  # one of the HTTP library's; its cause says more
                 if not isinstance(error.__cause__, _NOTHING_THERE):
                     raise
-                # Its frames hold one another, and with them all of the stream until garbage is collected.
+                # Its frames hold one another and the whole stream, until garbage is collected.
                 clear_frames(error.__traceback__)
             if not pause():
                 break
@@ -68,13 +67,13 @@ def _waiting(
 def iter_batches(
     answer: Answer, reader: ResponseReader, limits: TimeLimits, pause: Pause | None
 ) -> Generator[list[StreamEvent]]:
-    """Yield the events of one HTTP answer in lists, each as long as what has arrived together; some are empty.
+    """Yield the events of one HTTP answer in lists, each with what has arrived together; some are empty.
 
     Args:
-        answer: The answer, whose head the reader has been told.
-        reader: What reads it.
-        limits: How long may be waited.
-        pause: Called when all that has arrived has been yielded, if anything.
+        answer: The answer, whose head the reader has read.
+        reader: The reader of its body.
+        limits: How long to wait.
+        pause: Called when everything that has arrived has been yielded, if given.
 
     Raises:
         ResponsesError: If the server reports a failure, the connection breaks or is silent for too long, or the body is no response.
@@ -91,7 +90,7 @@ def iter_batches(
 
 
 def _iter_bytes(answer: Answer, reader: ResponseReader, limits: TimeLimits) -> Iterator[bytes]:
-    """Yield the body as it arrives; anything the HTTP library raises counts as a broken connection."""
+    """Yield the body as it arrives; any error of the HTTP library counts as a broken connection."""
     turn, chunks = 0, iter(answer.response.iter_stream())
     while True:
         try:
@@ -106,7 +105,7 @@ def _iter_bytes(answer: Answer, reader: ResponseReader, limits: TimeLimits) -> I
             return
         yield data
         turn += len(data)
-        if turn > _TURN_BYTES:  # under gevent others would wait while all that has come is read
+        if turn > _TURN_BYTES:  # under gevent, others would wait until everything here is read
             turn = 0
             time.sleep(0)
 
@@ -115,7 +114,7 @@ def _read_rest(chunks: Iterator[bytes], limits: TimeLimits) -> None:
     """Read the rest of a body after its response has ended, so that the connection can be reused."""
     limits.begin_rest()
     size = 0
-    with suppress(ResponsesError):  # the answer is whole all the same
+    with suppress(ResponsesError):  # the response is complete all the same
         for data in chunks:
             size += len(data)
             if size > MOST_REST_BYTES:

@@ -8,10 +8,10 @@ from concurrent.futures import Future
 def within[T](
     seconds: float | None, do: Callable[[], T], *, drop: Callable[[T], object] = lambda _: None
 ) -> T:
-    """Call a function and return its result; with a deadline, in a thread, since nothing else could end a silence on the network.
+    """Call a function and return its result; with a deadline it runs in a thread, since nothing else can end a silence on the network.
 
     Args:
-        seconds: How long may be waited; None for as long as it takes.
+        seconds: How long to wait; None for as long as it takes.
         do: The function.
         drop: Gets the result if it comes too late.
 
@@ -25,7 +25,7 @@ def within[T](
     def run() -> None:
         try:
             outcome.set_result(do())
-        except BaseException as error:  # noqa: BLE001  it is raised again by whoever waits for the outcome
+        except BaseException as error:  # noqa: BLE001  the waiting thread raises it again
             outcome.set_exception(error)
 
     def drop_late(found: Future[T]) -> None:

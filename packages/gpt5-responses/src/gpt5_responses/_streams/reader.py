@@ -25,14 +25,14 @@ from stream_text import InvalidJsonError, KnownSecrets, parse_json
 from .time_limits import TimeLimits
 
 
-# A response that has one of these states and no output has no answer; what states there are besides, nobody promised.
 _TERMINAL_TYPES = {
     "incomplete": "response.incomplete",
     "failed": "response.failed",
     "cancelled": "response.failed",
 }
+# A response in one of these states and without output has no answer. There may be other states.
 _WITHOUT_ANSWER = ("cancelled", "queued", "in_progress")
-# Every response has one, however little of it a gateway fills in; unless it says what has failed.
+# Every response has one of them, however little a gateway fills in, unless it reports a failure.
 _RESPONSE_FIELDS = ("output", "status")
 _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
 _CHECK = "Check base_url."
@@ -46,15 +46,15 @@ class ResponseReader:
 
     Args:
         model: The model that was asked for.
-        secrets: What must not stand in an error.
+        secrets: Texts that an error must not contain.
 
     Attributes:
         request_id: The server's id of the request, once it has answered.
         event_count: How many events the server has streamed so far.
         last_event_type: The type of the last event that the server has streamed.
-        progress: A number that grows with what the server says, and not with what only keeps a connection alive.
+        progress: A number that grows with what the server says, but not with bytes that only keep a connection alive.
         is_stream: Whether the answer is an event stream.
-        decoder: What knows all that the response has said.
+        decoder: The decoder, which knows everything that the response has said.
     """
 
     def __init__(self, *, model: str, secrets: KnownSecrets) -> None:
@@ -69,7 +69,7 @@ class ResponseReader:
         self.decoder = StreamDecoder()
 
     def begin(self, *, status_code: int, headers: Mapping[str, str]) -> None:
-        """Read the answer's head, and forget the bytes of the answer before, but not the events in them.
+        """Read the answer's head, and forget the bytes of an earlier answer, but not the events in them.
 
         Args:
             status_code: The answer's HTTP status.
@@ -86,7 +86,7 @@ class ResponseReader:
         content_type = headers.get("content-type", "").partition(";")[0].strip()
         media_type = content_type.lower()
         if media_type not in ("text/event-stream", "application/json"):
-            # As it came: a secret in small letters is not known.
+            # As it was sent: a secret in lower case would not be recognised.
             shown = short_fact(content_type, self._secrets)
             found = repr(shown) if shown else "no content type"
             raise self._unexpected(
@@ -94,7 +94,7 @@ class ResponseReader:
                 status_code=status_code,
             )
         self.is_stream = media_type == "text/event-stream"
-        # Hardly any event stream is packed, and unpacking what is not costs time for every delta.
+        # Hardly any event stream is packed, and an unpacker costs time for every delta.
         if encoding := headers.get("content-encoding"):
             self._unpacker = Unpacker(encoding)
 
@@ -105,14 +105,14 @@ class ResponseReader:
 
     @property
     def completion(self) -> Completion:
-        """What the response has said so far."""
+        """The response so far."""
         return self.decoder.completion
 
     def feed(self, data: bytes) -> Iterator[list[StreamEvent]]:
         """Decode the next bytes and yield the completed events in lists.
 
         Raises:
-            ResponsesError: If the server reports a failure, after the events before it, or if its answer has no end.
+            ResponsesError: If the server reports a failure, after the events before it, or if its answer is too large.
         """
         for piece in (data,) if self._unpacker is None else self._unpacker.unpack(data):
             self._size += len(piece)
@@ -163,7 +163,7 @@ class ResponseReader:
         Raises:
             ResponsesError: If there is one.
         """
-        # Nothing follows a failure, so there is none to look for before the response is over.
+        # A failure ends the response, so there is none to look for before it is over.
         if self.decoder.is_over:
             for index, event in enumerate(events):
                 if isinstance(event, ResponseFailure):
@@ -186,7 +186,7 @@ class ResponseReader:
         )
 
     def _instead_of_events(self) -> str | None:
-        """Return the error message for a stream without any event of a response; None where there was one."""
+        """Return the error message for a stream without any event of a response; None if it had one."""
         last = self.last_event_type
         if self._has_begun or last == "error":
             return None
@@ -206,10 +206,10 @@ class ResponseReader:
         return {"type": terminal_type(whole), "response": whole}
 
     def read_whole(self) -> dict[str, Any]:
-        """Return the body of an answer that is no stream.
+        """Return the body of an answer that is not a stream.
 
         Raises:
-            ResponsesError: If it is no response, and no error either.
+            ResponsesError: If it is neither a response nor an error.
         """
         body = b"".join(self._body)
         if not body.strip():
@@ -226,7 +226,7 @@ class ResponseReader:
 
 
 class StreamFacts:
-    """What both kinds of stream report about the response that they read."""
+    """The facts that both kinds of stream report about the response that they read."""
 
     _reader: ResponseReader
     _limits: TimeLimits
@@ -248,7 +248,7 @@ class StreamFacts:
 
     @property
     def completion(self) -> Completion:
-        """What the response has said so far, or in all once the events have been read."""
+        """The response so far, or all of it once the events have been read."""
         return self._reader.completion
 
     def _took_too_long(self) -> ConnectionTimeoutError:

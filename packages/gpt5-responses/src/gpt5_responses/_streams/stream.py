@@ -21,8 +21,8 @@ from .time_limits import TimeLimits
 class ResponseStream(StreamFacts):
     """The events of one response. The request is sent when the first event is read, or by `open`.
 
-    Opening takes as long as the whole answer where a server does not stream, and longer where it is asked again. Whoever reads in a thread
-    of its own, as `pacing.pace` does, keeps that time out of the caller's way too.
+    Opening takes as long as the whole answer if the server does not stream, and longer if it has to be asked again. Reading in another thread spares the
+    caller that time, too.
 
     Use it as a context manager, or call `close`; a stream that has been read to its end is closed. Iterating raises a `ResponsesError` when the
     server cannot be reached, refuses the request or reports a failure, or when the connection breaks, after every event that came before.
@@ -30,14 +30,14 @@ class ResponseStream(StreamFacts):
     Args:
         connection: Where to send the request.
         request: The request body, as `gpt5_payloads.build_request` makes it.
-        transport: Who sends it; the process's own by default.
+        transport: The transport to send it through; the process's own by default.
         flex_fallback: Whether a request for the flex tier that finds no capacity there (429) is sent again for the default one, which costs more;
             `left_out` then says `without_flex`.
-        whole: Returns the request's input as it would be without compactions, which is asked for where the server refuses those; `left_out` then says
-            `without_compaction`. Without it the refusal stands, for nobody else knows what a compaction stands for.
+        whole: Returns the request's input without compactions, and is called if the server refuses them; `left_out` then says
+            `without_compaction`. Without it the refusal stands, because nobody else knows what a compaction replaces.
 
     Attributes:
-        left_out: What the server refused and was therefore left out of the request.
+        left_out: The parts that the server refused, left out of the request.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ResponseStream(StreamFacts):
         self.close()
 
     def __iter__(self) -> Iterator[StreamEvent]:
-        # Not made before it is needed: it holds the stream, which would wait for the garbage collector.
+        # Made only when needed: it refers to the stream, which would wait for the garbage collector.
         if self._events is None:
             self._events = chain.from_iterable(self.batches())
         return self._events
@@ -96,7 +96,7 @@ class ResponseStream(StreamFacts):
 
     def close(self) -> None:
         """Close the connection, even while the response is arriving or the connection is still being opened."""
-        # Marked first, under the lock: a request that is just being sent is then closed by `open` as soon as it is answered.
+        # Marked first, under the lock, so that `open` closes a request that is just being sent.
         with self._lock:
             self._is_closed, sent = True, self._sent
         if sent is not None:
@@ -126,10 +126,10 @@ class ResponseStream(StreamFacts):
             return not self._is_closed
 
     def batches(self, pause: Pause | None = None) -> Iterator[list[StreamEvent]]:
-        """Yield the events in lists, each as long as what has arrived together; some are empty.
+        """Yield the events in lists, each with what has arrived together; some are empty.
 
         Args:
-            pause: Called when all that has arrived has been yielded; returns whether to look for more once again before waiting for it.
+            pause: Called when everything that has arrived has been yielded; returns whether to look once more before waiting.
 
         Raises:
             ResponsesError: If iterating over the stream would raise it.
@@ -156,7 +156,7 @@ class ResponseStream(StreamFacts):
                 yield batch
 
     def _release(self) -> None:
-        """Close the connection, unless another thread reads from it, which does so itself: the number of a socket that is closed could serve the next one at once."""
+        """Close the connection, unless another thread reads from it and then closes it itself: the number of a closed socket could serve the next one at once."""
         if not self._reading.acquire(blocking=False):
             return
         try:
@@ -178,12 +178,12 @@ def open_stream(
     """Send a request and return its response as a stream of events.
 
     Retries, with back-off and as long as `retry-after` says, happen before the stream has begun and never after. A response
-    that the server does not stream is the same stream, arriving at once.
+    that the server does not stream comes as the same events, all at once.
 
     Args:
         connection: Where to send it.
         request: The request body, as `gpt5_payloads.build_request` makes it.
-        transport: Who sends it; the process's own by default.
+        transport: The transport to send it through; the process's own by default.
         flex_fallback: As for `ResponseStream`.
 
     Raises:
@@ -206,7 +206,7 @@ def create(
     Args:
         connection: Where to send it.
         request: The request body, as `gpt5_payloads.build_request` makes it.
-        transport: Who sends it; the process's own by default.
+        transport: The transport to send it through; the process's own by default.
         flex_fallback: As for `ResponseStream`.
 
     Raises:

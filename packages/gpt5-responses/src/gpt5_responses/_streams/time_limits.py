@@ -9,10 +9,10 @@ from gpt5_responses._settings.connection import Connection
 
 
 REST_SECONDS = 0.25
-"""How long the end of a body is waited for once its response is over; honest servers send both together."""
+"""How long to wait for the end of a body once its response is over; honest servers send both together."""
 
 MOST_REST_BYTES = 64 * 1024
-"""How much of it is read."""
+"""How much of the rest of a body to read."""
 
 _TOO_LONG = "The call took longer than it may in all ({}). What arrived is shown; try again, or ask for less at once."
 
@@ -20,11 +20,11 @@ _TOO_LONG = "The call took longer than it may in all ({}). What arrived is shown
 class TimeLimits:
     """The time limits of one call.
 
-    Bytes alone do not count as life: a server can send comments for ever.
+    Bytes alone do not count as progress: a server can send comments for ever.
 
     Args:
         connection: Whose limits these are.
-        seconds: How long the caller waits in all, where that is less than the connection's limit.
+        seconds: How long the caller waits in all, if that is less than the connection's limit.
 
     Attributes:
         total_seconds: How long the call may take in all; None for no limit.
@@ -38,14 +38,12 @@ class TimeLimits:
             self.total_seconds, self._limit = seconds, "seconds"
         self._progress = 0
         self._silent_until: float | None = None
-        self._deadline: float | None = (
-            None  # set when it is first asked for, which is when the call begins
-        )
+        self._deadline: float | None = None  # set when first asked for, as the call begins
         self._rest_until: float | None = None
 
     @property
     def seconds_left(self) -> float | None:
-        """The rest of the call's time, counted from the first question for it; None for no limit."""
+        """The rest of the call's time, which begins when this is first read; None for no limit."""
         if self.total_seconds is None:
             return None
         if self._deadline is None:
@@ -65,7 +63,7 @@ class TimeLimits:
         """Note the response's progress.
 
         Raises:
-            ConnectionTimeoutError: If that, or the call, took too long.
+            ConnectionTimeoutError: If there was none for too long, or the call took too long.
         """
         if progress != self._progress or self._silent_until is None:
             self._progress = progress
