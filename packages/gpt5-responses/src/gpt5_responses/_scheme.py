@@ -188,6 +188,7 @@ class ResponsesScheme:
         return [*encrypted, *of_tools] or None
 
     def _max_output_tokens(self, request: Request, built: Mapping[str, Any]) -> int | None:
+        # `build_request` always sets a limit, from its own default where the request has none.
         is_sent = self.send_max_output_tokens and request.max_output_tokens is not None
         return built["max_output_tokens"] if is_sent else None
 

@@ -28,7 +28,7 @@ _REFUSED = (
     "The server refused the smallest request to the model {!r}. Check its name, whether the key's organisation may use it, "
     "and base_url."
 )
-_NO_SUCH_ROUTE = (403, 404, 405, 410, 501)
+_NO_SUCH_ROUTE = (403, 404, 405, 410, 501)  # as gateways answer without a list of models
 
 
 def validate_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
@@ -54,7 +54,7 @@ def validate_server(connection: Connection, *, transport: Transport = TRANSPORT)
     except ModelNotFoundError:
         return
     except PermissionDeniedError as error:
-        if error.param != "model":
+        if error.param != "model":  # a key for other models only is a good one
             raise
 
 
@@ -109,6 +109,7 @@ def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] |
     models = cast("dict[str, Any]", answer)
     error = find_error(models)
     if error is not None:
+        # Without the server's explanation, which must not be shown.
         failure = ResponseFailure(
             code=_text(error.get("code")) or _text(error.get("type")), message=""
         )

@@ -52,7 +52,7 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
             told_until=starting_after,
         )
         self._reader, self._limits = self._following.reader, self._following.limits
-        self._begun: list[StreamEvent] = []
+        self._begun: list[StreamEvent] = []  # read until the id was known
         self._first: AsyncGenerator[StreamEvent] | None = None
         self._opened.push_async_callback(self._leave)
 
@@ -71,9 +71,11 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
             async with asyncio.timeout(self._limits.seconds_left):
                 await asyncio.shield(task)
         except (TimeoutError, asyncio.CancelledError) as error:
+            # The id may still arrive; without it the response could not be cancelled.
             await asyncio.wait({task}, timeout=LAST_SECONDS)
             task.cancel()
             await asyncio.wait({task})
+            # Nobody has been given the id, so nobody could fetch the response.
             self._following.is_detached = False
             if isinstance(error, TimeoutError):
                 raise self._took_too_long() from None

@@ -86,7 +86,7 @@ class Following:
         self.include = kept_include(request)
         self.is_detached = detached
         self._has_left = False
-        self._before: int | None = None
+        self._before: int | None = None  # the last event's number when the latest answer began
 
     @property
     def response_id(self) -> str:
@@ -169,11 +169,13 @@ class Following:
 
     def leave(self) -> bool:
         """Note that the caller leaves, and return whether to cancel the response at the server; at most once."""
+        # A stream may be closed several times, and only the first one cancels.
         must = not (self.reader.is_over or self.is_detached or self._has_left)
         self._has_left = True
         return must and bool(self.response_id)
 
     def _without_id(self, error: ResponsesError | None) -> ResponsesError:
+        # Without an id the response cannot be followed, and sending again could make another.
         if error is None or isinstance(error, StreamInterruptedError):
             return StreamInterruptedError(_NOT_KNOWN, request_id=self.reader.request_id)
         return error

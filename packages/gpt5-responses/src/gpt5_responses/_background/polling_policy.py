@@ -73,6 +73,7 @@ class PollingPolicy:
             had_events: Whether it brought any new event.
             is_numbered: Whether the server numbers events, so that the rest can be asked for.
         """
+        # A stream that brought something is resumed at once.
         self._fruitless = 0 if had_events else self._fruitless + 1
         self.pause_seconds = usual_pause_seconds(self._fruitless - 1) if self._fruitless else 0.0
         if self._fruitless >= _MOST_FRUITLESS or not is_numbered:
@@ -95,6 +96,7 @@ class PollingPolicy:
         """Note that a poll found the response still running."""
         self._missing = self._failures = 0
         self._failing_since = None
+        # The exponent has a limit, or the power would overflow after some hours of polls.
         grown = _FIRST_POLL_SECONDS * _POLL_GROWTH ** min(self._polls, 50)
         self.pause_seconds = min(grown, self._poll_seconds)
         self._polls += 1

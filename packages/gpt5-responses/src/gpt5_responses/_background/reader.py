@@ -75,7 +75,7 @@ class BackgroundReader(ResponseReader):
         """
         self.status = str(response.get("status"))
         events: list[StreamEvent] = []
-        if not self._has_started:
+        if not self._has_started:  # no stream came before the first poll
             events += self._feed({"type": "response.created", "response": response})
         if self.status in RUNNING:
             events += self._take_items(response)
@@ -83,7 +83,7 @@ class BackgroundReader(ResponseReader):
             events += self.decoder.feed({"type": terminal_type(response), "response": response})
             if not self.is_over:  # it failed without a reason, and no later answer will give one
                 events += self.decoder.close()
-        self.progress += 1
+        self.progress += 1  # even if nothing is new, the server has answered
         yield from self.until_failure(events)
 
     def _take_items(self, response: Mapping[str, Any]) -> list[StreamEvent]:
@@ -126,6 +126,7 @@ class BackgroundReader(ResponseReader):
                 return []
             self._has_started = True
         events = self.decoder.feed(event)
+        # The events that end the response are emitted in any case.
         is_told = isinstance(number, int) and number <= self._told_until and not self.is_over
         return [] if is_told else events
 

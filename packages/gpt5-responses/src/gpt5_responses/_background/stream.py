@@ -93,8 +93,8 @@ class BackgroundStream(FollowedFacts, ResponseStream):
             told_until=starting_after,
         )
         self._reader, self._limits = self._following.reader, self._following.limits
-        self._has_begun = response_id is not None
-        self._begun: Iterator[list[StreamEvent]] = iter(())
+        self._has_begun = response_id is not None  # whether the request has been sent
+        self._begun: Iterator[list[StreamEvent]] = iter(())  # the answer to it
         self._left = threading.Event()
         self._pause: Pause | None = None
 
@@ -105,7 +105,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
             ResponsesError: If the request had still to be sent, and was refused.
         """
         self._following.is_detached = True
-        self.open()
+        self.open()  # a request that was never sent has no id to return
         self.close()
         return self._following.response_id
 
@@ -118,10 +118,10 @@ class BackgroundStream(FollowedFacts, ResponseStream):
         """
         if self._has_begun or self._is_closed:
             return
-        self._has_begun = True
+        self._has_begun = True  # before sending: even a request that fails is not sent again
         sent = self._within(self._send, drop=self._cancel_late)
         self.left_out = sent.left_out
-        if not self._hold(sent):
+        if not self._hold(sent):  # closed by another thread, but the response has begun
             self._cancel_late(sent)
             return
         events = self._iter_answer(sent)
@@ -203,6 +203,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
             failure = error
         finally:
             self._release()
+        # An answer that `close` has cut off is no failure of the response.
         if self._reader.is_over or not self._is_closed:
             self._following.note_answer(failure)
 

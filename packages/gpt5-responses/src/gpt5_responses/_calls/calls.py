@@ -20,6 +20,7 @@ from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
 
 _RESPONSES = "/responses"
+# A single step of a path: no slash, and no dot at its beginning.
 _ID = re.compile(r"[A-Za-z0-9_~=:+-][A-Za-z0-9_.~=:+-]{0,255}", re.ASCII)
 _MISSING = (404, 410)
 _RESPONSE_FIELDS = ("output", "status")  # every response has one of them
@@ -134,9 +135,11 @@ def start_call(
         body: The request.
         options: Its `background_options`, if any.
     """
+    # `stream_options` would be refused without a stream.
     wanted = {**_without(background_body(body), "stream_options"), "stream": False}
     if options:
         wanted["background_options"] = dict(options)
+    # Made twice, the response would be billed twice: it goes on when its connection ends.
     return replace(_posted(_RESPONSES, wanted, tuple(wanted), _read_response), only_once=True)
 
 
@@ -271,7 +274,7 @@ def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _object(content: bytes) -> Mapping[str, Any]:
-    if len(content) >= MOST_WHOLE_BYTES:
+    if len(content) >= MOST_WHOLE_BYTES:  # the client reads no further, so it may be cut off
         most = MOST_WHOLE_BYTES // 1024 // 1024
         raise UnexpectedResponseError(
             f"The server's answer was given up: it is larger than {most} MiB."

@@ -34,6 +34,7 @@ class FallbackClient(HttpClient):
 
     def __init__(self, connection: Connection, kind: NetworkKind = Blocking) -> None:
         super().__init__(connection, kind)
+        # Replaced as a whole, never changed: several threads may send through one client.
         self._refused: tuple[Fallback, ...] = ()
 
     def post(
@@ -65,6 +66,7 @@ class FallbackClient(HttpClient):
                     fallback = find_fallback(
                         error, body, flex_fallback=flex_fallback, has_whole=has_whole
                     )
+                # What has been left out once and is refused again was not the reason.
                 if fallback is None or fallback in left_out:
                     model, tried = str(request.get("model")), retried_sentence(left_out)
                     raise to_responses_error(

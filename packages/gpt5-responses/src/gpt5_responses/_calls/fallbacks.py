@@ -46,6 +46,7 @@ def find_fallback(
         flex_fallback: Whether the default tier may replace flex.
         has_whole: Whether the conversation is known without its compactions.
     """
+    # First, because refused compactions are described in the same words as refused reasoning.
     if has_whole and error.status_code in _REFUSED_STATUSES and _is_of_compaction(error, request):
         return "without_compaction"
     if flex_fallback and _has_no_capacity(error, request):
@@ -110,7 +111,7 @@ def relax(
             kept = {key: value for key, value in less.pop("reasoning").items() if key != "summary"}
             less |= {"reasoning": kept} if kept else {}
         case "without_streaming":
-            less.pop("stream_options", None)
+            less.pop("stream_options", None)  # would be refused without a stream
             less["stream"] = False
         case "without_include":
             del less["include"]

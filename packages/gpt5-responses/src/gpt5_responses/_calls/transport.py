@@ -196,4 +196,4 @@ def prepare_transport() -> None:
     Raises:
         ResponsesError: If no client can be made.
     """
-    HttpClient(Connection(api_key="none"))
+    HttpClient(Connection(api_key="none"))  # connects to nothing

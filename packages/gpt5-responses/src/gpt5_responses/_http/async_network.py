@@ -42,12 +42,13 @@ class AsyncNetwork(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Any = None,
     ) -> httpcore.AsyncNetworkStream:
+        # Checked twice: the name may resolve to another address when it is connected to.
         if not self.is_proxied:
             validate_addresses(await asyncio.to_thread(resolve, host))
         stream = await _BACKEND.connect_tcp(host, port, timeout, local_address, socket_options)
         try:
             _validate_peer(stream, self)
-        except BaseException:
+        except BaseException:  # nobody else has the connection yet, to close it
             await stream.aclose()
             raise
         return AsyncBodyStream(stream, self)
@@ -76,6 +77,7 @@ class AsyncBodyStream(httpcore.AsyncNetworkStream):
 
     @override
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        # Whatever has been read before belongs to an earlier answer.
         self._network.has_answered = False
         self._joiner.begin()
         # A view, because whatever one send leaves of megabytes would be copied for the next.
@@ -92,6 +94,7 @@ class AsyncBodyStream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.AsyncNetworkStream:
+        # From the plain stream, not from this one: chunks can be joined only above TLS.
         stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
         return AsyncBodyStream(stream, self._network)
 

@@ -13,8 +13,9 @@ MOST_WHOLE_BYTES = 16 * 1024 * 1024
 """The limit on anything decoded in one go: an answer that is not streamed, one event, a stored response. Images make them large."""
 
 _OTHER_ENCODINGS = ("br", "compress", "dcb", "dcz", "zstd")
+# Unpacked at a time, so that the bounds are checked before a small body has expanded to a huge one.
 _PIECE_BYTES = 256 * 1024
-_GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
+_GZIP_OR_ZLIB = zlib.MAX_WBITS + 32  # zlib finds out which of the two it is
 
 
 class Unpacker:
@@ -77,6 +78,7 @@ class BoundedBody:
     def take(self, chunk: bytes) -> bool:
         """Add a chunk and return whether more is wanted; data that cannot be decompressed is dropped."""
         try:
+            # Not made before: an unknown encoding makes an empty body here, and no error.
             self._unpacker = self._unpacker or Unpacker(self._encoding)
             for piece in self._unpacker.unpack(chunk):
                 self._content += piece

@@ -13,6 +13,7 @@ _MOST_HEAD_BYTES = 100 * 1024  # the HTTP library's own limit
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _CHUNKED = re.compile(rb"\ntransfer-encoding:[ \t]*chunked[ \t]*\r?\n", re.IGNORECASE)
 _INTERIM = re.compile(rb"HTTP/\d\.\d 1\d\d")
+# Without extensions: a chunk that has some ends the joining.
 _SIZE = re.compile(rb"([0-9a-fA-F]{1,8})\r\n")
 _BEGUN_SIZE = re.compile(rb"[0-9a-fA-F]{0,8}\r?")
 
@@ -53,7 +54,7 @@ class ChunkJoiner:
 
     def _body_start(self, head: bytearray, data: bytes) -> int:
         """Add to the head and return where in the data the body begins."""
-        searched = max(len(head) - 3, 0)
+        searched = max(len(head) - 3, 0)  # the blank line may begin in the bytes before
         head += data
         while end := _END_OF_HEAD.search(head, searched):
             if not _INTERIM.match(head):
@@ -62,7 +63,7 @@ class ChunkJoiner:
                 return len(data) - (len(head) - end.end())
             del head[: end.end()]
             searched = 0
-        if len(head) > _MOST_HEAD_BYTES:
+        if len(head) > _MOST_HEAD_BYTES:  # the HTTP library will refuse it
             self._head = None
         return 0
 
@@ -71,6 +72,7 @@ class ChunkJoiner:
         begun = self._begun_size + data
         size = _SIZE.match(begun)
         if size is not None and (length := int(size[1], 16)):
+            # The chunk with its line break, and the rest of its size; the begun one is passed on.
             self._left = size.end() + length + 2 - len(self._begun_size)
             self._begun_size = b""
             return True
@@ -84,6 +86,7 @@ class ChunkJoiner:
         while (size := _SIZE.match(data, at)) and (length := int(size[1], 16)):
             end = size.end() + length
             if data[end : end + 2] != b"\r\n":
+                # Either the chunk ends in later bytes, or it is broken.
                 self._left = max(end + 2 - len(data), 0)
                 self._is_joining = self._left > 0
                 break

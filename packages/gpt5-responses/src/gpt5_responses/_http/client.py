@@ -214,6 +214,7 @@ class HttpClient:
     def end(self, answer: Answer) -> Steps[None]:
         """Close an answer, and keep its network connection for the next call if it can be reused."""
         yield self._kind.close(answer.response)
+        # The library has closed it unless the body was read to its end and the server keeps it open.
         if not answer.connection.is_idle():
             return
         if self._is_closed or len(self._idle) >= _MOST_IDLE:
@@ -224,7 +225,7 @@ class HttpClient:
 
     def end_reading(self, answer: Answer) -> None:
         """Wake a thread that waits for more of a body. Closing the socket would not wake it: it would wait for the server until its timeout."""
-        if not answer.is_read:
+        if not answer.is_read:  # else the connection may serve another call by now
             with suppress(OSError):  # the server may have closed it first
                 answer.stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
@@ -252,6 +253,7 @@ class HttpClient:
             except _FAILURES as error:
                 may_be_at_work = only_once and not isinstance(error, _UNSENT)
                 is_silent = isinstance(error, httpcore.ReadTimeout) or may_be_at_work
+                # Closed by the server while it was kept. The new connection does not count as a retry.
                 if is_kept and not is_silent and not network.has_answered:
                     (connection, network), is_kept = self._connect(), False
                 elif may_fail and not is_silent:
@@ -285,6 +287,7 @@ class HttpClient:
     def _connect(self) -> tuple[Any, Network | AsyncNetwork]:
         """Return a network connection that connects when it is first used."""
         network = self._kind.network(is_proxied=self._proxy is not None)
+        # A pool for one connection, only to make it: this class decides what is kept and reused.
         make_pool: Any = self._kind.pool
         pool = make_pool(ssl_context=trusted(), proxy=self._proxy, network_backend=network)
         return pool.create_connection(self._origin), network
@@ -302,6 +305,7 @@ class HttpClient:
 
     def _request(self, method: bytes, path: str, content: RequestBody | None) -> httpcore.Request:
         path, _, asked = path.partition("?")
+        # The base URL may have a query of its own, such as `api-version`, for every request.
         query = "&".join(filter(None, (self._query, asked)))
         whole = f"{self._path}{path}{query and '?'}{query}"
         target = quote(whole, safe=_TARGET_CHARACTERS)

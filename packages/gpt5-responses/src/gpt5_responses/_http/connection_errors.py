@@ -10,7 +10,7 @@ import httpcore
 
 _CHECK = "Check the network and base_url."
 _TOO_SLOW = "The server did not answer in time. Try again, or raise timeout_seconds or lower reasoning_effort."
-_CERTIFICATES = ("SSL_CERT_FILE", "SSLKEYLOGFILE")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSLKEYLOGFILE")  # Python itself opens the second
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 
 
@@ -58,7 +58,7 @@ def unusable_sentence(error: Exception, environ: Mapping[str, str]) -> str:
 
 def find_cause[E: BaseException](error: BaseException, kind: type[E]) -> E | None:
     """Return the first error of a kind in an error's chain of causes."""
-    seen: set[int] = set()
+    seen: set[int] = set()  # a chain of contexts can be a circle
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
         if isinstance(cause, kind):
@@ -70,6 +70,7 @@ def find_cause[E: BaseException](error: BaseException, kind: type[E]) -> E | Non
 
 def _cause(error: NoAnswerError) -> str:
     who = _who(error)
+    # The most telling first: most of these are an OSError or a network error as well.
     if (tls := find_cause(error, ssl.SSLError)) is not None:
         return f"TLS with {who} failed ({_tls_reason(tls)})"
     if find_cause(error, socket.gaierror) is not None:

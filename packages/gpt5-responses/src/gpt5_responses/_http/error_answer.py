@@ -102,5 +102,5 @@ def _error_of(body: bytes) -> Mapping[str, Any]:
     if not isinstance(parsed, dict):
         return {}
     whole = cast("dict[str, Any]", parsed)
-    error = whole.get("error", whole)
+    error = whole.get("error", whole)  # some servers send it without the envelope
     return cast("dict[str, Any]", error) if isinstance(error, dict) else {}

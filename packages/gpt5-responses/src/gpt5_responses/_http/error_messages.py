@@ -75,6 +75,7 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "invalid_prompt": InvalidRequestError,
     "context_length_exceeded": InvalidRequestError,
     "model_not_found": ModelNotFoundError,
+    # These three are gpt5-messages' own, not a server's.
     "parse_error": UnexpectedResponseError,
     "inconsistent_stream": UnexpectedResponseError,
     "stream_ended_early": StreamInterruptedError,
@@ -132,7 +133,7 @@ def to_responses_error(
     """
     ours = find_cause(error, ResponsesError)
     match error:
-        case _ if ours is not None:
+        case _ if ours is not None:  # raised below the HTTP library, such as for an address
             return ours
         case NoAnswerError():
             unsure = f" {_MAY_BE_AT_WORK}" if error.may_be_at_work else ""

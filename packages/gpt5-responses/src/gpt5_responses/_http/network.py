@@ -42,12 +42,13 @@ class Network(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Any = None,
     ) -> httpcore.NetworkStream:
+        # Checked twice: the name may resolve to another address when it is connected to.
         if not self.is_proxied:
             validate_addresses(resolve(host))
         stream = _BACKEND.connect_tcp(host, port, timeout, local_address, socket_options)
         try:
             _validate_peer(stream, self)
-        except BaseException:
+        except BaseException:  # nobody else has the connection yet, to close it
             stream.close()
             raise
         return BodyStream(stream, self)
@@ -76,6 +77,7 @@ class BodyStream(httpcore.NetworkStream):
 
     @override
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        # Whatever has been read before belongs to an earlier answer.
         self._network.has_answered = False
         self._joiner.begin()
         # A view, because whatever one send leaves of megabytes would be copied for the next.
@@ -92,6 +94,7 @@ class BodyStream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
+        # From the plain stream, not from this one: chunks can be joined only above TLS.
         stream = self._stream.start_tls(ssl_context, server_hostname, timeout)
         return BodyStream(stream, self._network)
 

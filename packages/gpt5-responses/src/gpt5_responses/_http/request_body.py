@@ -57,6 +57,7 @@ def write_body(request: Mapping[str, Any]) -> RequestBody:
     # The quick count first: hardly any request has so many brackets, nested or not.
     if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(request):
         raise _unsendable(request)
+    # Half a character, which Python's texts can hold, is replaced.
     return RequestBody(tuple(large.put_into(text.encode(errors="replace"))))
 
 
@@ -68,7 +69,7 @@ class _LargeTexts:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
-        self._mark = uuid4().hex
+        self._mark = uuid4().hex  # no request holds it by chance
 
     def without(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the request with a mark in place of each large text."""
@@ -91,7 +92,7 @@ def _spared(item: object, large: list[str], mark: str) -> object:
     if not isinstance(item, Mapping):
         return item
     spared = dict(cast("Mapping[str, Any]", item))
-    for name, parts in spared.items():
+    for name, parts in spared.items():  # where messages and tool results have their files
         if name in ("content", "output") and isinstance(parts, list):
             spared[name] = [_marked(part, large, mark) for part in cast("list[object]", parts)]
     return spared
@@ -119,6 +120,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_deep(request: Mapping[str, Any]) -> bool:
+    # Level by level: a recursion would end at Python's own limit.
     level: list[Any] = [request]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
@@ -130,6 +132,7 @@ def _is_deep(request: Mapping[str, Any]) -> bool:
 
 def _unsendable(request: Mapping[str, Any]) -> InvalidRequestError:
     """Return the error naming the first field that cannot be sent."""
+    # Without a name if the fault lies beyond the values that are looked at.
     path, why = next(_iter_faults(request), ((), _STRANGE))
     named = list(path[:_NAMED_LEVELS])
     while named and isinstance(named[-1], int):

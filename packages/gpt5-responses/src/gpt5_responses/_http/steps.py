@@ -12,7 +12,7 @@ from .network import BodyStream, Network
 
 
 _MOST_SECONDS = 10.0  # for the body of an error, a list or a stored response
-_SHORTEST_WAIT = 0.001
+_SHORTEST_WAIT = 0.001  # 0 would not wait, and fail in another way than a timeout
 
 
 class Blocking:
@@ -42,6 +42,7 @@ class Blocking:
         stream: BodyStream = response.extensions["network_stream"]
         until = time.monotonic() + _MOST_SECONDS
 
+        # The library's timeout is for each read, and a server could send byte by byte.
         def read(max_bytes: int, timeout: float | None) -> bytes:
             left = max(until - time.monotonic(), _SHORTEST_WAIT)
             return plainly(max_bytes, left if timeout is None else min(timeout, left))

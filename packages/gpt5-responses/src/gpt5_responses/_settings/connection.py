@@ -82,6 +82,7 @@ class Connection:
         _validate_header_text(self.api_key, _OWN_NAMES.api_key, required=True)
         _validate_header_text(self.organization or "", _OWN_NAMES.organization)
         _checked_url(self.base_url, "", _OWN_NAMES.base_url)
+        # Those of `_read` have been validated already. A frozen instance can only be set like this.
         if not isinstance(self.extra_headers, SecretTexts):
             headers = _extra_headers(self.extra_headers, _OWN_NAMES)
             object.__setattr__(self, "extra_headers", headers)
@@ -90,7 +91,7 @@ class Connection:
         _validate_seconds(self.timeout_seconds, _OWN_NAMES.timeout_seconds)
         if self.total_seconds is not None:
             _validate_seconds(self.total_seconds, "total_seconds")
-        if type(self.max_retries) is not int or self.max_retries < 0:
+        if type(self.max_retries) is not int or self.max_retries < 0:  # a bool is an int, too
             reason = f"must be a whole number from 0, got {self.max_retries!r:.50}"
             raise _refused("max_retries", reason)
 
@@ -286,6 +287,7 @@ def _total_seconds(
     limits = [(_seconds(text), TOTAL_SECONDS_VARIABLE)]
     if names.platform_seconds is not None:
         most = _seconds(environ.get(names.platform_seconds, ""))
+        # A tenth, so that the margin does not use up a short limit.
         limits.append((most - min(_PLATFORM_MARGIN, most / 10), names.platform_seconds))
     seconds, name = min(limits)
     return (None, TOTAL_SECONDS_VARIABLE) if seconds == _NO_LIMIT else (seconds, name)
@@ -364,7 +366,7 @@ def _host(parts: SplitResult, name: str) -> str:
         host = plain_host(parts.hostname or "")
     except UnicodeError:
         host = "?"
-    if not _HOST.fullmatch(host) and ":" not in host:
+    if not _HOST.fullmatch(host) and ":" not in host:  # a colon is in IPv6 addresses only
         raise _refused_base(name, "host is not a name that can be looked up")
     if not host:
         raise _refused_base(name, "host is required")

@@ -76,4 +76,5 @@ def _decoded(text: str, field: str, example: str) -> object:
         raise SettingsError(
             f"{field} must be a JSON object, as in {example}: {error}.", field=field
         ) from None
+    # Once more, because only this way shows a name that occurs twice.
     return json.loads(text, object_pairs_hook=Members)

@@ -41,6 +41,7 @@ class AsyncResponseStream(StreamFacts):
         self._reader = ResponseReader(model=str(body.get("model")), secrets=client.secrets)
         self._limits = TimeLimits(client.connection)
         self._answer: Answer | None = None
+        # Undone in the reverse order: the events end first, then the answer, then the client.
         self._opened = AsyncExitStack()
         if owns_client:
             self._opened.push_async_callback(aplay, client.close())
@@ -50,7 +51,7 @@ class AsyncResponseStream(StreamFacts):
     async def __aenter__(self) -> Self:
         try:
             self._events = await self._begin()
-        except BaseException:
+        except BaseException:  # `__aexit__` is not called if entering fails
             await self._opened.aclose()
             raise
         self._opened.push_async_callback(self._events.aclose)
@@ -105,6 +106,7 @@ class AsyncResponseStream(StreamFacts):
         chunks = aiter(answer.response.aiter_stream())
         while True:
             try:
+                # For the call as a whole; a silence ends by the HTTP library's own timeout.
                 async with asyncio.timeout(self._limits.seconds_left):
                     data = await anext(chunks, None)
             except TimeoutError:
@@ -114,6 +116,7 @@ class AsyncResponseStream(StreamFacts):
             if data is None:
                 return
             yield data
+            # The reader has read the data by now: whether it was more than a comment shows here.
             self._limits.note(self._reader.progress)
 
 

@@ -45,7 +45,7 @@ def _waiting(
         limits.note(reader.progress)
         while pause is not None:
             try:
-                return read_plainly(max_bytes, 0)
+                return read_plainly(max_bytes, 0)  # a look: raises if nothing is there
             except Exception as error:  # one of the HTTP library's; its cause says more
                 if not isinstance(error.__cause__, _NOTHING_THERE):
                     raise
@@ -83,7 +83,7 @@ def iter_batches(
         for data in chunks:
             yield from reader.feed(data)
             if reader.is_over:
-                if is_delimited(answer.headers):
+                if is_delimited(answer.headers):  # else the body lasts as long as the connection
                     _read_rest(chunks, limits)
                 return
         yield from reader.close()

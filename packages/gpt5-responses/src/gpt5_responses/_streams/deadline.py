@@ -32,6 +32,7 @@ def within[T](
         if found.exception() is None:
             drop(found.result())
 
+    # A daemon, so that a silent server does not keep the process from ending.
     threading.Thread(target=run, daemon=True).start()
     try:
         return outcome.result(seconds)

@@ -214,7 +214,7 @@ class ResponseReader:
         body = b"".join(self._body)
         if not body.strip():
             raise self._unexpected(instead("an empty body"))
-        text = body.decode(errors="replace").removeprefix("\ufeff")
+        text = body.decode(errors="replace").removeprefix("\ufeff")  # JSON has no byte order mark
         whole = parse_object(text)
         if whole is None:
             raise self._unexpected(_instead_of_object(text))
@@ -263,6 +263,7 @@ def terminal_type(response: Mapping[str, Any]) -> str:
 def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the error in an answer with a success status; None if it has none."""
     error = _error_of(body)
+    # Gateways also report a failure in other ways under a success status.
     status = body.get("status")
     if error is None and status == "error":
         error = {"code": body.get("code"), "message": body.get("message") or "no reason was given."}
@@ -273,7 +274,7 @@ def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _error_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
     error = body.get("error")
-    if not error:
+    if not error:  # some gateways fill in an empty one
         return None
     return cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
 

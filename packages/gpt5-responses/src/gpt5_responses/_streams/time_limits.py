@@ -75,6 +75,7 @@ class TimeLimits:
     def wait_seconds(self) -> float:
         """Return how many seconds to wait for more of the body, counted from the last `note`; above 0."""
         ends = (self._silent_until, self._deadline, self._rest_until)
+        # A timeout of 0 would not wait, and fail in another way.
         return max(min(end for end in ends if end is not None) - time.monotonic(), 0.001)
 
     def begin_rest(self) -> None:
