@@ -30,7 +30,7 @@ _PARTS = {
     "context_management_changed": ("context_management", "another compact_threshold"),
 }
 # Servers may give further reasons.
-_REASONS = {reason: told for reason, (_, told) in _PARTS.items()} | {
+_REASONS = {reason: words for reason, (_, words) in _PARTS.items()} | {
     "context_compacted": "a compaction",
     "input_changed": "another beginning of the input",
     "not_kept": "nothing that was sent; the cache no longer had it, or another machine answered",

@@ -9,7 +9,7 @@ from gpt5_messages import StreamEvent
 from gpt5_responses._calls.calls import Call, background_body, cancel_call, make, poll_call
 from gpt5_responses._calls.fallback_requests import FallbackClient
 from gpt5_responses._errors import ResponsesError
-from gpt5_responses._http.client import Answer, aplay
+from gpt5_responses._http.client import HttpAnswer, aplay
 from gpt5_responses._http.steps import Asynchronous
 from gpt5_responses._settings.connection import Connection
 from gpt5_responses._streams.async_stream import AsyncResponseStream
@@ -49,7 +49,7 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
             detached=detached,
             poll_seconds=poll_seconds,
             response_id=response_id,
-            told_until=starting_after,
+            seen_until=starting_after,
         )
         self._reader, self._limits = self._following.reader, self._following.limits
         self._begun: list[StreamEvent] = []  # read until the id was known
@@ -128,7 +128,7 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
                 yield event
         self._following.polling.note_running()
 
-    async def _iter_answer(self, answer: Answer) -> AsyncGenerator[StreamEvent]:
+    async def _iter_answer(self, answer: HttpAnswer) -> AsyncGenerator[StreamEvent]:
         """Yield the events of one HTTP answer; a broken connection is no error while the response goes on."""
         self._answer = answer
         failure: ResponsesError | None = None

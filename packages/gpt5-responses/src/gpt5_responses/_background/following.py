@@ -52,7 +52,7 @@ class Following:
         detached: Whether the response continues when the caller leaves.
         poll_seconds: The longest pause between two polls.
         response_id: The response's id, if it was started earlier.
-        told_until: The number of the last event that the caller has received, if any.
+        seen_until: The number of the last event that the caller has received, if any.
 
     Raises:
         InvalidRequestError: If `response_id` is not an id.
@@ -68,16 +68,16 @@ class Following:
         detached: bool,
         poll_seconds: float,
         response_id: str | None = None,
-        told_until: int | None = None,
+        seen_until: int | None = None,
     ) -> None:
-        _validate_numbers(seconds=seconds, poll_seconds=poll_seconds, starting_after=told_until)
+        _validate_numbers(seconds=seconds, poll_seconds=poll_seconds, starting_after=seen_until)
         if response_id is not None:
             poll_call(response_id)  # raises if it is not an id
         self.reader = BackgroundReader(
             model=str(request.get("model")),
             secrets=connection.secrets,
             response_id=response_id,
-            told_until=told_until,
+            seen_until=seen_until,
         )
         self.limits = TimeLimits(connection, seconds=seconds)
         self.polling = PollingPolicy(

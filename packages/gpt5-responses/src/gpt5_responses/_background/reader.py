@@ -31,7 +31,7 @@ class BackgroundReader(ResponseReader):
     Args:
         model: The model that was asked for.
         secrets: Texts that an error must not contain.
-        told_until: The number of the last event that the caller has received; None for none. Events up to it are read but not emitted again.
+        seen_until: The number of the last event that the caller has received; None for none. Events up to it are read but not emitted again.
 
     Attributes:
         response_id: The response's id, once it is known.
@@ -45,13 +45,13 @@ class BackgroundReader(ResponseReader):
         model: str,
         secrets: KnownSecrets,
         response_id: str | None = None,
-        told_until: int | None = None,
+        seen_until: int | None = None,
     ) -> None:
         super().__init__(model=model, secrets=secrets)
         self.response_id = response_id
         self.last_number: int | None = None
         self.status: str | None = None
-        self._told_until = -1 if told_until is None else told_until
+        self._seen_until = -1 if seen_until is None else seen_until
         self._has_started = False
 
     @override
@@ -127,8 +127,8 @@ class BackgroundReader(ResponseReader):
             self._has_started = True
         events = self.decoder.feed(event)
         # The events that end the response are emitted in any case.
-        is_told = isinstance(number, int) and number <= self._told_until and not self.is_over
-        return [] if is_told else events
+        is_seen = isinstance(number, int) and number <= self._seen_until and not self.is_over
+        return [] if is_seen else events
 
     def _note_response(self, response: Mapping[str, Any]) -> None:
         found, status = response.get("id"), response.get("status")

@@ -90,7 +90,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
             detached=detached,
             poll_seconds=poll_seconds,
             response_id=response_id,
-            told_until=starting_after,
+            seen_until=starting_after,
         )
         self._reader, self._limits = self._following.reader, self._following.limits
         self._has_begun = response_id is not None  # whether the request has been sent

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gpt5_responses._http.client import Answer, HttpClient, Steps
+from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.error_messages import to_responses_error
 from gpt5_responses._http.request_body import write_body
@@ -43,7 +43,7 @@ class FallbackClient(HttpClient):
         *,
         flex_fallback: bool = False,
         whole: Whole | None = None,
-    ) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+    ) -> Steps[tuple[HttpAnswer, tuple[Fallback, ...]]]:
         """Send a request, with fallbacks, until the server accepts it; return the answer and what was left out.
 
         A background response continues when its connection ends, so its request is never sent again if the server may have received it.
@@ -79,7 +79,7 @@ class FallbackClient(HttpClient):
             else:
                 return answer, left_out
 
-    def resume(self, path: str) -> Steps[tuple[Answer, tuple[Fallback, ...]]]:
+    def resume(self, path: str) -> Steps[tuple[HttpAnswer, tuple[Fallback, ...]]]:
         """Resume a background response's stream and return the answer; nothing is left out of it.
 
         Raises:

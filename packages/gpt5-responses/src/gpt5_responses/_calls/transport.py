@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gpt5_responses._http.client import Answer, HttpClient, Steps, play
+from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps, play
 from gpt5_responses._settings.connection import Connection
 
 from .calls import Call, make
@@ -27,7 +27,7 @@ class SentRequest:
         wake: Ends a read that waits in another thread. That thread closes the connection itself, since the number of a closed socket could serve another one while it is still read from.
     """
 
-    answer: Answer
+    answer: HttpAnswer
     close: Callable[[], None]
     left_out: tuple[Fallback, ...]
     wake: Callable[[], None]
@@ -148,7 +148,7 @@ class Transport:
     def _open(
         self,
         connection: Connection,
-        steps: Callable[[_Client], Steps[tuple[Answer, tuple[Fallback, ...]]]],
+        steps: Callable[[_Client], Steps[tuple[HttpAnswer, tuple[Fallback, ...]]]],
     ) -> SentRequest:
         client = self._take(connection)
         try:

@@ -86,7 +86,7 @@ async def aplay[T](steps: Steps[T]) -> T:
 
 
 @dataclass(slots=True, eq=False)
-class Answer:
+class HttpAnswer:
     """An HTTP answer whose body has not been read yet.
 
     Attributes:
@@ -155,7 +155,7 @@ class HttpClient:
         content: RequestBody | None = None,
         *,
         only_once: bool = False,
-    ) -> Steps[Answer]:
+    ) -> Steps[HttpAnswer]:
         """Make a request, with retries, and return the answer, whose body is read as it arrives.
 
         Args:
@@ -211,7 +211,7 @@ class HttpClient:
                 is_proxied=answer.network.is_proxied, may_be_at_work=only_once
             ) from error
 
-    def end(self, answer: Answer) -> Steps[None]:
+    def end(self, answer: HttpAnswer) -> Steps[None]:
         """Close an answer, and keep its network connection for the next call if it can be reused."""
         yield self._kind.close(answer.response)
         # The library has closed it unless the body was read to its end and the server keeps it open.
@@ -223,7 +223,7 @@ class HttpClient:
             idle_until = time.monotonic() + _IDLE_SECONDS
             self._idle.append((idle_until, answer.connection, answer.network))
 
-    def end_reading(self, answer: Answer) -> None:
+    def end_reading(self, answer: HttpAnswer) -> None:
         """Wake a thread that waits for more of a body. Closing the socket would not wake it: it would wait for the server until its timeout."""
         if not answer.is_read:  # else the connection may serve another call by now
             with suppress(OSError):  # the server may have closed it first
@@ -237,7 +237,7 @@ class HttpClient:
 
     def _answer(
         self, request: httpcore.Request, *, may_fail: bool, only_once: bool
-    ) -> Steps[Answer | None]:
+    ) -> Steps[HttpAnswer | None]:
         """Send a request, a second time if a kept connection turns out to be closed or out of step; return None if it failed and may fail.
 
         After a timeout nothing is sent again: the server may be at work on the request, which would be paid for twice. A request that must be sent only once uses a new
@@ -265,7 +265,7 @@ class HttpClient:
             else:
                 if network.has_answered:
                     headers = _read_headers(response.headers)
-                    return Answer(response.status, headers, response, connection, network)
+                    return HttpAnswer(response.status, headers, response, connection, network)
                 # It arrived with an earlier answer, so it would be somebody else's.
                 yield self._kind.close(connection)
                 (connection, network), is_kept = self._connect(), False
@@ -292,7 +292,7 @@ class HttpClient:
         pool = make_pool(ssl_context=trusted(), proxy=self._proxy, network_backend=network)
         return pool.create_connection(self._origin), network
 
-    def _read(self, answer: Answer, max_bytes: int) -> Steps[bytes]:
+    def _read(self, answer: HttpAnswer, max_bytes: int) -> Steps[bytes]:
         body = BoundedBody(answer.headers.get("content-encoding", ""), max_bytes=max_bytes)
         try:
             yield self._kind.read(answer.response, body)

@@ -15,7 +15,7 @@ from stream_text import MAX_DEPTH
 _NAMED_LEVELS = 4  # such as `tools[0].parameters.properties`
 _MOST_LOOKED_AT = 1_000_000  # values; a list that holds itself has no end
 _DEEP = f"nests over {MAX_DEPTH} levels deep"
-_STRANGE = "is nothing that JSON can hold"
+_NOT_JSON = "is nothing that JSON can hold"
 _LARGE_CHARACTERS = 16 * 1024
 _ESCAPED = ('"', "\\", *map(chr, range(0x20)))
 
@@ -77,7 +77,7 @@ class _LargeTexts:
         if not isinstance(items, list):
             return request
         listed = cast("list[object]", items)
-        return {**request, "input": [_spared(item, self._texts, self._mark) for item in listed]}
+        return {**request, "input": [_strip_item(item, self._texts, self._mark) for item in listed]}
 
     def put_into(self, data: bytes) -> Iterator[bytes]:
         """Yield the JSON of such a request with its texts, in pieces: joining them would copy everything once more."""
@@ -88,25 +88,25 @@ class _LargeTexts:
             yield piece
 
 
-def _spared(item: object, large: list[str], mark: str) -> object:
+def _strip_item(item: object, large: list[str], mark: str) -> object:
     if not isinstance(item, Mapping):
         return item
-    spared = dict(cast("Mapping[str, Any]", item))
-    for name, parts in spared.items():  # where messages and tool results have their files
+    copy = dict(cast("Mapping[str, Any]", item))
+    for name, parts in copy.items():  # where messages and tool results have their files
         if name in ("content", "output") and isinstance(parts, list):
-            spared[name] = [_marked(part, large, mark) for part in cast("list[object]", parts)]
-    return spared
+            copy[name] = [_strip_part(part, large, mark) for part in cast("list[object]", parts)]
+    return copy
 
 
-def _marked(part: object, large: list[str], mark: str) -> object:
+def _strip_part(part: object, large: list[str], mark: str) -> object:
     if not isinstance(part, Mapping):
         return part
-    marked = dict(cast("Mapping[str, Any]", part))
-    for name, value in marked.items():
+    copy = dict(cast("Mapping[str, Any]", part))
+    for name, value in copy.items():
         if isinstance(value, str) and len(value) >= _LARGE_CHARACTERS and _is_plain(value):
             large.append(value)
-            marked[name] = mark
-    return marked
+            copy[name] = mark
+    return copy
 
 
 def _is_plain(text: str) -> bool:
@@ -133,7 +133,7 @@ def _is_deep(request: Mapping[str, Any]) -> bool:
 def _unsendable(request: Mapping[str, Any]) -> InvalidRequestError:
     """Return the error naming the first field that cannot be sent."""
     # Without a name if the fault lies beyond the values that are looked at.
-    path, why = next(_iter_faults(request), ((), _STRANGE))
+    path, why = next(_iter_faults(request), ((), _NOT_JSON))
     named = list(path[:_NAMED_LEVELS])
     while named and isinstance(named[-1], int):
         named.pop()
@@ -152,7 +152,7 @@ def _iter_faults(request: object) -> Iterator[tuple[Path, str]]:
         if len(path) >= MAX_DEPTH and isinstance(value, (dict, list, tuple)):
             yield path, _DEEP
         elif not _is_json(value):
-            yield path, _STRANGE
+            yield path, _NOT_JSON
 
 
 def _is_json(value: object) -> bool:

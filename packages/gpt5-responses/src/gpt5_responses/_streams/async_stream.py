@@ -9,7 +9,7 @@ from gpt5_messages import Completion, StreamEvent
 from gpt5_responses._calls.fallback_requests import FallbackClient, Whole
 from gpt5_responses._calls.fallbacks import Fallback
 from gpt5_responses._errors import ResponsesError
-from gpt5_responses._http.client import Answer, aplay
+from gpt5_responses._http.client import HttpAnswer, aplay
 from gpt5_responses._http.error_messages import interrupted
 from gpt5_responses._http.steps import Asynchronous
 from gpt5_responses._settings.connection import Connection
@@ -40,7 +40,7 @@ class AsyncResponseStream(StreamFacts):
         self._whole = whole
         self._reader = ResponseReader(model=str(body.get("model")), secrets=client.secrets)
         self._limits = TimeLimits(client.connection)
-        self._answer: Answer | None = None
+        self._answer: HttpAnswer | None = None
         # Undone in the reverse order: the events end first, then the answer, then the client.
         self._opened = AsyncExitStack()
         if owns_client:
@@ -69,7 +69,7 @@ class AsyncResponseStream(StreamFacts):
         self._reader.begin(status_code=answer.status_code, headers=answer.headers)
         return self._iterate(answer)
 
-    async def _send(self) -> Answer:
+    async def _send(self) -> HttpAnswer:
         answer, self.left_out = await aplay(
             self._client.post(self._body, flex_fallback=self._flex_fallback, whole=self._whole)
         )
@@ -88,7 +88,7 @@ class AsyncResponseStream(StreamFacts):
         if answer is not None:
             await aplay(self._client.end(answer))
 
-    async def _iterate(self, answer: Answer) -> AsyncGenerator[StreamEvent]:
+    async def _iterate(self, answer: HttpAnswer) -> AsyncGenerator[StreamEvent]:
         chunks = self._bytes(answer)
         async for data in chunks:
             for events in self._reader.feed(data):
@@ -101,7 +101,7 @@ class AsyncResponseStream(StreamFacts):
             for event in events:
                 yield event
 
-    async def _bytes(self, answer: Answer) -> AsyncGenerator[bytes]:
+    async def _bytes(self, answer: HttpAnswer) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives; any error of the HTTP library counts as a broken connection."""
         chunks = aiter(answer.response.aiter_stream())
         while True:
@@ -120,7 +120,7 @@ class AsyncResponseStream(StreamFacts):
             self._limits.note(self._reader.progress)
 
 
-async def _read_rest(chunks: AsyncGenerator[bytes], answer: Answer) -> None:
+async def _read_rest(chunks: AsyncGenerator[bytes], answer: HttpAnswer) -> None:
     """Read the rest of a body after its response has ended, so that the connection can be reused."""
     if is_delimited(answer.headers):
         with suppress(ResponsesError, TimeoutError):

@@ -11,7 +11,7 @@ from traceback import clear_frames
 
 from gpt5_messages import StreamEvent
 from gpt5_responses._errors import ResponsesError
-from gpt5_responses._http.client import Answer
+from gpt5_responses._http.client import HttpAnswer
 from gpt5_responses._http.error_messages import interrupted
 from gpt5_responses._http.network import BodyStream
 
@@ -65,7 +65,7 @@ def _waiting(
 
 
 def iter_batches(
-    answer: Answer, reader: ResponseReader, limits: TimeLimits, pause: Pause | None
+    answer: HttpAnswer, reader: ResponseReader, limits: TimeLimits, pause: Pause | None
 ) -> Generator[list[StreamEvent]]:
     """Yield the events of one HTTP answer in lists, each with what has arrived together; some are empty.
 
@@ -89,7 +89,7 @@ def iter_batches(
         yield from reader.close()
 
 
-def _iter_bytes(answer: Answer, reader: ResponseReader, limits: TimeLimits) -> Iterator[bytes]:
+def _iter_bytes(answer: HttpAnswer, reader: ResponseReader, limits: TimeLimits) -> Iterator[bytes]:
     """Yield the body as it arrives; any error of the HTTP library counts as a broken connection."""
     turn, chunks = 0, iter(answer.response.iter_stream())
     while True:

@@ -218,8 +218,8 @@ class ResponseReader:
         whole = parse_object(text)
         if whole is None:
             raise self._unexpected(_instead_of_object(text))
-        is_told = whole.get("type") == "error" or find_error(whole) is not None
-        if not is_told and whole.keys().isdisjoint(_RESPONSE_FIELDS):
+        is_failure = whole.get("type") == "error" or find_error(whole) is not None
+        if not is_failure and whole.keys().isdisjoint(_RESPONSE_FIELDS):
             protocol = protocol_name(find_protocol(whole))
             raise self._unexpected(instead(protocol) if protocol else _NO_RESPONSE)
         return whole
