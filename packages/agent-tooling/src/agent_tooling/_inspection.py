@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 
-_LITTLE: Final = (bool, int, float, None, type(None), "bool", "int", "float", "None")
+_SHORT_TYPES: Final = (bool, int, float, None, type(None), "bool", "int", "float", "None")
 
 
 def find_source(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,10 +58,10 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 
-def returns_little(function: Callable[..., Any]) -> bool:
+def returns_short_value(function: Callable[..., Any]) -> bool:
     """Return whether a function says of itself that it returns a number or None, which are never long."""
     returned = getattr(find_source(function), "__annotations__", {}).get("return", Any)
-    return returned in _LITTLE
+    return returned in _SHORT_TYPES
 
 
 def applied_values(function: Callable[..., Any]) -> Mapping[str, Any]:

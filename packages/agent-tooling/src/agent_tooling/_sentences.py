@@ -11,7 +11,7 @@ from typing import Final
 from ._json_text import value_text
 
 
-_NAMES_TOLD: Final = 20
+_NAMES_LISTED: Final = 20
 
 TOOL_FAILED: Final = "tool invoke error: failed to execute tool"
 """Of a tool that raised an error."""
@@ -64,9 +64,9 @@ def repeated_key_text(key: str) -> str:
 def disallowed_tool_text(name: str, allowed: Iterable[str]) -> str:
     """Return the sentence for a call of a tool that a run may not call; it names the first 20 of those that are `allowed`."""
     names = list(allowed)
-    more = ", ..." if len(names) > _NAMES_TOLD else ""
-    told = ", ".join(names[:_NAMES_TOLD]) or "none"
-    return f"tool invoke error: {name} may not be called in this run; allowed are: {told}{more}"
+    more = ", ..." if len(names) > _NAMES_LISTED else ""
+    listed = ", ".join(names[:_NAMES_LISTED]) or "none"
+    return f"tool invoke error: {name} may not be called in this run; allowed are: {listed}{more}"
 
 
 def denied_call_text(reason: str | None = None) -> str:

@@ -32,7 +32,7 @@ from ._dify import (
     unique_tool_names,
 )
 from ._errors import DeclarationError
-from ._inspection import function_name, is_async_function, returns_little
+from ._inspection import function_name, is_async_function, returns_short_value
 from ._json_text import JsonSchema
 from ._results.output import OutputReader, ToolOutput, read_output, to_content
 from ._schemas.parameters import SchemaParameters
@@ -259,7 +259,7 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
     @property
     def may_be_long(self) -> bool:
         """Whether a result could be longer than a model reads at once: unless the function's annotation says that it returns a number or None."""
-        return not returns_little(self.function)
+        return not returns_short_value(self.function)
 
     @property
     def approval_rules(self) -> ApprovalRules | None:

@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from agent_tooling._json_text import JsonSchema
 from agent_tooling._schemas.parameters import NAMES_ELSEWHERE, parts_of
-from agent_tooling._schemas.references import find_place
+from agent_tooling._schemas.references import find_referenced
 from stream_text import InvalidJsonError, find_repeated_key, parse_json
 
 
@@ -19,7 +19,7 @@ NOWHERE: Final = object()
 UNSURE: Final = object()
 """What a text leads to that readers of JSON take for one value or another, or for none."""
 
-MAX_PLACES: Final = 10_000
+MAX_VALUES: Final = 10_000
 """How many values are looked at for one condition; what lies beyond, nobody can tell. No honest call has as many, and each costs about ten microseconds."""
 
 # No list has an index of more digits, and Python refuses to read thousands of them.
@@ -35,19 +35,19 @@ _OF_LISTS: Final = frozenset({"items", "prefixItems"})
 type _Step = tuple[object, int]
 
 
-def find_places(arguments: object, path: str) -> list[object]:
-    """Return every value that a path can lead to in the arguments of a call: `NOWHERE` for each way that ends early or exceeds `MAX_PLACES`, `UNSURE` for text that JSON readers disagree on."""
+def find_values(arguments: object, path: str) -> list[object]:
+    """Return every value that a path can lead to in the arguments of a call: `NOWHERE` for each way that ends early or exceeds `MAX_VALUES`, `UNSURE` for text that JSON readers disagree on."""
     names = path.split(".")
-    places: list[object] = []
-    ways = _walk(arguments, lambda value, at: _iter_steps(value, names, at))
-    for count, (value, at, onward) in enumerate(ways):
-        if count > MAX_PLACES:
-            return [*places, NOWHERE]
+    values: list[object] = []
+    steps = _walk(arguments, lambda value, at: _iter_steps(value, names, at))
+    for count, (value, at, onward) in enumerate(steps):
+        if count > MAX_VALUES:
+            return [*values, NOWHERE]
         if at == len(names):
-            places.append(value)
+            values.append(value)
         elif not onward:
-            places.append(NOWHERE)
-    return places
+            values.append(NOWHERE)
+    return values
 
 
 def can_lead(schema: JsonSchema, path: str) -> bool:
@@ -120,16 +120,16 @@ def _iter_schema_steps(
         return
     node = _fields(part)
     beside = [*_iter_beside(schema, node)]
-    told = node.get("type")
-    kinds = cast("list[object]", told if isinstance(told, list) else [told])
+    declared = node.get("type")
+    kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])
     names_some = not _OF_OBJECTS.isdisjoint(node)
     has_items = not _OF_LISTS.isdisjoint(node)
-    if told is None and not (beside or names_some or has_items):
+    if declared is None and not (beside or names_some or has_items):
         yield True, len(names)
     yield from ((other, at) for other in beside)
-    if "object" in kinds or (told is None and names_some):
+    if "object" in kinds or (declared is None and names_some):
         yield from _iter_members(node, names, at)
-    if "array" in kinds or (told is None and has_items):
+    if "array" in kinds or (declared is None and has_items):
         yield from _iter_items(node, names, at)
 
 
@@ -139,7 +139,7 @@ def _iter_beside(schema: JsonSchema, node: JsonSchema) -> Iterator[object]:
         yield from parts_of(node.get(key))
     yield from (node[key] for key in _CONDITIONS if key in node)
     if "$ref" in node:
-        found = find_place(schema, node["$ref"])
+        found = find_referenced(schema, node["$ref"])
         yield True if found is None else found
 
 

@@ -12,7 +12,7 @@ from agent_tooling._json_text import JsonSchema
 from agent_tooling._schemas.linear_pattern import LinearPattern
 from stream_text import InvalidJsonError, parse_json
 
-from .paths import MAX_PLACES, NOWHERE, UNSURE, can_lead, find_places, read_json
+from .paths import MAX_VALUES, NOWHERE, UNSURE, can_lead, find_values, read_json
 
 
 type Ask = Literal["never", "once", "always"]
@@ -41,15 +41,15 @@ class _Condition:
 
     def is_for(self, schema: JsonSchema, readings: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether a tool's arguments can have the path, or the arguments of a call have it anyway, such as a value that the app's builder has set."""
-        places = (place for it in readings for place in find_places(it, self.path))
-        return can_lead(schema, self.path) or any(place is not NOWHERE for place in places)
+        values = (value for it in readings for value in find_values(it, self.path))
+        return can_lead(schema, self.path) or any(value is not NOWHERE for value in values)
 
     def holds(self, readings: Sequence[Mapping[str, Any]]) -> bool | None:
         """Return whether the condition holds for every value that its path leads to; None if it holds for some, if there are none, or if it is unknown."""
-        found = [find_places(arguments, self.path) for arguments in readings]
+        found = [find_values(arguments, self.path) for arguments in readings]
         # What a model leaves out, or says is null, may have a default where the tool gets it.
-        told = [places for places in found if any(it not in (NOWHERE, None) for it in places)]
-        return _agree(_hold(self.tests, place) for places in told or found for place in places)
+        given = [values for values in found if any(it not in (NOWHERE, None) for it in values)]
+        return _agree(_hold(self.tests, value) for values in given or found for value in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -410,8 +410,8 @@ def _hold_inside(tests: Sequence[_Test], value: object, whole: bool | None) -> b
     if not (is_object or isinstance(value, list | tuple)):
         return whole
     around = cast("object", value)
-    inside = list(islice(_iter_inside(around, enters_objects=is_object), MAX_PLACES + 1))
-    if len(inside) > MAX_PLACES:
+    inside = list(islice(_iter_inside(around, enters_objects=is_object), MAX_VALUES + 1))
+    if len(inside) > MAX_VALUES:
         return None
     if is_object:
         return whole if {_all(test(it) for test in tests) for it in inside} <= {False} else None

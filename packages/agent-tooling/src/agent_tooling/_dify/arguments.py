@@ -60,8 +60,8 @@ def bind_arguments(
                 args[parameter.name] = _accept(parameter, given[parameter.name])
     except ArgumentError as error:
         return RefusedArguments(error=validation_error_text(str(error)))
-    told = tuple(name for name in dropped if arguments[name] is not None)
-    return AcceptedArguments(args=args, dropped=told)
+    reported = tuple(name for name in dropped if arguments[name] is not None)
+    return AcceptedArguments(args=args, dropped=reported)
 
 
 def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any]) -> str | None:

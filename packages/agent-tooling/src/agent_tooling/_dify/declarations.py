@@ -117,26 +117,26 @@ class _FileChoice(ToolParameter):
 def _to_choice(parameter: ToolParameter) -> ToolParameter:
     if parameter.type not in FILE_TYPES or parameter.form != "llm":
         return parameter
-    told = "the name of a file" if parameter.type == "file" else "names of files"
+    expected = "the name of a file" if parameter.type == "file" else "names of files"
     return _FileChoice(
         name=parameter.name,
         type="select",
         required=parameter.required,
-        llm_description=f"{parameter.llm_description} ({told} at hand, as told in the conversation)".strip(),
+        llm_description=f"{parameter.llm_description} ({expected} at hand, as told in the conversation)".strip(),
         multiple=parameter.type != "file",
     )
 
 
 def _read_description(raw: object) -> str:
     """Return a tool's description for the model; empty if none is declared."""
-    told = read_member(raw, "llm")
-    if told is None and (isinstance(raw, Mapping | None) or hasattr(raw, "llm")):
+    text = read_member(raw, "llm")
+    if text is None and (isinstance(raw, Mapping | None) or hasattr(raw, "llm")):
         return ""
-    if not isinstance(told, str):
+    if not isinstance(text, str):
         raise DeclarationError(
-            "description", "an object with a text as `llm`", raw if told is None else told
+            "description", "an object with a text as `llm`", raw if text is None else text
         )
-    return told
+    return text
 
 
 def read_messages(returned: Sequence[object], policy: ObservationPolicy) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from agent_tooling._json_text import plain_value, to_json
-from agent_tooling._results.output import ContentPart, ToolContent, whole
+from agent_tooling._results.output import ContentPart, ToolContent, without_surrogates
 from stream_text import parse_json, read_member
 
 
@@ -77,10 +77,10 @@ def observation_text(messages: object, *, policy: ObservationPolicy = STRATEGY_O
     """
     collected = _collect(messages)
     held = [_held_json(message, policy) for message in collected if policy.holds_json_back]
-    text = "".join([*(_said(message, policy) for message in collected), *held])
+    text = "".join([*(_message_text(message, policy) for message in collected), *held])
     if not text and policy.shows_variables:
         text = _variables_text(collected, policy)
-    return whole(text)
+    return without_surrogates(text)
 
 
 def observation_content(
@@ -149,7 +149,7 @@ def _parse(text: str) -> object:
         return None
 
 
-def _said(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  # One line per message type.
+def _message_text(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  # One line per message type.
     """Return the text that a message adds at its place."""
     if isinstance(message, str):
         return message

@@ -10,7 +10,7 @@ from agent_tooling._json_text import value_text
 from agent_tooling._sentences import validation_error_text
 
 
-_NAMES_TOLD: Final = 20
+_NAMES_LISTED: Final = 20
 
 CHECK_CREDENTIALS: Final = "Please check your tool provider credentials"
 """Of a tool whose provider refused its credentials."""
@@ -22,10 +22,10 @@ LOCAL_FILE_FAILED: Final = "Failed to process generated image file."
 def unknown_file_text(parameter: str, name: str, names: Iterable[str]) -> str:
     """Return the sentence for a name that no file at hand has; it tells the last 20 of the `names` that there are."""
     known = list(names)
-    more = "..., " if len(known) > _NAMES_TOLD else ""
-    told = ", ".join(known[-_NAMES_TOLD:]) or "none"
+    more = "..., " if len(known) > _NAMES_LISTED else ""
+    listed = ", ".join(known[-_NAMES_LISTED:]) or "none"
     return validation_error_text(
-        f"parameter '{parameter}': no file at hand has the name {value_text(name)}; at hand are: {more}{told}"
+        f"parameter '{parameter}': no file at hand has the name {value_text(name)}; at hand are: {more}{listed}"
     )
 
 

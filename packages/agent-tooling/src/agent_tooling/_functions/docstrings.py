@@ -116,8 +116,8 @@ def _open_section(line: str, following: str) -> _Section | None:
     if header := _GOOGLE_HEADER.fullmatch(line):
         name = header[1].lower()
         return _Section("google", name) if name in _PARAMETERS | _LEFT_OUT else None
-    if told := _REST_FIELD.fullmatch(line):
-        kind, name, text = told.groups()
+    if rest_field := _REST_FIELD.fullmatch(line):
+        kind, name, text = rest_field.groups()
         if kind in _LEFT_OUT:
             return _Section("rest", kind)
         if kind in _REST_PARAMETERS and name:

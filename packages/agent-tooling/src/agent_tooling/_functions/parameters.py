@@ -310,17 +310,17 @@ def _describe_others(findings: Iterable[_Finding], args: Mapping[str, Any]) -> l
             missing[f"missing required parameter '{path}'"] = None
         elif item["type"] not in _UNKNOWN:
             expected.setdefault((path, value_text(item["input"])), []).append(_expectation(item))
-    told = (
+    mismatches = (
         f"{f"parameter '{path}'" if path else 'the arguments'} {' or '.join(dict.fromkeys(texts))}, got {given}"
         for (path, given), texts in expected.items()
     )
-    return [*missing, *told]
+    return [*missing, *mismatches]
 
 
 def _expectation(finding: _Finding) -> str:
     text = finding["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    told, count = _SHOULD.subn("must ", text)
-    return shorten(told if count else f"is refused: {text}", _MAX_EXPECTED_CHARACTERS)
+    expected, count = _SHOULD.subn("must ", text)
+    return shorten(expected if count else f"is refused: {text}", _MAX_EXPECTED_CHARACTERS)
 
 
 def _path(finding: _Finding, args: object) -> str:

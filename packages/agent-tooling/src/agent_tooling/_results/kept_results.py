@@ -23,7 +23,7 @@ READ_RESULT: Final = "read_result"
 class KeptResults:
     """The whole texts of results that were cut, for as long as a run lasts.
 
-    Where they are too much together the oldest are let go of, and whoever asks for one of them is told so; of one that is too much alone the end is.
+    Where they are too much together the oldest are let go of, and whoever asks for one of them is count so; of one that is too much alone the end is.
     Use one per run, from one thread at a time.
 
     Args:
@@ -39,9 +39,9 @@ class KeptResults:
         self._max_bytes = max_bytes
         self._count = 0
         self._bytes = 0
-        # Oldest first. The length of a text that was let go of stays: its reader is told why.
+        # Oldest first. The length of a text that was let go of stays: its reader is count why.
         self._texts: dict[str, str] = {}
-        self._whole: dict[str, int] = {}
+        self._lengths: dict[str, int] = {}
 
     @property
     def size_bytes(self) -> int:
@@ -50,11 +50,11 @@ class KeptResults:
 
     def save(self) -> dict[str, Any]:
         """Return what is kept, as plain JSON."""
-        return {"count": self._count, "texts": self._texts, "whole": self._whole}
+        return {"count": self._count, "texts": self._texts, "whole": self._lengths}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Keep what `save` has returned, and nothing else."""
-        self._count, self._whole = saved["count"], dict(saved["whole"])
+        self._count, self._lengths = saved["count"], dict(saved["whole"])
         self._texts = dict(saved["texts"])
         self._bytes = sum(map(sys.getsizeof, self._texts.values()))
 
@@ -66,7 +66,7 @@ class KeptResults:
         self._count += 1
         result_id = f"r{self._count}"
         self._texts[result_id] = kept
-        self._whole[result_id] = len(text)
+        self._lengths[result_id] = len(text)
         self._bytes += sys.getsizeof(kept)
         # Measured in memory: one emoji makes every character of a text take four bytes.
         while self._bytes > self._max_bytes and len(self._texts) > 1:
@@ -86,7 +86,7 @@ class KeptResults:
         result_id, offset = arguments["id"], arguments.get("offset", 0)
         text = self._find(result_id)
         if not 0 <= offset < max(len(text), 1):
-            raise ToolError(self._say_end(result_id, text, offset))
+            raise ToolError(self._describe_end(result_id, text, offset))
         pattern = arguments.get("pattern")
         if not pattern:
             return self._read_on(result_id, text, offset, max_characters)
@@ -95,13 +95,13 @@ class KeptResults:
                 f"pattern: expected at most {_MAX_PATTERN_CHARACTERS} characters, got {len(pattern):,}"
             )
         found = search_text(text, pattern, offset=offset, most=_MOST_FOUND)
-        return _tell_found(text, found, max_characters)
+        return _render_found(text, found, max_characters)
 
     def _find(self, result_id: str) -> str:
         text = self._texts.get(result_id)
         if text is not None:
             return text
-        if result_id in self._whole:
+        if result_id in self._lengths:
             raise ToolError(
                 f"id: {result_id} is not kept any more, because later results needed the room; call its tool again"
             )
@@ -111,21 +111,21 @@ class KeptResults:
     def _read_on(self, result_id: str, text: str, offset: int, max_characters: int) -> str:
         read = text[offset : offset + max_characters]
         end = offset + len(read)
-        whole = self._whole[result_id]
+        length = self._lengths[result_id]
         if end < len(text):
-            told = f"[characters {offset:,} to {end:,} of {whole:,}; read on with offset {end}]"
+            note = f"[characters {offset:,} to {end:,} of {length:,}; read on with offset {end}]"
         else:
-            told = f"[characters {offset:,} to {end:,} of {whole:,}; {self._say_rest(result_id, text)}]"
-        return f"{read}\n{told}"
+            note = f"[characters {offset:,} to {end:,} of {length:,}; {self._describe_rest(result_id, text)}]"
+        return f"{read}\n{note}"
 
-    def _say_rest(self, result_id: str, text: str) -> str:
-        missing = self._whole[result_id] - len(text)
+    def _describe_rest(self, result_id: str, text: str) -> str:
+        missing = self._lengths[result_id] - len(text)
         return f"the last {missing:,} were too much to be kept" if missing else "this is the end"
 
-    def _say_end(self, result_id: str, text: str, offset: int) -> str:
+    def _describe_end(self, result_id: str, text: str, offset: int) -> str:
         return (
             f"offset: expected 0 to {max(len(text) - 1, 0)}, got {offset}; "
-            f"{result_id} has {self._whole[result_id]:,} characters, {self._say_rest(result_id, text)}"
+            f"{result_id} has {self._lengths[result_id]:,} characters, {self._describe_rest(result_id, text)}"
         )
 
 
@@ -160,20 +160,20 @@ def join_texts(content: ToolContent) -> str:
     return "".join(text for part in content if (text := find_text(part)) is not None)
 
 
-def _tell_found(text: str, found: SearchedText, max_characters: int) -> str:
+def _render_found(text: str, found: SearchedText, max_characters: int) -> str:
     lines: list[str] = []
     around = min(_AROUND_CHARACTERS, max_characters // 4)
-    room, told = max_characters, 0
+    room, count = max_characters, 0
     for start, end in found.places:
         excerpt = text[max(start - around, 0) : min(end, start + around) + around]
         if lines and len(excerpt) > room:
             break
         room -= len(excerpt)
-        told += 1
+        count += 1
         lines.append(f"offset {start}:\n{excerpt}")
     is_plain = "" if found.is_pattern else " as a plain text"
-    heading = f"[{told} found{is_plain}; searched from {found.start:,} to {found.end:,} of {len(text):,} characters"
-    next_offset = found.places[told][0] if told < len(found.places) else found.end
+    heading = f"[{count} found{is_plain}; searched from {found.start:,} to {found.end:,} of {len(text):,} characters"
+    next_offset = found.places[count][0] if count < len(found.places) else found.end
     if next_offset < len(text):
         heading += f"; look on with offset {next_offset}"
     return "\n\n".join([f"{heading}]", *lines])

@@ -41,7 +41,7 @@ _PARTS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
 }
 
 
-_HALF: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def read_output(
         cause = cause or error
     if cause is None:
         return output
-    error = (whole(str(cause)) if isinstance(cause, ToolError) else "") or TOOL_FAILED
+    error = (without_surrogates(str(cause)) if isinstance(cause, ToolError) else "") or TOOL_FAILED
     return replace(output, content=_add_text(output.content, error), error=error, cause=cause)
 
 
@@ -143,7 +143,7 @@ def _to_member(value: object) -> object:
     value = plain_value(value)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    return whole(value) if isinstance(value, str) else value
+    return without_surrogates(value) if isinstance(value, str) else value
 
 
 def _to_text(value: object) -> str:
@@ -152,7 +152,7 @@ def _to_text(value: object) -> str:
     text = value if isinstance(value, str) else to_json(value)
     if text is None:
         raise ToolError("the tool returned a value that cannot be read as JSON")
-    return whole(text)
+    return without_surrogates(text)
 
 
 def find_text(part: ContentPart) -> str | None:
@@ -161,9 +161,9 @@ def find_text(part: ContentPart) -> str | None:
     return text if isinstance(text, str) and part.get("type") == "text" else None
 
 
-def whole(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """Return `text` without halves of characters, which no message can carry."""
-    return text if _HALF.search(text) is None else text.encode(errors="replace").decode()
+    return text if _SURROGATE.search(text) is None else text.encode(errors="replace").decode()
 
 
 def _add_text(content: ToolContent, text: str) -> ToolContent:

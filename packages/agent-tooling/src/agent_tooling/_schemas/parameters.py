@@ -11,7 +11,7 @@ from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, path_text, shorten, value_text
 from agent_tooling._sentences import validation_error_text
 
-from .references import find_place, validate_references
+from .references import find_referenced, validate_references
 from .validation import build_validator, find_finding
 
 
@@ -147,7 +147,7 @@ def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
             names.update(_texts(conditions), *map(_texts, parts_of(conditions)))
         for members in (node.get(key) for key in (*_PARTS, *_CONDITIONS)):
             waiting += (members, *parts_of(members))
-        waiting.append(find_place(schema, node.get("$ref")))
+        waiting.append(find_referenced(schema, node.get("$ref")))
     return names
 
 
@@ -179,10 +179,10 @@ def _check_names(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
 def _check_types(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
     """Check the simple types of the arguments, and of nothing inside of them."""
     for name, value in args.items():
-        wanted: object = schema["properties"].get(name)
-        told: object = cast("JsonSchema", wanted).get("type") if isinstance(wanted, dict) else None
-        kinds = cast("list[object]", told if isinstance(told, list) else [told])
-        if told is not None and not any(_is_of(value, kind) for kind in kinds):
+        part: object = schema["properties"].get(name)
+        declared: object = cast("JsonSchema", part).get("type") if isinstance(part, dict) else None
+        kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])
+        if declared is not None and not any(_is_of(value, kind) for kind in kinds):
             expected = " or ".join(map(str, kinds))
             yield f"parameter '{name}' must be {expected}, got {value_text(value)}"
 
@@ -205,5 +205,5 @@ def _check_all(validator: Any, args: Mapping[str, Any]) -> list[str]:
     if finding is None:
         return []
     place = path_text(finding.absolute_path)
-    told = f"parameter '{place}'" if place else "the arguments"
-    return [f"{told}: {shorten(finding.message, _MAX_CHARACTERS)}"]
+    subject = f"parameter '{place}'" if place else "the arguments"
+    return [f"{subject}: {shorten(finding.message, _MAX_CHARACTERS)}"]

@@ -89,8 +89,8 @@ def _check_pattern(
     compiled = _compile(pattern) if validator.is_type(value, "string") else None
     if compiled is None or (found := compiled.is_in(value)):
         return
-    told = "a text too long to be matched by" if found is None else f"{value!r} does not match"
-    yield problem(f"{told} {pattern!r}")
+    text = "a text too long to be matched by" if found is None else f"{value!r} does not match"
+    yield problem(f"{text} {pattern!r}")
 
 
 def _check_named(

@@ -41,13 +41,13 @@ def validate_references(schema: JsonSchema, *, field: str) -> None:
         DeclarationError: If it does; the message has the reference.
     """
     for resource, reference in _iter_references(schema, schema):
-        if not reference.startswith("#") or find_place(resource, reference) is None:
+        if not reference.startswith("#") or find_referenced(resource, reference) is None:
             raise DeclarationError(
                 f"$ref of {field}", "a place in the schema", found=repr(reference)
             )
 
 
-def find_place(schema: JsonSchema, reference: object) -> object:
+def find_referenced(schema: JsonSchema, reference: object) -> object:
     """Return what a reference such as `#/$defs/Room` or `#room` leads to; None where there is nothing."""
     if not isinstance(reference, str):
         return None
