@@ -1,4 +1,4 @@
-"""The tool contract: schemas, arguments, coercion, guards, observations, files. No I/O but the file guard."""
+"""Tools for models: schemas, checked arguments, guards, results, files. Its only I/O is reading a local file."""
 
 from ._approval.rules import Approval, ApprovalOption, ApprovalRule, ApprovalRules, Ask
 from ._arguments import AcceptedArguments, RefusedArguments, ToolArguments, parse_tool_arguments

@@ -15,7 +15,7 @@ from ._json_text import JsonSchema
 _MAX_DEPTH: Final = 100  # Far above any honest call, far below what exhausts a stack further on.
 # What fits into 64 bits, which is all that most readers of JSON have for a whole number.
 MAX_DIGITS: Final = 19
-# A text counts as one also where its end is missing, so that no text is looked through twice.
+# A string is one piece even if its end is missing, so that no text is scanned twice.
 _PIECE: Final = re.compile(
     r'"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[\[\]{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?', re.DOTALL
 )
@@ -29,9 +29,9 @@ class AcceptedArguments:
 
     Attributes:
         args: The arguments.
-        dropped: The names of those that the model has given and may not, because the tool's form has set them.
-        shown: What of them a model and a person may know; None where that is all.
-        schema: The JSON schema that they fit, where whoever has bound them tells it.
+        dropped: The names of arguments that the model gave but may not set, because the tool's form has set them.
+        shown: The arguments that a model and a person may see; None for all.
+        schema: The JSON schema that they fit, if the code that has bound them says so.
         ok: True.
         error: None.
     """
@@ -66,7 +66,7 @@ class RefusedArguments:
 
 
 ToolArguments = AcceptedArguments | RefusedArguments
-"""Either; `ok` tells which, and so does whether it is true.
+"""Accepted or refused arguments: `ok` says which, and so does their truth value.
 
 `if not bound: return bound.error` narrows for every type checker, `if not bound.ok` for mypy alone.
 """
@@ -75,9 +75,9 @@ ToolArguments = AcceptedArguments | RefusedArguments
 def parse_tool_arguments(arguments: object) -> ToolArguments:
     """Parse the arguments of a tool call, and never raise.
 
-    Only text that holds a JSON object passes; empty text stands for no arguments. NaN, infinite numbers and halves of
-    surrogate pairs are no valid JSON here. Nesting over 100 levels and whole numbers of over 19 digits are refused by
-    the name of their parameter, for what reads them further on may break over them.
+    Only text that holds a JSON object passes; empty text stands for no arguments. NaN, infinite numbers and unpaired
+    surrogates are not valid JSON here. Nesting over 100 levels and whole numbers of over 19 digits are refused by
+    the name of their parameter, because later readers may break on them.
     """
     if not isinstance(arguments, str):
         return RefusedArguments(error="tool arguments must be a JSON object string")
@@ -89,7 +89,7 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
         return RefusedArguments(
             error=_find_excess(arguments) or "tool arguments must be valid JSON object"
         )
-    # A cheap look first; what it finds may stand inside a text, which only the second look tells.
+    # A cheap search first; its finding may be inside a string, which only the second search can tell.
     if _LONG_NUMBER.search(arguments) and (excess := _find_excess(arguments)):
         return RefusedArguments(error=excess)
     if not isinstance(value, dict):
@@ -98,7 +98,7 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
 
 
 def _find_excess(text: str) -> str | None:
-    """Return a sentence that names the first parameter with too much depth or too many digits; None if there is none."""
+    """Return a sentence that names the first parameter that is too deep or has too many digits; None if there is none."""
     depth = 0
     name: str | None = None
     for match in _PIECE.finditer(text):

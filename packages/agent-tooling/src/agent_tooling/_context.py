@@ -1,4 +1,4 @@
-"""The context of a tool call: what a run hands to a function beside the model's arguments."""
+"""The context of a tool call, which a run passes to a function besides the model's arguments."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context[Deps]:
-    """Context of one tool call, for a function whose first parameter is annotated with `Context[...]`. The model never sees that parameter.
+    """The context of one tool call, for a function whose first parameter is annotated with `Context[...]`. The model never sees that parameter.
 
     Attributes:
-        deps: The dependencies that the run was given: a connection, a client, who is asking.
+        deps: The dependencies that the run was given: a connection, a client, the current user.
         call_id: The id of the call.
         tool: The name by which the model called the tool.
-        attempt: How often the call has been tried, this time included; over 1 only where the tool has `retries`.
+        attempt: How often the call has been tried, including this time; over 1 only if the tool has `retries`.
         is_cancelled: Whether nobody waits for the call any more, so that a long function can end early.
     """
 

@@ -3,7 +3,7 @@
 ToolingError
 ├── DeclarationError (ValueError)        a tool or a parameter is declared in a way that cannot be read
 ├── ArgumentError (ValueError)           a value does not fit the parameter that it is meant for
-├── ToolError                            raised by a tool: what the model is to read of its failure
+├── ToolError                            raised by a tool: its text is for the model
 ├── BlobError                            the sender of a tool result broke the rules for blob chunks
 │   ├── BlobChunkError (TypeError)       a chunk lacks a field, or is out of order
 │   ├── BlobTooLargeError (ValueError)   a chunk or a whole file is over its limit
@@ -14,8 +14,8 @@ ToolingError
     ├── LocalFileUnreadableError         something is there, but it cannot be read or is no regular file
     └── LocalFileTooLargeError           the file is over the limit
 
-What a model gets wrong is no error here: `parse_tool_arguments`, `bind_arguments` and `Tool.bind` return it as a value,
-since an agent run goes on after it.
+A model's mistakes are not errors here: `parse_tool_arguments`, `bind_arguments` and `Tool.bind` return them as values,
+since an agent run goes on after them.
 """
 
 
@@ -50,7 +50,7 @@ class ArgumentError(ToolingError, ValueError):
 
 
 class ToolError(ToolingError):
-    """A failure whose text the model reads. The text of any other exception is kept from it, since it may hold secrets."""
+    """A failure whose text the model reads. The texts of all other exceptions are kept from it, since they may hold secrets."""
 
 
 class BlobError(ToolingError):
@@ -91,7 +91,7 @@ class LocalFileError(ToolingError, ValueError):
     """A local file that cannot be handed out.
 
     Attributes:
-        path: The path as it was asked for.
+        path: The requested path.
     """
 
     def __init__(self, path: str, message: str) -> None:
@@ -104,11 +104,11 @@ class LocalFileOutsideRootError(LocalFileError):
 
 
 class LocalFileNotFoundError(LocalFileError):
-    """A path at which there is nothing."""
+    """A path with nothing there."""
 
 
 class LocalFileUnreadableError(LocalFileError):
-    """A path at which there is something that cannot be read."""
+    """A path to something that cannot be read."""
 
 
 class LocalFileTooLargeError(LocalFileError):

@@ -1,4 +1,4 @@
-"""Facts about a function that are known without calling it."""
+"""Facts about a function that can be read without calling it."""
 
 import functools
 import inspect
@@ -16,7 +16,7 @@ def find_source(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def find_docstring(function: Callable[..., Any]) -> str | None:
-    """Return the docstring of a function; of an object that is called that of its `__call__`, or else of its class."""
+    """Return the docstring of a function; for a callable object, that of its `__call__` or else of its class."""
     source = find_source(function)
     if inspect.isclass(source):
         return _find_class_docstring(source)
@@ -28,21 +28,21 @@ def find_docstring(function: Callable[..., Any]) -> str | None:
 
 def _find_class_docstring(kind: type) -> str | None:
     found = inspect.getdoc(kind)
-    # What `dataclass` writes where nobody has written one is a signature.
+    # If nobody has written one, `dataclass` makes it from the signature.
     return None if found and found.startswith(f"{kind.__name__}(") else found
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """Return the name of a function, or of the class of an object that is called."""
+    """Return the name of a function, or of the class of a callable object."""
     function = _without_partial(function)
     name = getattr(function, "__name__", None)
     return name if isinstance(name, str) else type(function).__name__
 
 
 def is_async_function(function: Callable[..., Any]) -> bool:
-    """Return whether what a function returns has to be awaited, or iterated over with `async for`.
+    """Return whether the result of a function has to be awaited, or iterated over with `async for`.
 
-    It has to where the function is `async`, or one that it wraps: most decorators hand on what they get.
+    It has to if the function, or one that it wraps, is `async`: most decorators return what the wrapped function returns.
     """
     outermost = inspect.unwrap(_without_partial(function), stop=_is_async)
     return _is_async(outermost) or _is_async(find_source(function))
@@ -59,11 +59,11 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 
 def returns_short_value(function: Callable[..., Any]) -> bool:
-    """Return whether a function says of itself that it returns a number or None, which are never long."""
+    """Return whether a function is annotated to return a number, a boolean or None, which are never long."""
     returned = getattr(find_source(function), "__annotations__", {}).get("return", Any)
     return returned in _SHORT_TYPES
 
 
 def applied_values(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the values that `functools.partial` gives to parameters by name."""
+    """Return the values that `functools.partial` passes to parameters by name."""
     return function.keywords if isinstance(function, functools.partial) else {}

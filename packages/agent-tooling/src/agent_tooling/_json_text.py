@@ -1,4 +1,4 @@
-"""Values and places in them, as a model reads them: JSON without bytes, and the repr of nothing."""
+"""Values and paths in them as text for a model: JSON without bytes, and never a repr."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -15,21 +15,21 @@ type JsonSchema = dict[str, Any]
 
 
 def to_json(value: object) -> str | None:
-    """Return a value as JSON text, None for one that JSON cannot carry.
+    """Return a value as JSON text; None if JSON cannot carry it.
 
-    Enum members are their value, dataclasses and pydantic models objects of their fields, sets and other collections lists. Bytes become their size, exceptions,
-    whose text may hold secrets, and anything else that has no words of its own the name of their type.
+    Enum members become their values, dataclasses and pydantic models objects of their fields, sets and other collections lists. Bytes become their size. Exceptions,
+    whose texts may hold secrets, and other objects without a text of their own become the name of their type.
     """
     try:
         return json.dumps(value, ensure_ascii=False, default=_json_stand_in)
-    except Exception:  # noqa: BLE001 - a circle, a key that is no text, a value that cannot be printed, too many digits or levels
+    except Exception:  # noqa: BLE001 - a cycle, a key that is not text, a value that cannot be printed, too many digits or levels
         return None
 
 
 def _json_stand_in(value: object) -> object:  # noqa: PLR0911 - one line per kind of value
-    """Stand in for a value that JSON does not know."""
+    """Return a JSON value that stands for one that JSON does not know."""
     dump: Callable[..., object] | None = getattr(value, "model_dump", None)
-    # Classes first: that of a model has `model_dump` as well. Texts of exceptions are never shown.
+    # Classes come first: a model's class has `model_dump`, too. Texts of exceptions are never shown.
     match value:
         case type() | BaseException():
             return f"<{(value if isinstance(value, type) else type(value)).__name__}>"
@@ -50,7 +50,7 @@ def _json_stand_in(value: object) -> object:  # noqa: PLR0911 - one line per kin
         case Collection():
             return list(cast("Collection[object]", value))
         case _:
-            has_words = type(value).__str__ is not object.__str__  # Otherwise it has but a repr.
+            has_words = type(value).__str__ is not object.__str__  # Else it has only a repr.
             return str(value) if has_words else f"<{type(value).__name__}>"
 
 
@@ -66,10 +66,10 @@ def value_text(value: object) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return at most `limit` characters of a text, and a mark where there are more."""
+    """Return at most `limit` characters of a text, with an ellipsis if there are more."""
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def plain_value(value: object) -> object:
-    """Return an enum member's value, and anything else as it is."""
+    """Return the value of an enum member, and anything else unchanged."""
     return value.value if isinstance(value, Enum) else value

@@ -1,4 +1,4 @@
-"""The fixed sentences that a model reads in place of, or around, a tool's own words.
+"""The fixed sentences that a model reads instead of, or around, a tool's own words.
 
 They are part of the contract: applications and prompts rely on the wording.
 
@@ -14,19 +14,19 @@ from ._json_text import value_text
 _NAMES_LISTED: Final = 20
 
 TOOL_FAILED: Final = "tool invoke error: failed to execute tool"
-"""Of a tool that raised an error."""
+"""The sentence for a tool that raised an error."""
 
 TOOL_UNFINISHED: Final = "tool invoke error: the tool did not answer in time"
-"""Of a tool that was given up."""
+"""The sentence for a tool that was given up."""
 
 BUDGET_USED_UP: Final = "tool invoke error: the budget of the run is used up; this call was not run"
-"""Of a call that a budget did not allow."""
+"""The sentence for a call that a budget did not allow."""
 
 REPEATED_FAILURE: Final = "tool invoke error: repeated failure detected; skipped duplicate call"
-"""Of a call that has failed before with the same arguments."""
+"""The sentence for a call that has failed before with the same arguments."""
 
 REPEATED_SUCCESS_NOTICE: Final = "this call was already made with the same arguments and was not run again; its earlier result was:\n"
-"""Before the earlier result of a call that was made already."""
+"""The notice before the earlier result of a call that was made already."""
 
 
 def timed_out_text(name: str, seconds: float, *, may_go_on: bool = True) -> str:
@@ -37,19 +37,19 @@ def timed_out_text(name: str, seconds: float, *, may_go_on: bool = True) -> str:
 
 
 def too_many_calls_text(limit: int) -> str:
-    """Return the sentence for a call of a round that is made for the first `limit` calls only."""
+    """Return the sentence for a call of a round in which only the first `limit` calls are made."""
     return (
         f"tool invoke error: only the first {limit} calls of a round are made; this one was not run"
     )
 
 
 def too_many_questions_text(limit: int) -> str:
-    """Return the sentence for a call that a person would have to approve, where the question has its `limit` of calls."""
+    """Return the sentence for a call that a person would have to approve, when they are asked about `limit` calls already."""
     return f"tool invoke error: only {limit} calls are asked for at a time; this one was not run"
 
 
 def too_long_question_text(length: int, limit: int) -> str:
-    """Return the sentence for a call that a person would have to approve, with arguments of over `limit` characters, which nobody reads."""
+    """Return the sentence for a call that a person would have to approve, with arguments of over `limit` characters, which nobody would read."""
     return (
         f"tool invoke error: the arguments have {length:,} characters, and a person is asked about {limit:,} at most; "
         "this call was not run"
@@ -57,12 +57,12 @@ def too_long_question_text(length: int, limit: int) -> str:
 
 
 def repeated_key_text(key: str) -> str:
-    """Return the sentence for a call that a person may have to approve, and in which a key stands twice."""
+    """Return the sentence for a call that a person may have to approve, and that has a repeated key."""
     return parse_error_text(f"the key {value_text(key)} stands twice; each may stand once")
 
 
 def disallowed_tool_text(name: str, allowed: Iterable[str]) -> str:
-    """Return the sentence for a call of a tool that a run may not call; it names the first 20 of those that are `allowed`."""
+    """Return the sentence for a call of a tool that a run may not call; it names the first 20 of the `allowed` ones."""
     names = list(allowed)
     more = ", ..." if len(names) > _NAMES_LISTED else ""
     listed = ", ".join(names[:_NAMES_LISTED]) or "none"
@@ -70,13 +70,13 @@ def disallowed_tool_text(name: str, allowed: Iterable[str]) -> str:
 
 
 def denied_call_text(reason: str | None = None) -> str:
-    """Return the sentence for a call that a person did not approve, with what they said."""
+    """Return the sentence for a call that a person did not approve, with their reason."""
     said = f" They said: {reason}" if reason else ""
     return f"tool invoke error: the user did not approve this call; it was not run.{said}"
 
 
 def changed_tool_text(name: str) -> str:
-    """Return the sentence for a call that a person has approved of a tool that is not the one they were asked about any more."""
+    """Return the sentence for an approved call of a tool that was changed after the person was asked about it."""
     return (
         f"tool invoke error: {name} was changed after the user was asked about this call "
         "(its provider, credentials or settings); it was not run."
@@ -99,5 +99,5 @@ def validation_error_text(error: str) -> str:
 
 
 def dropped_arguments_text(names: Iterable[str]) -> str:
-    """Return the note before the result of a call of whose arguments some were not used."""
+    """Return the note before the result of a call if some of its arguments were not used."""
     return f"note: not used, because the app has set it already: {', '.join(names)}\n"

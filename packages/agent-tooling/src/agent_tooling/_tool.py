@@ -1,4 +1,4 @@
-"""A tool that a model may call: from a Python function, a JSON schema or a platform's declaration."""
+"""Tools that a model may call, made from a Python function, a JSON schema or a platform's declaration."""
 
 import inspect
 import re
@@ -40,7 +40,7 @@ from ._sentences import parse_error_text, validation_error_text
 
 
 if TYPE_CHECKING:
-    # A type variable with a default, which the standard library has from Python 3.13 on: `Tool` alone is `Tool[Any]`.
+    # The standard library has type variables with a default, by which `Tool` is `Tool[Any]`, from 3.13 on.
     from typing_extensions import TypeVar as _TypeVar
 
     Deps_contra = _TypeVar("Deps_contra", contravariant=True, default=Any)
@@ -51,7 +51,7 @@ _NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
 
 
 class _Checks(Protocol):
-    """A checker of a model's arguments, which also turns them into the values of a call; one kind for each source of tools."""
+    """A checker of a model's arguments, which also turns them into the values of a call. Each source of tools has its own kind."""
 
     @property
     def schema(self) -> JsonSchema: ...
@@ -60,13 +60,13 @@ class _Checks(Protocol):
 
 
 class ToolOptions(TypedDict, total=False):
-    """Options for the calls of a tool. What is left out, the settings of a run decide (`agent_driver`); without a decision there is no limit, no retry and no approval.
+    """Options for the calls of a tool. The settings of a run decide about those that are left out (`agent_driver`); if they do not, there is no limit, no retry and no approval.
 
     Attributes:
-        timeout: Seconds that one try of a call may take, over 0; `math.inf` for any number.
-        retries: How often a call that failed or timed out is tried again, from 0 on. A call that ended in a `ToolError` is not: the model reads why, and decides.
-        approval: When a person has to approve a call: `never`, `once` in a run or `always`; or always where conditions hold, as `when` of `ApprovalRules.parse` has them:
-            `{"euros": {"above": 100}}`.
+        timeout: Seconds that one try of a call may take, over 0; `math.inf` for no limit.
+        retries: How often a call that failed or timed out is tried again, at least 0. A call that ended in a `ToolError` is not tried again: the model reads why, and decides.
+        approval: When a person has to approve a call: `never`, `once` in a run or `always`; or a mapping of conditions under which it is always, as in `when` of
+            `ApprovalRules.parse`: `{"euros": {"above": 100}}`.
     """
 
     timeout: float | None
@@ -76,25 +76,25 @@ class ToolOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no default in Python 3.12
-    """A tool that a model may call. The type parameter is what its function takes by a `Context`.
+    """A tool that a model may call. The type parameter is the type of the dependencies that its function gets in a `Context`.
 
-    A driver gives `name`, `description` and `parameters` to the model, passes the text of a call's arguments to `bind`, and what that accepts to `invoke`
-    or, where `is_async`, to `ainvoke`. None of the three raises for what a model or a tool does wrong.
+    A driver gives `name`, `description` and `parameters` to the model, passes the text of a call's arguments to `bind`, and the accepted arguments to `invoke`
+    or, if `is_async`, to `ainvoke`. None of the three raises for faults of the model or the tool.
 
     Attributes:
         name: The name that the model calls it by: 1 to 64 characters of `a-zA-Z0-9_-`.
-        description: What the model is told of it.
+        description: Its description for the model.
         parameters: JSON schema of its arguments, as the model sees it.
-        function: What is called, with the arguments by name.
-        hidden: Values for parameters of the function that the model neither sees nor sets, and which win over anything.
-        is_pinned: Whether its results stay with the model word for word when a long run is made shorter.
-        timeout: Seconds that one try of a call may take; None where the run decides. See `ToolOptions`.
-        retries: How often a failed call is tried again; None where the run decides.
-        approval: When a person has to approve a call; None where the run decides.
-        deps_type: The type that the function's `Context` is annotated with; None where it takes no context.
+        function: The function, which is called with the arguments by name.
+        hidden: Values for parameters of the function that the model can neither see nor set; they override all others.
+        is_pinned: Whether its results stay word for word when a long run is compacted.
+        timeout: Seconds that one try of a call may take; None if the run decides. See `ToolOptions`.
+        retries: How often a failed call is tried again; None if the run decides.
+        approval: When a person has to approve a call; None if the run decides.
+        deps_type: The type that the function's `Context` is annotated with; None if it takes no context.
 
     Raises:
-        DeclarationError: If the name is none that every API takes, `parameters` is no JSON schema of an object, or one of them is hidden; or an option is out of its range.
+        DeclarationError: If some API would not take the name, `parameters` is not the JSON schema of an object, one of them is hidden, or an option is out of its range.
 
     Source: docs/contracts/agent-tooling.md, F1 to F11.
     """
@@ -114,12 +114,12 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
     _reader: OutputReader = field(default=to_content, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what no API or nobody could call."""
+        """Refuse a tool that an API would not take or nobody could call."""
         _validate_names(self.name, self.description, self.function)
         _validate_options(self.timeout, self.retries)
-        _ = self.approval_rules  # Refused here, and not in the middle of a run.
+        _ = self.approval_rules  # Raises here if they are wrong, not in the middle of a run.
         checks = self._checks
-        # Other ones after `replace(tool, parameters=...)`: the checks are still of the old ones.
+        # After `replace(tool, parameters=...)` the checks are still those of the old parameters.
         if checks is None or checks.schema is not self.parameters:
             checks = SchemaParameters.from_schema(self.parameters)
             object.__setattr__(self, "parameters", checks.schema)
@@ -140,22 +140,22 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         hidden: Mapping[str, Any] | None = None,
         **options: Unpack[ToolOptions],
     ) -> Self:
-        """Make a tool of a typed function, with or without `async`, that returns its result or yields it in pieces.
+        """Make a tool from a typed function, with or without `async`, that returns its result or yields it in pieces.
 
-        The types say what a model may give, and pydantic checks it, strictly: the schema and the check agree. What
-        `Annotated[..., Field(description=...)]` or the docstring (of Google's, NumPy's or reST's style) says of a parameter, the model reads.
+        The types say which arguments a model may give, and pydantic checks them strictly: the schema and the check agree. The model reads the description of a
+        parameter in `Annotated[..., Field(description=...)]` or in the docstring (in Google's, NumPy's or reST's style).
         A first parameter annotated with `Context[...]` gets the context of the call, and the model does not see it.
 
         Args:
             function: The function. Each parameter has a type, and can be passed by name.
             name: The tool's name, if not the function's.
             description: The tool's description, if not the docstring's.
-            hidden: Values by the names of the parameters that are no business of the model: a connection, a key, who is asking.
+            hidden: Values for parameters that do not concern the model, by name: a connection, a key, the current user.
             options: How its calls are made: `timeout`, `retries` and `approval` of `ToolOptions`.
 
         Raises:
-            DeclarationError: If the model could not be told of a parameter: it has no type, or one that can't be found, checked or written as JSON
-                schema; or it is `*args`, `**kwargs` or positional only. Or if there is no parameter for a hidden value.
+            DeclarationError: If a parameter cannot be described to the model: it has no type, or one that cannot be found, checked or written as JSON
+                schema, or it is `*args`, `**kwargs` or positional-only. Also if a hidden value has no parameter.
         """
         from ._functions.parameters import FunctionParameters  # noqa: PLC0415 - imports pydantic
 
@@ -184,21 +184,21 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         hidden: Mapping[str, Any] | None = None,
         **options: Unpack[ToolOptions],
     ) -> Self:
-        """Make a tool of a JSON schema, such as one of an MCP server, and a function that takes what it describes by name.
+        """Make a tool from a JSON schema, such as an MCP server's, and a function that takes the arguments by name.
 
-        With the extra `schema` (jsonschema) all that the schema says is checked. Without it only that there is nothing missing, nothing unknown, and nothing
-        of another simple type on the outermost level. A schema that doesn't say whether it takes other names takes none.
+        With the extra `schema` (jsonschema) everything in the schema is checked. Without it, only missing names, unknown names and simple types on the outermost
+        level are. A schema that does not say whether it takes other names takes none.
 
         Args:
             name: The tool's name.
-            description: What the model is told of it.
+            description: Its description for the model.
             json_schema: Schema of an object.
-            function: What is called, with the arguments by name as the model wrote them: `def forward(**arguments)` takes all.
+            function: The function, called with the arguments by name as the model wrote them: `def forward(**arguments)` takes all.
             hidden: Values for further parameters, which are taken out of the outermost level of the schema.
             options: How its calls are made: `timeout`, `retries` and `approval` of `ToolOptions`.
 
         Raises:
-            DeclarationError: If the name is none that every API takes; or the schema is none of an object, refers to something outside of itself or to nothing, or names
+            DeclarationError: If some API would not take the name; or if the schema is not one of an object, refers to something outside itself or to nothing, or names
                 a hidden parameter where it cannot be taken out.
         """
         given = _read_hidden(hidden)
@@ -224,19 +224,19 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         reader: OutputReader | None = None,
         files: ToolFiles | None = None,
     ) -> Self:
-        """Make a tool of a platform's declaration, and a function that returns or yields the platform's tool messages.
+        """Make a tool from a platform's declaration, and a function that returns or yields the platform's tool messages.
 
-        The arguments are checked by `bind_arguments`; those that `bind` returns hold what the app's builder has set.
+        The arguments are checked by `bind_arguments`; those that `bind` returns include the values that the app's builder has set.
 
         Args:
             raw: A mapping or an object with `identity`, `description`, `parameters` and `runtime_parameters`.
-            function: What is called, with all arguments by name.
+            function: The function, called with all arguments by name.
             name: The name that the model calls it by, if not its own.
-            policy: The wording in which the model is told of its messages.
-            reader: Makes of its messages what the model reads and what is for others, in the place of that wording.
-            files: The files at hand, a mapping to which more may be added. Where a parameter takes files and nothing is set for it, the model writes their
-                names, which are looked up in it with each call, and what the tool gets is what is called for under that name. Without it such
-                a parameter stays hidden.
+            policy: The wording in which its messages are reported to the model.
+            reader: Turns its messages into what the model reads and what is for others, instead of that wording.
+            files: The files at hand, a mapping to which more may be added. For a parameter that takes files and has no value set, the model writes their
+                names; each call looks them up, and the tool gets what the function under that name returns. Without the mapping, such
+                parameters stay hidden.
 
         Raises:
             DeclarationError: If it cannot be read.
@@ -253,20 +253,20 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
 
     @property
     def is_async(self) -> bool:
-        """Whether its result has to be awaited: `ainvoke`, and not `invoke`."""
+        """Whether its result has to be awaited, by `ainvoke` instead of `invoke`."""
         return is_async_function(self.function)
 
     @property
     def may_be_long(self) -> bool:
-        """Whether a result could be longer than a model reads at once: unless the function's annotation says that it returns a number or None."""
+        """Whether a result could be longer than a model reads at once: True unless the function is annotated to return a number, a boolean or None."""
         return not returns_short_value(self.function)
 
     @property
     def approval_rules(self) -> ApprovalRules | None:
-        """Its `approval` as a rule that stands beside those of a run; None where the run decides.
+        """Its `approval` as a rule beside those of a run; None if the run decides.
 
         Raises:
-            DeclarationError: If it is none; it names the place.
+            DeclarationError: If it is not valid; the error names it.
         """
         if self.approval is None:
             return None
@@ -280,7 +280,7 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         return isinstance(checks, DeclaredParameters) and checks.takes_files
 
     def with_hidden(self, **values: Any) -> Self:
-        """Return the same tool with other values for some of its hidden parameters: who is asking may differ from run to run.
+        """Return the same tool with other values for some of its hidden parameters, such as the user of another run.
 
         Raises:
             DeclarationError: If a parameter is not hidden.
@@ -296,20 +296,20 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         """Check the text of a call's arguments, and never raise.
 
         Returns:
-            The arguments as plain JSON, fit for `invoke`, for a `FailureMemory` and for a log, or in `error` the full sentence for the model. Hidden values of
+            The arguments as plain JSON for `invoke`, a `FailureMemory` and a log, or, in `error`, the full sentence for the model. Hidden values of
             functions and schemas are not among them.
         """
         parsed = parse_tool_arguments(arguments)
         if isinstance(parsed, RefusedArguments):
             return RefusedArguments(error=parse_error_text(parsed.error))
-        # An open schema would let these pass. The model is told of them as of unknown names.
+        # An open schema would let these pass. The model gets the same error as for unknown names.
         unknown = sorted(parsed.args.keys() & self.hidden.keys())
         if unknown:
             return RefusedArguments(error=validation_error_text(f"unknown parameters {unknown}"))
         return cast("_Checks", self._checks).bind(self.name, parsed.args)
 
     def shown_arguments(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what a model may know of the arguments that `bind` has accepted: of a declared tool those without what the app's builder has set."""
+        """Return the arguments that a model may see of those that `bind` has accepted: without those that the app's builder has set for a declared tool."""
         if not isinstance(self._checks, DeclaredParameters):
             return args
         shown = self.parameters["properties"]
@@ -323,14 +323,14 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         is_over: Callable[[], bool] | None = None,
         wait: Callable[[Coroutine[Any, Any, None]], object] | None = None,
     ) -> ToolOutput:
-        """Call the tool in this thread and return what the model reads; only what is no `Exception` is raised.
+        """Call the tool in this thread and return its output. Exceptions become failures; only other kinds of `BaseException` are raised.
 
         Args:
-            args: What `bind` has accepted.
-            context: What a function that takes a `Context` is called with.
-            is_over: Whether nobody waits any more, which is asked after each piece of a result that comes in pieces, and before one is awaited. Then the function is closed, and
-                what it has said is let go of.
-            wait: Waits for what has to be awaited, such as `asyncio.run`; without it a result that has to be is a failure.
+            args: The arguments that `bind` has accepted.
+            context: The context for a function that takes one.
+            is_over: Returns whether nobody waits any more; called after each piece of a result that comes in pieces, and before a result is awaited. If so, the function is
+                closed and its pieces are dropped.
+            wait: Waits for a coroutine, such as `asyncio.run`; without it, a result that has to be awaited is a failure.
         """
         pieces: list[object] = []
         try:
@@ -350,13 +350,13 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
     async def ainvoke(
         self, args: Mapping[str, Any], *, context: Context[Deps_contra] | None = None
     ) -> ToolOutput:
-        """Call the tool, await it where it is async, and return what the model reads; only what is no `Exception` is raised.
+        """Call the tool, await it if it is async, and return its output. Exceptions become failures; only other kinds of `BaseException` are raised.
 
-        A tool without `async` runs in this very thread and holds up the event loop: call its `invoke` in another.
+        A tool without `async` runs in this thread and blocks the event loop: call its `invoke` in another thread.
 
         Args:
-            args: What `bind` has accepted.
-            context: What a function that takes a `Context` is called with.
+            args: The arguments that `bind` has accepted.
+            context: The context for a function that takes one.
         """
         pieces: list[object] = []
         try:
@@ -369,7 +369,7 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
             pieces.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function itself: nothing is checked, nothing hidden is added."""
+        """Call the function itself, without checks and without hidden values."""
         return self.function(*args, **kwargs)
 
     def _to_values(
@@ -380,12 +380,12 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
             if context is None:
                 raise TypeError(f"the tool {self.name} takes a context: expected one, got none")
             given = {self._context: context}
-        # Hidden values last, so that they win.
+        # Hidden values override the model's, so they come after them.
         return {**cast("_Checks", self._checks).to_values(args), **self.hidden, **given}
 
 
 class _Decorator(Protocol):
-    """A decorator that makes tools of functions."""
+    """A decorator that makes tools from functions."""
 
     @overload
     def __call__[D](self, function: Callable[Concatenate[Context[D], ...], Any], /) -> Tool[D]: ...
@@ -418,10 +418,10 @@ def tool(
     hidden: Mapping[str, Any] | None = None,
     **options: Unpack[ToolOptions],
 ) -> Any:
-    """Make a tool of the function below: `@tool`, or `@tool(name=..., timeout=..., approval=...)`, with the arguments of `Tool.from_function`.
+    """Decorate a function to make a tool from it: `@tool`, or `@tool(name=..., timeout=..., approval=...)`, with the arguments of `Tool.from_function`.
 
     Raises:
-        DeclarationError: If the model could not be told of a parameter, or an option is out of its range.
+        DeclarationError: If a parameter cannot be described to the model, or an option is out of its range.
     """
 
     def decorate(function: Callable[..., Any]) -> Tool[Any]:
@@ -471,12 +471,12 @@ def _is_awaited(returned: object) -> bool:
 def _refuse_async(returned: object, name: str) -> None:
     if _is_awaited(returned):
         if isinstance(returned, Coroutine):
-            returned.close()  # Else Python warns that it was forgotten.
+            returned.close()  # Else Python warns that it was never awaited.
         raise TypeError(f"the tool {name} is async: await ainvoke()")
 
 
 async def _acollect(returned: object, pieces: list[object]) -> None:
-    """Add to `pieces` what a function returned, awaited where it has to be."""
+    """Add the result of a function to `pieces`, awaited if it has to be."""
     if inspect.isawaitable(returned):
         returned = await returned
     if isinstance(returned, AsyncIterator):
@@ -489,13 +489,13 @@ async def _acollect(returned: object, pieces: list[object]) -> None:
 def _collect(
     returned: object, pieces: list[object], is_over: Callable[[], bool] | None = None
 ) -> None:
-    """Add to `pieces` what a function returned, piece by piece where it comes in pieces; let go of all once it is over."""
+    """Add the result of a function to `pieces`, one by one if it comes in pieces; drop all once `is_over`."""
     if not isinstance(returned, Iterator):
         pieces.append(returned)
         return
     for piece in cast("Iterator[object]", returned):
         pieces.append(piece)
-        # Closed below, so that what the tool holds open is let go of at once.
+        # Closed at once, so that the tool releases what it holds open.
         if is_over is not None and is_over():
             pieces.clear()
             if isinstance(returned, Generator):

@@ -1,6 +1,6 @@
-"""Follow a dotted path through the arguments of a call, and through the schema of a tool's arguments.
+"""Dotted paths through the arguments of a call, and through the schema of a tool's arguments.
 
-A name may have dots itself. Of a list it is an index, or a name in each item. A text may hold the JSON of an object or of a list.
+A name may contain dots itself. In a list it is an index, or a name in each item. A text may hold the JSON of an object or a list.
 """
 
 import re
@@ -14,17 +14,17 @@ from stream_text import InvalidJsonError, find_repeated_key, parse_json
 
 
 NOWHERE: Final = object()
-"""What a way leads to that ends before the path does."""
+"""The end of a way through the arguments that stops before the path does."""
 
 UNSURE: Final = object()
-"""What a text leads to that readers of JSON take for one value or another, or for none."""
+"""The value of a text that readers of JSON understand in different ways, or not at all."""
 
 MAX_VALUES: Final = 10_000
-"""How many values are looked at for one condition; what lies beyond, nobody can tell. No honest call has as many, and each costs about ten microseconds."""
+"""How many values are looked at for one condition; what lies beyond is unknown. No honest call has that many, and each costs about ten microseconds."""
 
-# No list has an index of more digits, and Python refuses to read thousands of them.
+# No list has an index with more digits, and Python refuses to read thousands of them.
 _INDEX: Final = re.compile(r"\d{1,9}", re.ASCII)
-# What readers of JSON pass over before a value; some do with a byte order mark, some do not.
+# What readers of JSON skip before a value; some skip a byte order mark, others do not.
 _BEFORE_JSON: Final = "\ufeff \t\r\n"
 _PARTS: Final = ("allOf", "anyOf", "dependencies", "dependentSchemas", "oneOf")
 _CONDITIONS: Final = ("else", "if", "then")
@@ -53,7 +53,7 @@ def find_values(arguments: object, path: str) -> list[object]:
 def can_lead(schema: JsonSchema, path: str) -> bool:
     """Return whether arguments that fit a tool's schema can have a path; True when unsure.
 
-    What has names, and does not say whether it takes others, takes none.
+    An object that names properties, and does not say whether it takes others, takes none.
     """
     names = path.split(".")
     if NAMES_ELSEWHERE.isdisjoint(schema):
@@ -65,10 +65,10 @@ def can_lead(schema: JsonSchema, path: str) -> bool:
 def _walk(
     start: object, step: Callable[[object, int], Iterator[_Step]]
 ) -> Iterator[tuple[object, int, list[_Step]]]:
-    """Yield each step of all ways, once, with those that follow from it."""
+    """Yield every step of all ways, each once, with the steps that follow from it."""
     waiting: list[_Step] = [(start, 0)]
     seen: set[tuple[int, int]] = set()
-    for value, at in waiting:  # It grows meanwhile, and holds on to what the ids are of.
+    for value, at in waiting:  # It grows meanwhile, and keeps the objects alive behind the ids.
         if (id(value), at) not in seen:
             seen.add((id(value), at))
             onward = list(step(value, at))
@@ -93,12 +93,12 @@ def _iter_steps(value: object, names: list[str], at: int) -> Iterator[_Step]:
         return
     yield from ((item, at + 1) for item in items[int(names[at]) :][:1])
     for item in items:
-        if isinstance(item, Mapping):  # which may have a key that looks like an index
+        if isinstance(item, Mapping):  # It may have a key that looks like an index.
             yield from _iter_steps(cast("object", item), names, at)
 
 
 def _iter_keys(names: list[str], at: int) -> Iterator[tuple[str, int]]:
-    """Yield each key that the path may go on with, and how many names lead behind it."""
+    """Yield each key that the path may go on with, and how many names are used up after it."""
     for end in range(at + 1, len(names) + 1):
         yield ".".join(names[at:end]), end
 
@@ -115,7 +115,7 @@ def read_json(text: str) -> object:
 def _iter_schema_steps(
     schema: JsonSchema, part: object, names: list[str], at: int
 ) -> Iterator[_Step]:
-    """Yield the steps that lead on from a part of a schema; a part that allows anything leads to the end of the path."""
+    """Yield the steps that follow from a part of a schema; a part that allows anything leads to the end of the path."""
     if part is False or at == len(names):
         return
     node = _fields(part)
@@ -134,7 +134,7 @@ def _iter_schema_steps(
 
 
 def _iter_beside(schema: JsonSchema, node: JsonSchema) -> Iterator[object]:
-    """Yield the other parts of the schema that are about the same value."""
+    """Yield the other parts of a schema that describe the same value."""
     for key in _PARTS:
         yield from parts_of(node.get(key))
     yield from (node[key] for key in _CONDITIONS if key in node)
@@ -155,7 +155,7 @@ def _iter_members(node: JsonSchema, names: list[str], at: int) -> Iterator[_Step
 
 def _iter_items(node: JsonSchema, names: list[str], at: int) -> Iterator[_Step]:
     first, rest = parts_of(node.get("prefixItems")), node.get("items", True)
-    if isinstance(rest, list):  # As drafts before 2020-12 have it.
+    if isinstance(rest, list):  # The form of drafts before 2020-12.
         first, rest = cast("list[object]", rest), node.get("additionalItems", True)
     if _INDEX.fullmatch(names[at]):
         yield next(iter(first[int(names[at]) :]), rest), at + 1

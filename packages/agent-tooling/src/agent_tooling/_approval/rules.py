@@ -22,15 +22,15 @@ type ApprovalOption = Ask | Mapping[str, Mapping[str, Any]]
 """When a person is asked: as `Ask` says, or always where conditions hold, as `when` of `ApprovalRules.parse` has them."""
 
 _FIELD: Final = "approval_rules"
-_ASKS: Final[tuple[Ask, ...]] = ("never", "once", "always")  # The stricter, the later.
+_ASKS: Final[tuple[Ask, ...]] = ("never", "once", "always")  # Stricter ones come later.
 _ANY_TOOL: Final = "*"
 _KEYS: Final = ("tool", "when", "ask")
-_MAX_RULES: Final = 200  # Each call is held against all of them.
+_MAX_RULES: Final = 200  # Each call is checked against all of them.
 _MAX_NAMES: Final = 20  # of tools or parameters, that an error lists
 
-# What a condition says of a value: whether it holds; None where that cannot be told.
+# A condition's finding about a value: whether it holds, or None if that is unknown.
 type _Test = Callable[[Any], bool | None]
-# The arguments of a call, as they may be read; None where they cannot be.
+# The arguments of a call in every way they may be read; None if they cannot be read.
 type _Readings = Sequence[Mapping[str, Any] | None]
 
 
@@ -40,26 +40,26 @@ class _Condition:
     tests: tuple[_Test, ...]
 
     def is_for(self, schema: JsonSchema, readings: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether a tool's arguments can have the path, or the arguments of a call have it anyway, such as a value that the app's builder has set."""
+        """Return whether a tool's arguments can have the path, or the arguments of this call have it anyway, such as in a value that the app's builder has set."""
         values = (value for it in readings for value in find_values(it, self.path))
         return can_lead(schema, self.path) or any(value is not NOWHERE for value in values)
 
     def holds(self, readings: Sequence[Mapping[str, Any]]) -> bool | None:
         """Return whether the condition holds for every value that its path leads to; None if it holds for some, if there are none, or if it is unknown."""
         found = [find_values(arguments, self.path) for arguments in readings]
-        # What a model leaves out, or says is null, may have a default where the tool gets it.
+        # A value that the model leaves out, or sets to null, may get a default before the tool is called.
         given = [values for values in found if any(it not in (NOWHERE, None) for it in values)]
         return _agree(_hold(self.tests, value) for values in given or found for value in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRule:
-    """One rule.
+    """One rule for the calls of a tool.
 
     Attributes:
-        place: Where it stands, such as `approval_rules["pay"]` or `approval_rules[2]`.
+        place: Its path for errors, such as `approval_rules["pay"]` or `approval_rules[2]`.
         tool: The name of the tool; `*` for every tool.
-        ask: When a person is asked where it fits.
+        ask: When a person is asked about a call that the rule fits.
     """
 
     place: str
@@ -72,8 +72,8 @@ class ApprovalRule:
 
         Args:
             tool: The name of the tool.
-            readings: The arguments, however they may be read; None where they cannot be.
-            schema: The schema of the tool's arguments: a rule for every tool is for none whose arguments cannot have its paths, and do not.
+            readings: The arguments in every way they may be read; None if they cannot be read.
+            schema: The schema of the tool's arguments. A rule for every tool does not apply to a tool whose arguments cannot have its paths, unless this call's do.
         """
         if self.tool not in {tool, _ANY_TOOL}:
             return False
@@ -89,10 +89,10 @@ class ApprovalRule:
         return _all(condition.holds(read) for condition in self._when)
 
     def validate_paths(self, tool: str, schema: JsonSchema) -> None:
-        """Raise an error for a path that the arguments of a tool cannot have.
+        """Raise an error if the rule has a path that the arguments of a tool cannot have.
 
         Raises:
-            DeclarationError: If there is one; it names the place.
+            DeclarationError: If it has one; the error names it.
         """
         for condition in self._when:
             if not can_lead(schema, condition.path):
@@ -107,11 +107,11 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """What the rules say of a call.
+    """The finding of the rules about a call.
 
     Attributes:
         ask: When a person is asked.
-        grant: What an approval is good for where it is asked for once in a run.
+        grant: What an approval covers if it is asked for once in a run.
     """
 
     ask: Ask
@@ -120,13 +120,13 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRules:
-    """The rules of a run. The first one that fits a call says when a person is asked; if none fits, nobody is.
+    """The approval rules of a run. The first one that fits a call says when a person is asked; if none fits, nobody is.
 
-    Where nobody can tell whether a rule fits, the stricter finding counts: of that rule, and of what follows without it.
+    If it is unknown whether a rule fits, the stricter finding counts: that of the rule, or that of the rules after it.
 
     Attributes:
         rules: The rules, in order.
-        text: What they were read from, as canonical JSON.
+        text: The JSON that they were read from, in canonical form.
     """
 
     rules: tuple[ApprovalRule, ...] = ()
@@ -137,25 +137,25 @@ class ApprovalRules:
     def parse(cls, raw: object, *, field: str = _FIELD) -> Self:
         """Read rules from JSON text or from its value.
 
-        An object names tools: `{"pay": "always", "search": "never", "*": "once"}`, where `*` is for all that it does not name. A list is read from its beginning:
+        An object names tools: `{"pay": "always", "search": "never", "*": "once"}`, where `*` stands for all tools that it does not name. A list is read from its beginning:
         `[{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]`. Conditions are `equals` (any JSON), `above` (a number) and `matches` (a regular
-        expression without look-around and backreferences; of what is no text it is held against the JSON). All that stand in `when` have to hold.
+        expression without look-around and backreferences; a value that is not text is matched as JSON). All conditions in `when` have to hold.
 
-        A path names keys and the indexes of lists, with dots between, and leads everywhere it can: a key may have dots itself, a name is looked for in each item of a list and in a
-        text that is JSON, and a condition is about each item of a list that the path ends at. What asks does so where the condition holds in one of these places, and `matches`
-        where the expression is anywhere in the text. What never asks fits where the condition holds in each of them, and `matches` where the expression is the whole text.
-        Where a path leads nowhere or to null, or a value cannot be compared, the person is asked.
+        A path joins keys and list indexes by dots, and leads everywhere it can: a key may contain dots itself, a name is looked for in each item of a list and in a
+        text that is JSON, and a condition checks each item of a list that the path ends at. A rule that asks does so if the condition holds for one of these values, and
+        its `matches` may match anywhere in the text. A rule that never asks fits only if the condition holds for each of them, and its `matches` has to match the whole text.
+        If a path leads nowhere or to null, or a value cannot be compared, the person is asked.
 
         Args:
             raw: The rules.
-            field: What errors call them.
+            field: Their name in errors.
 
         Raises:
-            DeclarationError: If they are not of this shape; it names the place.
+            DeclarationError: If they do not have this shape; the error names the path at fault.
         """
         if isinstance(raw, str):
             try:
-                parse_json(raw)  # Its errors say where, and it nests no deeper than can be read.
+                parse_json(raw)  # Its errors name the position, and it bounds the depth.
                 raw = json.loads(raw, object_pairs_hook=partial(_read_once, field))
             except InvalidJsonError as error:
                 found = f"text that is none: {error}"
@@ -163,7 +163,7 @@ class ApprovalRules:
         if isinstance(raw, Mapping):
             named = cast("Mapping[object, object]", raw)
             rules = [_read_named(name, ask, field) for name, ask in named.items()]
-            # Members of an object have no order: what names a tool counts before what is for all.
+            # Members of an object have no order: a rule that names a tool comes before the one for all.
             rules.sort(key=lambda rule: rule.tool == _ANY_TOOL)
         elif isinstance(raw, list | tuple):
             listed = cast("Sequence[object]", raw)
@@ -173,7 +173,7 @@ class ApprovalRules:
             raise DeclarationError(field, expected, raw)
         if len(rules) > _MAX_RULES:
             raise DeclarationError(field, f"at most {_MAX_RULES} rules", found=str(len(rules)))
-        # A snapshot is bound by this text, so equal rules have to give equal texts.
+        # Snapshots compare rules by this text, so equal rules have to give equal texts.
         return cls(tuple(rules), json.dumps(raw, sort_keys=True, default=str))
 
     @classmethod
@@ -198,10 +198,10 @@ class ApprovalRules:
         names: Mapping[str, Iterable[str]],
         schemas: Mapping[str, JsonSchema] | None = None,
     ) -> Self:
-        """Return the same rules with the names by which a run calls its tools.
+        """Return the rules with the names that a run has for its tools.
 
         Args:
-            names: Of each tool of the run, by its name there, the names that a rule may use for it.
+            names: For each tool of the run, by its name there, the other names that a rule may use for it.
             schemas: The schemas of their arguments, by the same names.
 
         Raises:
@@ -225,7 +225,7 @@ class ApprovalRules:
         return replace(self, rules=tuple(found), _beside=beside)
 
     def beside(self, others: Iterable[Self]) -> Self:
-        """Return rules that stand beside others, such as those of the tools themselves: of what each says of a call the strictest counts."""
+        """Return these rules together with others, such as those of the tools themselves; the strictest finding about a call counts."""
         given = (*self._beside, *others)
         texts = [self.text, *(rules.text for rules in given)]
         return replace(self, _beside=given, text=json.dumps(texts))
@@ -237,8 +237,8 @@ class ApprovalRules:
 
         Args:
             tool: The name of the tool.
-            readings: The arguments: as written, as the tool gets them, or however else they may be read; the strictest finding counts. None where they cannot be read.
-            schema: The schema of the tool's arguments, where that is known; a rule for every tool that asks about what they cannot have is left out.
+            readings: The arguments as written, as the tool gets them, or however else they may be read; the strictest finding counts. None for arguments that cannot be read.
+            schema: The schema of the tool's arguments, if known; rules for every tool that need a path which they cannot have are left out.
         """
         found = [
             rules._find(tool, readings or ({},), schema)  # noqa: SLF001 - of this class
@@ -251,10 +251,11 @@ class ApprovalRules:
     def _find(
         self, tool: str, readings: _Readings, schema: JsonSchema | None
     ) -> tuple[Ask, list[str]]:
-        """Return what these rules say of a call, without those beside them, and the places of the rules that say it."""
+        """Return the finding of these rules alone about a call, without those beside them, and the paths of the rules that made it."""
         found: Ask = "never"
         places: list[str] = []
-        # A rule that may fit does not end the search: if it does not fit after all, a later one decides, and the stricter of both counts.
+        # A rule that may fit does not end the search: if it does not fit after all, a later one decides,
+        # so the stricter of both counts.
         for rule in self.rules:
             if (fits := rule.fits(tool, readings, schema)) is False:
                 continue
@@ -368,18 +369,18 @@ _TESTS: Final[Mapping[str, Callable[[object, str, Ask], _Test]]] = {
 
 
 def _to_number(value: object) -> float | None:
-    """Return a value as a number, which may be written as text; None if it is not a number or too large."""
+    """Return a value as a number, which may be written as text; None if it is not a number or is too large."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    return None if number != number else number  # noqa: PLR0124 - what is not a number
+    return None if number != number else number  # noqa: PLR0124 - NaN alone differs from itself
 
 
 def _canonical(value: object) -> str:
-    """Return the same text for values that are equal in JSON, where 1 equals 1.0."""
+    """Return a text for a value, the same for values that are equal in JSON, where 1 equals 1.0."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, Mapping):
@@ -393,7 +394,7 @@ def _canonical(value: object) -> str:
 
 
 def _hold(tests: Sequence[_Test], value: object) -> bool | None:
-    """Return whether tests hold for a value or, if it is a list, for each item; None if they hold for a part of it, or for null."""
+    """Return whether tests hold for a value or, if it is a list, for each item; None if they hold only for parts of it, or do not hold for null."""
     if value is NOWHERE or value is UNSURE:
         return None
     whole = _all(test(value) for test in tests)

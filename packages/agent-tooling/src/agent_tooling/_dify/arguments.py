@@ -1,6 +1,6 @@
-"""A model's arguments bound to a declaration, or refused.
+"""Binding a model's arguments to a declaration, or refusing them.
 
-Fail closed: what does not fit is never mended into a call. The lenient rules of the tool layer stand in `coercion`.
+It fails closed: arguments that do not fit are never repaired into a call. The lenient rules of the tool layer are in `coercion`.
 """
 
 import copy
@@ -16,7 +16,7 @@ from agent_tooling._sentences import validation_error_text
 from .parameters import ToolParameter, option_text, to_parameters
 
 
-# ASCII, since Python would read digits of any script.
+# ASCII only, since Python would read digits of any script.
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER_TYPES: Final = frozenset({"number", "integer"})
@@ -31,18 +31,17 @@ def bind_arguments(
 ) -> ToolArguments:
     """Bind a model's parsed arguments to a tool's parameters, and refuse what does not fit.
 
-    The model may supply what `llm_json_schema` shows it and nothing else, so a hidden parameter keeps its configured
-    value or its default; an argument for one that is configured is dropped. Null counts as not given. Numbers and booleans written as text are converted; scalars for text
-    parameters become text.
+    The model may supply only what `llm_json_schema` shows it, so a hidden parameter keeps its configured value or its default; an argument for a configured one
+    is dropped. Null counts as not given. Numbers and booleans written as text are converted; scalars for text parameters become text.
 
     Args:
         tool_name: Name of the tool, for the message.
         parameters: The tool's parameters.
-        arguments: What the model gave, parsed.
-        runtime_parameters: What the person who configured the tool gave; passed on as it is.
+        arguments: The model's arguments, parsed.
+        runtime_parameters: The values that the tool was configured with; they are passed on unchanged.
 
     Returns:
-        All arguments of the call, or in `error` the full sentence for the model.
+        All arguments of the call, or, in `error`, the full sentence for the model.
 
     Raises:
         DeclarationError: If a parameter cannot be read.
@@ -54,7 +53,7 @@ def bind_arguments(
         kept = {name: value for name, value in arguments.items() if name not in dropped}
         given = _known_only(tool_name, declared, kept)
         args = _complete(declared, {**configured, **given})
-        # Only the model's values are converted: what a person has configured is passed on as it is.
+        # Only the model's values are converted: configured ones are passed on unchanged.
         for parameter in declared:
             if parameter.name in given:
                 args[parameter.name] = _accept(parameter, given[parameter.name])
@@ -65,7 +64,7 @@ def bind_arguments(
 
 
 def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any]) -> str | None:
-    """Return the sentence that names the first argument outside its parameter's options, None when all fit.
+    """Return the sentence that names the first argument outside its parameter's options; None if all fit.
 
     Raises:
         DeclarationError: If a parameter cannot be read.
@@ -83,7 +82,7 @@ def _find_configured(
     arguments: Mapping[str, Any],
     configured: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return the argument names of hidden parameters that the tool's form has set: models know tools from their training and fill them in."""
+    """Return the arguments' names for hidden parameters that the tool's form has set. Models know tools from their training, and fill those in, too."""
     hidden = {parameter.name for parameter in declared if not parameter.is_visible}
     is_set = {name for name, value in configured.items() if value is not None}
     return tuple(sorted(arguments.keys() & hidden & is_set))
@@ -122,7 +121,8 @@ def _accept(parameter: ToolParameter, value: object) -> object:
         accepted = _accept_list(parameter, value)
     else:
         accepted = _accept_type(parameter, value)
-    # A number is compared as what it means, anything else as the model wrote it, which is what the message quotes.
+    # A number is compared by its value, anything else as the model wrote it, since the message
+    # quotes it.
     _validate_options(parameter, accepted if parameter.type in _NUMBER_TYPES else value)
     return accepted
 
@@ -164,7 +164,7 @@ def _find_number(text: str) -> float | None:
     """Return the finite number that `text` spells; None for anything else."""
     text = text.strip()
     if _INTEGER.fullmatch(text):
-        # One more for the sign.
+        # One character more, for the sign.
         return int(text) if len(text) <= MAX_DIGITS + 1 else None
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None

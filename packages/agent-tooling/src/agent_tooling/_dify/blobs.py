@@ -1,4 +1,4 @@
-"""The files of a tool result, put together from their chunks.
+"""Putting the files of a tool result together from their chunks.
 
 The checks of order, length and completeness are our addition.
 
@@ -47,7 +47,7 @@ class BlobMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chunk:
-    """One piece of a file, checked for its fields."""
+    """One piece of a file, with its fields checked."""
 
     id: str
     sequence: int
@@ -69,7 +69,7 @@ class _Chunk:
 
 @dataclass(slots=True)
 class _Buffer:
-    """The bytes of one file so far. They grow with the data, never by the length that the sender announces."""
+    """The bytes of one file so far. It grows with the data, never to the length that the sender announces."""
 
     next_sequence: int
     data: bytearray = field(default_factory=bytearray)
@@ -93,7 +93,7 @@ def merge_blob_chunks[Message](
         max_chunk_size: Largest chunk in bytes, inclusive.
 
     Raises:
-        BlobChunkError: If a chunk lacks a field, is out of order, or its file has another length than announced.
+        BlobChunkError: If a chunk lacks a field or is out of order, or if its file has another length than announced.
         BlobTooLargeError: If a chunk or a file is over its limit; nothing of that size has been allocated.
         UnfinishedBlobError: If the messages ended before a file did.
     """
@@ -104,7 +104,8 @@ def merge_blob_chunks[Message](
             merged.append(message)
             continue
         chunk = _Chunk.from_raw(read_member(message, "message"))
-        # Before anything is added, by the announced length as well: nothing too large is gathered.
+        # Checked before anything is added, by the announced length as well, so that nothing too large
+        # is gathered.
         _validate_limits(chunk, buffers.get(chunk.id), max_file_size, max_chunk_size)
         data = _add(chunk, buffers)
         if data is not None:

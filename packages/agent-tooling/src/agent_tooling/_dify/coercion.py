@@ -1,6 +1,6 @@
 """Arguments as Dify's own tool layer prepares them: cast leniently, with the model's values taking precedence.
 
-These are the rules of a contract with existing tools. Where a call must fail closed, use `bind_arguments` instead.
+These rules are a contract with existing tools. For calls that must fail closed, use `bind_arguments` instead.
 
 Source: docs/contracts/dify-agent.md, C21 to C23; docs/evidence/dify-platform.md, P17.
 """
@@ -22,7 +22,7 @@ _FALSE_TEXTS: Final = frozenset({"false", "no", "n", "0"})
 def missing_hidden_parameters(
     parameters: Iterable[object] | None, runtime_parameters: Mapping[str, Any] | None
 ) -> list[str]:
-    """Return the sorted names of required parameters for which no value can come any more.
+    """Return the sorted names of required parameters that can no longer get a value.
 
     These are hidden from the model, have no default and are absent from `runtime_parameters`; a null that is present
     counts as supplied.
@@ -48,8 +48,8 @@ def prepare_arguments(
 ) -> dict[str, Any]:
     """Combine configured values, a model's arguments and defaults into the arguments of a call.
 
-    The model's arguments replace configured values of the same name, hidden ones too: that is the precedence of the
-    tool layer's contract. Declared parameters come first, each cast to its type; other keys follow unchanged.
+    The model's arguments replace configured values of the same name, even hidden ones, as the tool layer's contract
+    says. Declared parameters come first, each cast to its type; other keys follow unchanged.
 
     Raises:
         ArgumentError: If a required value is missing or cannot be cast.
@@ -98,7 +98,7 @@ def _cast_choices(value: object) -> list[str]:
 def _cast_date(value: object) -> str:
     if value is None or value == "":
         return ""
-    # `fromisoformat` reads other forms of a date as well.
+    # `fromisoformat` also reads other forms of a date.
     if isinstance(value, str) and _find_date(value) == value:
         return value
     raise ValueError("The date must be a day of the calendar, written as YYYY-MM-DD.")
@@ -112,7 +112,7 @@ def _find_date(text: str) -> str | None:
 
 
 def _cast_date_range(value: object) -> dict[str, str]:
-    """Return a range of days without its open ends. A single day is its start."""
+    """Return a range of days without its open ends. A single day is the start of the range."""
     parsed = _find_json(value)
     ends = cast("dict[str, object]", parsed if isinstance(parsed, dict) else {"start": value})
     days = {name: day for name in ("start", "end") if (day := _cast_date(ends.get(name)))}
@@ -181,7 +181,7 @@ def _find_json(value: object) -> object:
         return None
 
 
-# Of every other type, known or not, the value becomes text.
+# The value of every other type, known or not, becomes text.
 _CASTS: Final[Mapping[str, Callable[[object], object]]] = {
     "any": _cast_any,
     "app-selector": _cast_selector,

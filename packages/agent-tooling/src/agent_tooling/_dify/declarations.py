@@ -1,4 +1,4 @@
-"""The parameters of a tool that Dify declares."""
+"""The parameters of a tool that is declared by Dify."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,22 +18,22 @@ from .sentences import unknown_file_text
 
 
 type ToolFiles = Mapping[str, Callable[[], Any]]
-"""The files at hand, by the names that a model chooses them by: each is called for what a tool takes, when a tool takes it.
+"""The files at hand, by the names that a model chooses them by. A value is called to get what a tool takes, when a tool takes it.
 
-There may be more with each call; one that was there stays.
+Files may be added with each call, but never removed.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredParameters:
-    """The parameters of a tool of Dify's.
+    """The parameters of one of Dify's tools.
 
     Attributes:
-        description: What the model is told of the tool.
-        schema: JSON schema of the arguments that a model may supply, as every model API takes it.
+        description: The description that the model reads.
+        schema: JSON schema of the arguments that a model may supply, in a form that every model API takes.
         parameters: All parameters.
-        runtime_parameters: What the app's builder has set.
-        files: The files at hand, now and later.
+        runtime_parameters: The values that the app's builder has set.
+        files: The files at hand, including those that are added later.
     """
 
     description: str
@@ -44,9 +44,9 @@ class DeclaredParameters:
 
     @classmethod
     def from_raw(cls, raw: object, files: ToolFiles | None = None) -> Self:
-        """Read a tool as Dify dumps it, or its object.
+        """Read a tool from Dify's dump of it or from its object.
 
-        Parameters that take files, and that nothing is set for, become names of files at hand; without `files` they stay hidden.
+        Parameters that take files, and that have no value set, take names of files at hand instead; without `files` they stay hidden.
 
         Raises:
             DeclarationError: If it cannot be read.
@@ -64,7 +64,7 @@ class DeclaredParameters:
                 for parameter in parameters
             )
             for parameter in parameters:
-                # Set to nothing, such as an empty text, which would be taken for a file's name.
+                # An empty value, such as an empty text, would be taken for a file's name.
                 if isinstance(parameter, _FileChoice):
                     values.pop(parameter.name, None)
         return cls(
@@ -81,7 +81,7 @@ class DeclaredParameters:
         return any(isinstance(parameter, _FileChoice) for parameter in self.parameters)
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:
-        """Check a model's arguments, the names of files among them, and add what is configured."""
+        """Check a model's arguments, including names of files, and add the configured values."""
         bound = bind_arguments(tool_name, self.parameters, args, self.runtime_parameters)
         for parameter, names in self._iter_chosen(bound.args):
             for name in names:
@@ -91,7 +91,7 @@ class DeclaredParameters:
         return bound
 
     def to_values(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values for a call: the arguments, with the files that are chosen in them."""
+        """Return the values for a call: the arguments, with files in place of their names."""
         values = dict(args)
         for parameter, names in self._iter_chosen(args):
             chosen = [self.files[name]() for name in names]
@@ -108,9 +108,9 @@ class DeclaredParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FileChoice(ToolParameter):
-    """A parameter that takes files, by their names.
+    """A parameter that takes files by their names.
 
-    The schema does not list them: there are more with each round, and tools that change would have every request begin anew.
+    The schema does not list the names: files are added in each round, and tools that change would make every request begin anew for the prompt cache.
     """
 
 
@@ -140,7 +140,7 @@ def _read_description(raw: object) -> str:
 
 
 def read_messages(returned: Sequence[object], policy: ObservationPolicy) -> str:
-    """Return the text of a tool's messages for the model, whether they came one by one or as one list.
+    """Return the text of a tool's messages for the model, whether they came one by one or as a single list.
 
     Raises:
         BlobError: If the chunks of a file do not add up.

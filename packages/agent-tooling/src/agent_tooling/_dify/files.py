@@ -1,4 +1,4 @@
-"""Safe reading of local files: only the file that a tool named, and only under one folder.
+"""Reading local files safely: only the file that a tool named, and only in one folder.
 
 Works where directories can be opened relative to a descriptor (Linux, macOS).
 """
@@ -27,7 +27,7 @@ from stream_text import find_media_type
 FILE_FEATURES: Mapping[str, str] = MappingProxyType(
     {"image": "vision", "document": "document", "audio": "audio", "video": "video"}
 )
-"""What Dify calls a model's ability to read each kind of file.
+"""Dify's name for a model's ability to read each kind of file.
 
 Source: `ModelFeature` and `PromptMessageContentType` of dify-plugin 0.10.2.
 """
@@ -47,7 +47,7 @@ class LocalFile:
 
     Attributes:
         data: Its content.
-        mime_type: Its type, by content where that is telling, otherwise by extension.
+        mime_type: Its type, by its content if that is conclusive, otherwise by its extension.
         filename: Its last path component.
     """
 
@@ -61,18 +61,18 @@ def read_local_file(
 ) -> LocalFile:
     """Read a regular file under `root`.
 
-    The path is resolved and must lie under the resolved root. The file is then opened component by component without
+    The path is resolved and must be under the resolved root. The file is then opened component by component without
     following links and measured by its descriptor, so that nothing swapped in after the check is read.
 
     Args:
-        path: Absolute path, written as one under `root`.
+        path: Absolute path, which must begin with `root`.
         root: The only folder that may be read.
         max_bytes: Largest file in bytes, inclusive.
 
     Raises:
-        LocalFileOutsideRootError: If the path is not written under the root, or leads out of it.
+        LocalFileOutsideRootError: If the path does not begin with the root, or leads out of it.
         LocalFileNotFoundError: If there is nothing at the path.
-        LocalFileUnreadableError: If what is there cannot be read, or is no regular file.
+        LocalFileUnreadableError: If what is there cannot be read, or is not a regular file.
         LocalFileTooLargeError: If the file is over `max_bytes`.
     """
     parts = _resolve_parts(path, root)
@@ -91,7 +91,7 @@ def _to_error(path: str, error: OSError) -> LocalFileError:
 
 
 def _resolve_parts(path: str, root: str) -> tuple[str, ...]:
-    """Return the components of the resolved path below the resolved root."""
+    """Return the components of the resolved path, relative to the resolved root."""
     try:
         real_root, real_path = os.path.realpath(root), os.path.realpath(path)
     except (OSError, ValueError) as error:  # A NUL byte in the path, or a loop of links.
@@ -104,7 +104,7 @@ def _resolve_parts(path: str, root: str) -> tuple[str, ...]:
 
 @contextmanager
 def _open_beneath(root: str, parts: tuple[str, ...]) -> Generator[int]:
-    """Open the file that `parts` lead to from the root, following no link on the way."""
+    """Open the file that `parts` lead to from the root, without following links."""
     *folders, name = parts
     steps = [*((folder, _OPEN_FOLDER) for folder in folders), (name, _OPEN_FILE)]
     descriptor = os.open(os.path.realpath(root), _OPEN_FOLDER)
@@ -119,7 +119,7 @@ def _open_beneath(root: str, parts: tuple[str, ...]) -> Generator[int]:
 
 
 def _read_bounded(descriptor: int, path: str, max_bytes: int) -> bytes:
-    """Read an open regular file, one byte over the limit at most: it may grow while it is read."""
+    """Read an open regular file, at most one byte over the limit, since it may grow while it is read."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise LocalFileUnreadableError(path, "local file is not a regular file")
@@ -133,9 +133,9 @@ def _read_bounded(descriptor: int, path: str, max_bytes: int) -> bytes:
 
 
 def mime_type_of(data: bytes, filename: str = "") -> str:
-    """Return the media type of a file by its first bytes, or else by its name; `application/octet-stream` if neither tells."""
+    """Return the media type of a file by its first bytes, or else by its name; `application/octet-stream` if neither is conclusive."""
     if found := find_media_type(data):
         return found
-    # An instance of our own has Python's table alone; the module's functions add what the machine's files say.
+    # An instance of its own holds only Python's table; the module's functions add the machine's files.
     guessed, encoding = mimetypes.MimeTypes().guess_type(filename, strict=False)
     return guessed if guessed and encoding is None else _UNKNOWN_TYPE

@@ -1,7 +1,7 @@
-"""What a model reads of a tool's messages.
+"""The text of a tool's messages for a model.
 
-Bytes never become part of a prompt, nor does the repr of anything: a model can do nothing with them, and a file of
-30 MB would end the run. Merge blob chunks first (`merge_blob_chunks`); a chunk that is still there is left out.
+Neither bytes nor the repr of an object ever become part of a prompt: a model can do nothing with them, and a file of
+30 MB would end the run. Merge blob chunks first (`merge_blob_chunks`); chunks that are left are skipped.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,14 +20,14 @@ _MAX_TYPE_CHARACTERS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationPolicy:
-    """The wording in which an agent system tells its model of a tool's messages.
+    """The wording in which an agent system reports a tool's messages to its model.
 
     Attributes:
-        image: Sentence in place of an image.
-        file: Sentence in place of a file. None shows text files of up to 4,096 bytes and describes others by type
+        image: Sentence that replaces an image.
+        file: Sentence that replaces a file. None shows text files of up to 4,096 bytes and describes others by type
             and size.
         json: Template for JSON, with one `{}`.
-        holds_json_back: Whether JSON comes after everything else, and only where the tool did not suppress it.
+        holds_json_back: Whether JSON comes after everything else, and only if the tool did not suppress it.
         shows_variables: Whether variables are shown, as one JSON object, when there is nothing else to show.
         shows_unknown: Whether the content of a message of an unknown type is shown, as JSON of up to 4,096 characters.
     """
@@ -64,13 +64,13 @@ TOOL_LAYER_OBSERVATIONS: Final = ObservationPolicy(
 
 
 def observation_text(messages: object, *, policy: ObservationPolicy = STRATEGY_OBSERVATIONS) -> str:
-    """Return the text of a tool's messages for the conversation, whatever their shape; never raise.
+    """Return the text of a tool's messages for the conversation, in any shape; never raise.
 
-    The messages' texts follow each other without a separator. Links and images become sentences, log messages
-    nothing, retrieved resources their text. JSON that a text says as well is left out.
+    The messages' texts follow each other without a separator. Links and images become sentences, log messages are
+    left out, and retrieved resources become their text. JSON that a text repeats is left out.
 
     Args:
-        messages: Mappings or objects with Dify's `type`, `message` and `meta`. One alone is taken too, and plain text.
+        messages: Mappings or objects with Dify's `type`, `message` and `meta`. A single one, or plain text, is taken too.
         policy: The wording.
 
     Source: docs/contracts/gpt5-agent-strategies.md, B31 and B32; docs/contracts/dify-agent.md, C32 and C33.
@@ -89,12 +89,12 @@ def observation_content(
     find_part: Callable[[Any], ContentPart | None],
     policy: ObservationPolicy = STRATEGY_OBSERVATIONS,
 ) -> ToolContent:
-    """Return what `observation_text` does, with images and files as parts behind the texts that stand for them.
+    """Return the same as `observation_text`, with images and files as parts after the texts that stand for them.
 
     Args:
         messages: As for `observation_text`.
-        find_part: Returns what a model sees of a message besides that text; None for nothing.
-        policy: The wording. Variables are not shown beside parts.
+        find_part: Returns the part that a model sees of a message besides its text; None for none.
+        policy: The wording. Variables are not shown together with parts.
     """
     parts: list[ContentPart] = []
     collected, said = _collect(messages), list[object]()
@@ -142,7 +142,7 @@ def _json_value(message: object) -> object:
 
 
 def _parse(text: str) -> object:
-    """Return the value of a text that is JSON; None of any other."""
+    """Return the value of a text that is JSON; None for any other text."""
     try:
         return parse_json(text)
     except ValueError:
@@ -150,7 +150,7 @@ def _parse(text: str) -> object:
 
 
 def _message_text(message: object, policy: ObservationPolicy) -> str:  # noqa: PLR0911  # One line per message type.
-    """Return the text that a message adds at its place."""
+    """Return the text that a message adds to the observation."""
     if isinstance(message, str):
         return message
     kind, payload = plain_value(read_member(message, "type")), read_member(message, "message")
@@ -255,7 +255,7 @@ def _variables_text(messages: Iterable[object], policy: ObservationPolicy) -> st
             name = read_member(payload, "variable_name")
             value = read_member(payload, "variable_value")
             pieces = values.setdefault(name if isinstance(name, str) else "", [])
-            # A piece is text that follows text; anything else begins anew.
+            # A piece is text that follows text; any other value starts over.
             is_piece = bool(read_member(payload, "stream")) and isinstance(value, str)
             if not (is_piece and pieces and isinstance(pieces[0], str)):
                 pieces.clear()

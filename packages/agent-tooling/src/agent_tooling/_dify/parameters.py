@@ -1,4 +1,4 @@
-"""Tool parameters as one frozen value, whatever shape they arrive in."""
+"""Tool parameters as a frozen value, whatever shape they arrive in."""
 
 import copy
 import math
@@ -27,9 +27,9 @@ class ToolParameter:
         type: Dify's parameter type, such as `string`, `number`, `select` or `array`; one that is not known here is treated as `string`.
         form: Who supplies the value: `llm` the model, `form` and `schema` the person who configures the tool.
         required: Whether a call without the value is refused.
-        default: Value that stands in when none was given; None for no default.
-        llm_description: What the model is told about the parameter.
-        input_schema: JSON schema that describes the value in place of `type`.
+        default: Value that is used when none was given; None for no default.
+        llm_description: Description for the model.
+        input_schema: JSON schema that describes the value instead of `type`.
         options: Allowed values as text; empty for no restriction.
         minimum: Smallest allowed number, inclusive.
         maximum: Largest allowed number, inclusive.
@@ -54,7 +54,7 @@ class ToolParameter:
         """Validate the fields.
 
         Raises:
-            DeclarationError: If the name is empty, the form is unknown, or name, type, description, input schema or options are of another type.
+            DeclarationError: If the name is empty, the form is unknown, or name, type, description, input schema or options have the wrong type.
         """
         parameter_name(self)
         for field in ("type", "llm_description", "form"):
@@ -71,10 +71,10 @@ class ToolParameter:
 
     @classmethod
     def from_raw(cls, raw: object) -> Self:
-        """Read a parameter from a mapping or an object with Dify's field names. A field that is null counts as left out.
+        """Read a parameter from a mapping or an object with Dify's field names. A null field counts as left out.
 
         Raises:
-            DeclarationError: If the name, type, form, description or input schema is none.
+            DeclarationError: If the name, type, form, description or input schema is not valid.
         """
         if isinstance(raw, cls):
             return raw
@@ -101,7 +101,7 @@ class ToolParameter:
 
 
 def to_parameters(raws: Iterable[object] | None) -> tuple[ToolParameter, ...]:
-    """Read every parameter of a tool; None stands for a tool without any."""
+    """Read the parameters of a tool; None stands for a tool without any."""
     return tuple(ToolParameter.from_raw(raw) for raw in raws or ())
 
 

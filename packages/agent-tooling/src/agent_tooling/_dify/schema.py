@@ -25,15 +25,15 @@ _PORTABLE_TYPES: Final[dict[str, JsonSchema]] = {
 def llm_json_schema(parameters: Iterable[object] | None, *, portable: bool = False) -> JsonSchema:
     """Build the JSON schema of the arguments that a model may supply.
 
-    Only parameters of form `llm` take part, and no files: a model has none to give. A parameter's own `input_schema`
-    is taken over as it is; otherwise the schema says type, description, options, bounds and default. Keys come in
-    the same order every time. The result shares nothing with the declarations.
+    Only parameters of form `llm` are included, and no files, because a model has none to give. A parameter's own
+    `input_schema` is used unchanged; otherwise the schema has type, description, options, bounds and default. Keys always
+    come in the same order. The result shares nothing with the declarations.
 
     Args:
         parameters: The tool's parameters, merged with its runtime ones.
         portable: Whether types that only Dify knows (`any`, `dynamic-select`, the selectors) and arrays without items
-            are written as JSON schema that every model API accepts: one parameter must not have a whole request
-            refused. Off, the types are exactly Dify's own. One that is not known here is text either way.
+            are written as JSON schema that every model API accepts, since one parameter could get a whole request
+            refused. If False, the types are exactly Dify's own. An unknown type is text either way.
 
     Raises:
         DeclarationError: If a parameter cannot be read.

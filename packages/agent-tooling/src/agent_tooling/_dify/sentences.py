@@ -1,4 +1,4 @@
-"""The fixed sentences of Dify's tools, their files and Dify's tool layer.
+"""The fixed sentences for Dify's tools, their files and Dify's tool layer.
 
 Source: docs/contracts/gpt5-agent-strategies.md, B31; docs/contracts/dify-agent.md, C34.
 """
@@ -13,14 +13,14 @@ from agent_tooling._sentences import validation_error_text
 _NAMES_LISTED: Final = 20
 
 CHECK_CREDENTIALS: Final = "Please check your tool provider credentials"
-"""Of a tool whose provider refused its credentials."""
+"""The sentence for a tool whose provider refused its credentials."""
 
 LOCAL_FILE_FAILED: Final = "Failed to process generated image file."
-"""Of a file that a tool named and that cannot be handed out."""
+"""The sentence for a file that a tool named and that cannot be handed out."""
 
 
 def unknown_file_text(parameter: str, name: str, names: Iterable[str]) -> str:
-    """Return the sentence for a name that no file at hand has; it tells the last 20 of the `names` that there are."""
+    """Return the sentence for a name that no file at hand has; it lists the last 20 of the existing `names`."""
     known = list(names)
     more = "..., " if len(known) > _NAMES_LISTED else ""
     listed = ", ".join(known[-_NAMES_LISTED:]) or "none"

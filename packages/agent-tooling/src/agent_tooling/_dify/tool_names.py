@@ -1,4 +1,4 @@
-"""The names by which a model calls tools: valid for every API, and unique."""
+"""Names by which a model calls tools: valid for every API, and unique."""
 
 import hashlib
 import re
@@ -17,10 +17,10 @@ _INVALID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 def unique_tool_names(tools: Iterable[object]) -> tuple[str, ...]:
     """Return a distinct name for each tool, in their order.
 
-    A name has 1 to 64 characters of `a-zA-Z0-9_-`. A tool keeps its own name when that is valid and nobody else's.
-    Tools that share a name get their provider's in front; what still clashes, is too long or has other characters ends
-    in a digest of provider and name. So a tool's name does not depend on the order of the list; only the very same
-    tool, listed twice, is numbered.
+    A name has 1 to 64 characters of `a-zA-Z0-9_-`. A tool keeps its own name if that is valid and no other tool has it.
+    Tools that share a name get their provider's name in front; a name that still clashes, is too long or has other
+    characters ends in a digest of provider and name. So a tool's name does not depend on the order of the list; only
+    the very same tool, listed twice, is numbered.
 
     Args:
         tools: Mappings or objects with an `identity` that has `name` and `provider`.
@@ -28,10 +28,11 @@ def unique_tool_names(tools: Iterable[object]) -> tuple[str, ...]:
     Raises:
         DeclarationError: If a tool has no name.
 
-    Source: docs/evidence/responses-api.md, R14; that names have at most 64 characters, as other
-    providers want it, is our choice.
+    Source: docs/evidence/responses-api.md, R14; the limit of 64 characters, which other providers
+    have, is our choice.
     """
-    # Providers and digests come in only where names clash, so that most tools keep the names that prompts mention.
+    # Providers and digests are added only if names clash, so that most tools keep the names that
+    # prompts mention.
     identities = [_identity(tool) for tool in tools]
     own = Counter(name for _, name in identities)
     wanted = [
@@ -62,15 +63,15 @@ def _short(provider: str) -> str:
 
 
 def _valid_name(identity: tuple[str, str], name: str) -> str:
-    """Return `name` when it is valid, otherwise the nearest valid one with a digest."""
+    """Return `name` if it is valid, otherwise the nearest valid name with a digest."""
     valid = _INVALID.sub("_", name)
     return name if valid == name and len(name) <= MAX_NAME_LENGTH else _with_digest(valid, identity)
 
 
 def _with_digest(name: str, identity: tuple[str, str]) -> str:
-    """End `name` in a digest that tells its tool from all others."""
+    """Return `name` with a digest at its end that distinguishes its tool from all others."""
     digest = hashlib.sha256("\n".join(identity).encode(errors="surrogatepass")).hexdigest()[:8]
-    # Room for the underscore and eight digits.
+    # Leaves room for the underscore and eight digits.
     return f"{name[: MAX_NAME_LENGTH - 9]}_{digest}"
 
 

@@ -1,6 +1,6 @@
-"""What a docstring says of a function and of its parameters, in the styles of Google, NumPy and reST.
+"""Reading the descriptions of a function and its parameters from a docstring in the styles of Google, NumPy and reST.
 
-What it does not know stays part of the description.
+Unknown sections stay part of the description.
 
 Source: docs/decisions/0025-tools-from-functions.md.
 """
@@ -25,7 +25,7 @@ _PARAMETERS: Final = frozenset(
     }
 )
 _REST_PARAMETERS: Final = frozenset({"arg", "argument", "key", "keyword", "param", "parameter"})
-# A model has no use for these: it calls a tool and reads what comes.
+# A model has no use for these: it calls a tool and reads the result.
 _LEFT_OUT: Final = frozenset(
     {
         "except",
@@ -40,7 +40,7 @@ _LEFT_OUT: Final = frozenset(
         "yields",
     }
 )
-# The line below a header of NumPy's style.
+# The line below a header in NumPy's style.
 _UNDERLINE: Final = re.compile(r"-{3,}\s*")
 _GOOGLE_HEADER: Final = re.compile(r"([A-Za-z][A-Za-z ]*):\s*")
 # `limit (int, optional): How many.`
@@ -56,8 +56,8 @@ class Docstring:
     """The content of a docstring.
 
     Attributes:
-        description: All but what it says of parameters, results and errors.
-        parameters: What it says of each parameter that it describes.
+        description: Everything but parameters, results and errors.
+        parameters: The description of each parameter that it describes.
     """
 
     description: str
@@ -66,7 +66,7 @@ class Docstring:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A part of a docstring that is not description."""
+    """A section of a docstring that is not part of the description."""
 
     style: _Style
     name: str
@@ -74,7 +74,7 @@ class _Section:
 
 
 def parse_docstring(text: str | None, names: Collection[str]) -> Docstring:
-    """Parse the docstring of a function that has parameters of these names."""
+    """Parse the docstring of a function with parameters of these names."""
     said, sections = _split(inspect.cleandoc(text or "").splitlines())
     described: dict[str, list[str]] = {}
     for section in sections:
@@ -92,7 +92,7 @@ def parse_docstring(text: str | None, names: Collection[str]) -> Docstring:
 
 
 def _split(lines: Sequence[str]) -> tuple[list[str], list[_Section]]:
-    """Split a docstring into its description and the sections that are known."""
+    """Split a docstring into its description and its known sections."""
     said: list[str] = []
     sections: list[_Section] = []
     current: _Section | None = None
@@ -132,7 +132,7 @@ def _ends(section: _Section, line: str, following: str) -> bool:
 
 
 def _iter_described(section: _Section) -> Iterator[tuple[str, str]]:
-    """Yield each line of a section with the name of the parameter that it is about."""
+    """Yield each line of a section with the name of the parameter that it describes."""
     if section.style == "rest":
         yield from ((section.name, line) for line in section.lines)
         return

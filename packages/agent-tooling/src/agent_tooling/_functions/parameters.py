@@ -1,6 +1,6 @@
 """The parameters of a Python function: the schema that a model sees, and a model's arguments as the values of a call.
 
-Imported when the first function becomes a tool, for it imports pydantic.
+Only imported when the first function becomes a tool, because it imports pydantic.
 """
 
 import inspect
@@ -26,7 +26,7 @@ from .docstrings import parse_docstring
 from .portable_schema import is_closed, to_portable_schema
 
 
-_INTEGER_LIMIT: Final = 1e19  # The arguments of a call hold no longer whole numbers either.
+_INTEGER_LIMIT: Final = 1e19  # Arguments of calls may not have more digits either.
 _UNFIT_KINDS: Final = {
     inspect.Parameter.POSITIONAL_ONLY: "one that can be passed by name",
     inspect.Parameter.VAR_POSITIONAL: "a single parameter, such as a list",
@@ -47,13 +47,13 @@ class FunctionParameters:
     """The parameters that a model may give to a function.
 
     Attributes:
-        description: What the docstring says of the function.
+        description: The docstring's description of the function.
         schema: JSON schema of the arguments, as the model sees it.
-        model: A model with a field for each parameter.
+        model: A pydantic model with a field for each parameter.
         parameters: The parameters, in the order of the model's fields.
-        closed: Whether objects inside the arguments take known properties only.
-        context: The name of the parameter that takes a `Context`; None where there is none.
-        deps_type: What that `Context` holds.
+        closed: Whether objects inside the arguments take only known properties.
+        context: The name of the parameter that takes a `Context`; None if there is none.
+        deps_type: The type of the dependencies in that `Context`.
     """
 
     description: str
@@ -73,8 +73,8 @@ class FunctionParameters:
             hidden: Names of the parameters that the model neither sees nor sets.
 
         Raises:
-            DeclarationError: If a parameter has no type that pydantic can check and JSON schema can say, or cannot be passed by name, or if there is no
-                parameter for a hidden value.
+            DeclarationError: If a parameter has no type that pydantic can check and JSON schema can express, or cannot be passed by name, or if a hidden value has
+                no parameter.
         """
         context, deps_type = _find_context(function)
         own = hidden if context is None else {*hidden, context}
@@ -116,12 +116,12 @@ class FunctionParameters:
             ToolError: If they do not fit after all.
         """
         try:
-            # Once more: between `bind` and the call arguments are plain JSON, for logs and so on.
+            # Validated again: between `bind` and the call, arguments are plain JSON, for logs and so on.
             _, values = self._validate(dict(args))
         except Exception as error:
             raise ToolError(validation_error_text(_describe_refusal(error, args))) from error
-        # What the model left out stays out, and the function's own default counts; but for
-        # pydantic's `Field()`, of which only the model knows the value.
+        # What the model left out stays out, so that the function's own default counts; except for a
+        # default that is a `Field()`, whose value only the pydantic model knows.
         return {
             parameter.name: getattr(values, key)
             for key, parameter in zip(self.model.model_fields, self.parameters, strict=True)
@@ -129,11 +129,11 @@ class FunctionParameters:
         }
 
     def _validate(self, args: dict[str, Any]) -> tuple[dict[str, Any], BaseModel]:
-        """Return the arguments in their normal form, and their values."""
+        """Return the arguments in normal form, and the model with their values."""
         try:
             return args, self._validate_json(json.dumps(args))
         except ValidationError:
-            # To JSON schema 3.0 is an integer, to pydantic it is not.
+            # For JSON schema 3.0 is an integer, for pydantic it is not.
             normal = cast("dict[str, Any]", _with_integers(args))
             text = json.dumps(normal)
             if text == json.dumps(args):
@@ -141,16 +141,17 @@ class FunctionParameters:
             return normal, self._validate_json(text)
 
     def _validate_json(self, text: str) -> BaseModel:
-        # As JSON, where a date is text and a tuple a list; strict, so that nothing passes which the schema forbids.
+        # As JSON, because there a date is text and a tuple a list; strict, so that nothing passes that
+        # the schema forbids.
         extra = "forbid" if self.closed else None
         return self.model.model_validate_json(text, strict=True, extra=extra)
 
 
 class SchemaWriter(GenerateJsonSchema):
-    """Pydantic's own, silent about what it leaves out: a default, or a member of a union, that JSON can't say."""
+    """Pydantic's schema writer without its warnings about defaults and union members that JSON cannot express."""
 
     def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
-        """Say nothing."""
+        """Emit nothing."""
 
 
 def _read_parameters(
@@ -199,7 +200,7 @@ def _place(function: Callable[..., Any], name: str) -> str:
 def _to_field(
     function: Callable[..., Any], parameter: inspect.Parameter, said: str | None
 ) -> tuple[Any, Any]:
-    """Return type and default of the model's field for a parameter. What stands in the annotation wins over the docstring."""
+    """Return the type and default of the model's field for a parameter. The annotation's description wins over the docstring's."""
     annotation = _resolve(function, parameter)
     known = ()
     if get_origin(annotation) is Annotated:
@@ -226,10 +227,11 @@ def _resolve(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
 
 
 def _build_model(fields: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
-    # The fields have names of their own, because no field may be called as what models have already, or begin with `_`.
+    # The fields get names of their own, because no field may begin with `_` or have the name of one
+    # of a model's methods.
     config = ConfigDict(extra="forbid", strict=True)
     model = create_model("Arguments", __config__=config, **cast("dict[str, Any]", fields))
-    if len(model.model_fields) < len(fields):  # `Final` and `ClassVar` are of a class.
+    if len(model.model_fields) < len(fields):  # `Final` and `ClassVar` belong to the class.
         raise ValueError("a field is of the class")
     return model
 
@@ -248,7 +250,7 @@ def _find_culprit(
     fields: Mapping[str, tuple[Any, Any]],
     error: Exception,
 ) -> DeclarationError:
-    """Return an error that names the parameter whose type cannot be used."""
+    """Return an error that names the parameter with a type that cannot be used."""
     for parameter, (key, field) in zip(parameters, fields.items(), strict=True):
         try:
             _build_schema(_build_model({key: field}))
@@ -279,11 +281,11 @@ def _with_integers(value: object) -> object:
 def _describe_refusal(error: Exception, args: Mapping[str, Any]) -> str:
     """Return why arguments were refused: which parameter, what was expected, what was given, shortened.
 
-    Of an exception that a validator raised without wanting to, nothing is told: its text may hold secrets.
+    The text of any unexpected exception of a validator is left out, because it may hold secrets.
 
     Args:
-        error: What the validation raised.
-        args: What the model gave.
+        error: The exception that validation raised.
+        args: The model's arguments.
     """
     if isinstance(error, ToolError):
         return str(error)
@@ -301,7 +303,7 @@ def _describe_unknown(findings: Iterable[_Finding], args: Mapping[str, Any]) -> 
 
 
 def _describe_others(findings: Iterable[_Finding], args: Mapping[str, Any]) -> list[str]:
-    """Describe each finding once; what the members of a union expect of the same value stands together."""
+    """Describe each finding once, and join what the members of a union expect of the same value."""
     missing: dict[str, None] = {}
     expected: dict[tuple[str, str], list[str]] = {}
     for item in findings:
@@ -324,7 +326,7 @@ def _expectation(finding: _Finding) -> str:
 
 
 def _path(finding: _Finding, args: object) -> str:
-    """Return the path of a finding in the arguments, without the union members that pydantic's own path names."""
+    """Return the path of a finding in the arguments, without the union members in pydantic's own path."""
     path: list[str | int] = []
     for number, key in enumerate(finding["loc"], start=1):
         if isinstance(args, dict) and key in args:

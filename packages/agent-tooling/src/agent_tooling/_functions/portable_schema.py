@@ -1,4 +1,4 @@
-"""JSON schemas as pydantic writes them, put as every model API takes them.
+"""Rewriting pydantic's JSON schemas into a form that every model API takes.
 
 Source: docs/evidence/responses-api.md, R15 and R18 to R22.
 """
@@ -11,7 +11,8 @@ from agent_tooling._json_text import JsonSchema
 
 
 _PREFIX: Final = "#/$defs/"
-# `title` repeats a name, `uniqueItems` is refused in strict schemas and not held for sets, `discriminator` is no JSON schema.
+# `title` repeats a name, `uniqueItems` is refused in strict schemas and not enforced for sets,
+# `discriminator` is not JSON schema.
 _LEFT_OUT: Final = frozenset({"$defs", "discriminator", "title", "uniqueItems"})
 _SCHEMAS_BY_NAME: Final = frozenset({"patternProperties", "properties"})
 _LISTS_OF_SCHEMAS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
@@ -21,11 +22,11 @@ _SCHEMAS: Final = frozenset({"additionalProperties", "contains", "items", "not",
 def to_portable_schema(schema: Mapping[str, Any], *, closed: bool) -> JsonSchema:
     """Return a pydantic schema without the parts that models do not need and APIs refuse.
 
-    A definition stands where it is used; only one of an object that is used more than once, or inside of itself, remains a definition. `oneOf`, which
-    pydantic writes for unions whose members exclude each other, becomes `anyOf`, and each array says what is in it.
+    A definition is moved to where it is used; only an object that is used more than once, or inside itself, remains a definition. `oneOf`, which
+    pydantic writes for unions whose members exclude each other, becomes `anyOf`, and each array gets `items`.
 
     Args:
-        schema: A schema that nothing else will be read from.
+        schema: The schema, which is not used afterwards.
         closed: Whether objects with known properties take no others.
     """
     definitions = cast("dict[str, JsonSchema]", schema.get("$defs", {}))
@@ -43,7 +44,7 @@ def to_portable_schema(schema: Mapping[str, Any], *, closed: bool) -> JsonSchema
 
 
 def is_closed(schema: Mapping[str, Any]) -> bool:
-    """Return whether no object in a schema takes properties beyond those that the schema names."""
+    """Return whether no object in a schema takes more properties than the schema names."""
     return not any(map(_is_open, iter_objects(schema)))
 
 
@@ -52,7 +53,7 @@ def _is_open(schema: JsonSchema) -> bool:
 
 
 class _Writer:
-    """A writer of schemas, with the definitions to put where they are used."""
+    """A writer of schemas that inlines definitions."""
 
     def __init__(self, inlined: Mapping[str, JsonSchema], closed: bool) -> None:  # noqa: FBT001 - private, and named by its only caller
         self._inlined = inlined
@@ -64,7 +65,7 @@ class _Writer:
         node = cast("JsonSchema", schema)
         definition = self._inlined.get(str(node.get("$ref")).removeprefix(_PREFIX))
         if definition is not None:
-            # Such as this field's own description. Beside a `$ref` APIs would refuse it (R21).
+            # For instance this field's own description. APIs would refuse it beside a `$ref` (R21).
             beside = {key: value for key, value in node.items() if key != "$ref"}
             return self.write(definition | beside)
         written: JsonSchema = {
@@ -74,7 +75,7 @@ class _Writer:
         }
         if "oneOf" in written:
             written["anyOf"] = written.pop("oneOf")
-        # Strict schemas need `items` in each list (R19); pydantic writes none for a tuple.
+        # Strict schemas need `items` in every list (R19), and pydantic writes none for a tuple.
         if written.get("type") == "array" and "items" not in written:
             written["items"] = _any_of(written.get("prefixItems", []))
         if "properties" in written and self._closed:
@@ -108,13 +109,13 @@ def _is_recursive(name: str, definitions: Mapping[str, JsonSchema]) -> bool:
 
 
 def _iter_references(value: object) -> Iterator[str]:
-    """Yield the names of the definitions that are referred to, as often as they are."""
+    """Yield the name of a definition for each reference to it."""
     references = (node.get("$ref") for node in iter_objects(value))
     return (one.removeprefix(_PREFIX) for one in references if isinstance(one, str))
 
 
 def iter_objects(value: object) -> Iterator[JsonSchema]:
-    """Yield a JSON value and what is in it, as far as it is objects."""
+    """Yield the objects in a JSON value, itself included."""
     if isinstance(value, dict):
         node = cast("JsonSchema", value)
         yield node

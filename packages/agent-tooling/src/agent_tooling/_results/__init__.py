@@ -1,1 +1,1 @@
-"""The results of tools: what a model reads of them, how much of it, and what is remembered and kept."""
+"""Results of tools: what a model reads of them, how much of it, and what is remembered and kept."""

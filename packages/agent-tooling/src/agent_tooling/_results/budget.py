@@ -1,4 +1,4 @@
-"""How much of a tool's result a model gets to read."""
+"""A limit on how much of the tool results a model gets to read."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -9,40 +9,40 @@ from .kept_results import READ_RESULT, KeptResults
 from .output import ContentPart, ToolContent, find_text
 
 
-# Enough for a model to see what a result is, even where the run has used up its characters.
+# Enough for a model to see what a result is, even if the run has used up its characters.
 _LEAST_CHARACTERS: Final = 1_000
-# Room for a short sentence, or for the notice that stands for a longer one.
+# Room for a short sentence, or for the notice that replaces a longer one.
 _LEAST_BYTES: Final = 100
-_HINT_BYTES: Final = 150  # What a hint at how to read on takes beside that.
+_HINT_BYTES: Final = 150  # For the hint that says how to read on.
 _SHARE_OF_BEGINNING: Final = 0.75  # The beginning says what a result is, the end how it went.
 # A quarter of what one result may have by default: reading on must not use up the run.
 _MAX_PAGE_CHARACTERS: Final = 50_000
 
 type _Hint = Callable[[int], str]
-"""Returns how to read on from a character, for the notice of what is left out."""
+"""A function that returns how to read on from a character, for the notice about the part that is left out."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ResultBudget:
-    """The size that the tool results of one run may have: what a model can read and a platform can carry.
+    """A limit on the tool results of one run: as much as a model can read and a platform can carry.
 
-    A result that is over its share keeps its beginning and its end, with a notice of how much is missing between them. Of content parts this holds for the
-    texts, one after the other; an image or a file is whole, or a notice says that it is left out.
-    A result keeps at least 1,000 characters when the run has used up its characters, and nothing but the notice when it has
+    A result that is over its share keeps its beginning and its end, with a notice of how much is missing between them. In content parts this applies to the
+    texts, one after the other; an image or a file stays whole, or a notice says that it is left out.
+    A result keeps at least 1,000 characters when the run has used up its characters, and only the notice when it has
     used up its bytes as well. With `kept`, the notice says how the model can read on.
 
     Use one budget per run, from one thread at a time.
 
     Attributes:
-        per_result: Most characters of one result, the notice not counted; at least 1.
-        per_run: Most characters of all results together.
-        per_run_bytes: Most bytes of all results together, as JSON writes them.
-        counts_media: Whether images and files count; not where whoever makes the request of them bounds it.
-        kept: Where results that are cut are kept; None where nobody can read on.
+        per_result: Maximum characters of one result, without the notice; at least 1.
+        per_run: Maximum characters of all results together.
+        per_run_bytes: Maximum bytes of all results together, written as JSON.
+        counts_media: Whether images and files count; False if the size of the request is limited elsewhere.
+        kept: Keeps results that are cut; None if the model cannot read on.
         read_by: The name of the function that reads on.
 
-    Source: our choice. The default `per_run` about fills the context of a GPT-5 model with ordinary text. All results go into
-    one request, and `per_run_bytes` leaves room for what else is in it where a platform takes 5 MiB in one line.
+    Source: our choice. The default `per_run` roughly fills the context of a GPT-5 model with ordinary text. All results go into
+    one request, and `per_run_bytes` leaves room for its other contents if a platform takes 5 MiB in one line.
     """
 
     per_result: int = 200_000
@@ -55,7 +55,7 @@ class ResultBudget:
     _used_bytes: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse limits that nothing fits into.
+        """Refuse limits that no result could meet.
 
         Raises:
             ValueError: If a limit is below 1.
@@ -66,9 +66,9 @@ class ResultBudget:
 
     @property
     def page_characters(self) -> int:
-        """How much of a kept result the model may read at once: 50,000 characters at most, less where the run has used up its own, never under 1,000."""
+        """How many characters of a kept result the model may read at once: at most 50,000, fewer when the run's budget runs out, never under 1,000."""
         left = min(self.per_result, _MAX_PAGE_CHARACTERS, self.per_run - self._used)
-        by_bytes = (self.per_run_bytes - self._used_bytes) // 4  # of UTF-8 for a character
+        by_bytes = (self.per_run_bytes - self._used_bytes) // 4  # UTF-8 takes up to 4 a character.
         return max(min(left, by_bytes), _LEAST_CHARACTERS)
 
     @property
@@ -80,11 +80,11 @@ class ResultBudget:
     @overload
     def fit(self, content: ToolContent, *, is_cut: bool = False) -> ToolContent: ...
     def fit(self, content: ToolContent, *, is_cut: bool = False) -> ToolContent:
-        """Return `content` within the budget, and take what it needs from it.
+        """Return `content` cut to fit the budget, and count what it uses.
 
         Args:
             content: The result.
-            is_cut: Whether it was within the share of one result before, so that it is cut for the sake of the run alone.
+            is_cut: Whether the result was cut to the share of one result before, so that only the run's limits apply.
         """
         hint = self._build_hint(content)
         limit = self.per_run - self._used
@@ -109,10 +109,10 @@ class ResultBudget:
         return tuple(fitted)
 
     def read_on(self, arguments: Mapping[str, Any]) -> str:
-        """Return what a model reads of a result that is kept, within the budget; `KeptResults.read` says what it may ask for.
+        """Return what a model reads of a kept result, within the budget; `KeptResults.read` explains the arguments.
 
         Raises:
-            ToolError: If it can't be read.
+            ToolError: If it cannot be read.
         """
         kept = self.kept or KeptResults()
         text = kept.read(arguments, max_characters=self.page_characters)
@@ -120,18 +120,18 @@ class ResultBudget:
         return text
 
     def save(self) -> dict[str, Any]:
-        """Return what is used and kept, as plain JSON."""
+        """Return what the budget has used and kept, as plain JSON."""
         kept = None if self.kept is None else self.kept.save()
         return {"used": self._used, "used_bytes": self._used_bytes, "kept": kept}
 
     def load(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `save` has returned, in a budget that is set up like that one."""
+        """Restore what `save` has returned, in a budget with the same limits."""
         self._used, self._used_bytes = saved["used"], saved["used_bytes"]
         if self.kept is not None and saved["kept"] is not None:
             self.kept.load(saved["kept"])
 
     def release(self, remaining: Iterable[str] = ()) -> None:
-        """Begin anew, because the model is not sent the results of before any more, but only those that remain."""
+        """Start counting anew, with only the results that remain, because the earlier ones are no longer sent to the model."""
         self._used = self._used_bytes = 0
         for text in remaining:
             self._count(text)
@@ -141,7 +141,7 @@ class ResultBudget:
         self._used_bytes += _json_bytes(text)
 
     def _build_hint(self, content: ToolContent) -> _Hint:
-        """Return a function that says how to read on, and that keeps the result when it is first called."""
+        """Return a function that says how to read on, and keeps the result when it is first called."""
         kept = self.kept
         if kept is None:
             return _say_nothing
@@ -170,7 +170,7 @@ class ResultBudget:
         limit = min(limit, len(text))
         room = max(self.per_run_bytes - self._used_bytes, self._least_bytes)
         fitted = _cut_out_middle(text, limit, hint, read=read)
-        # A character takes one to six bytes in JSON, so what fits is found by halving.
+        # A character takes one to six bytes in JSON, so the length that fits is found by halving.
         while (size := _json_bytes(fitted)) > room and limit:
             limit //= 2
             fitted = _cut_out_middle(text, limit, hint, read=read)
@@ -192,7 +192,7 @@ def _say_nothing(_: int) -> str:
 
 
 def _cut_out_middle(text: str, limit: int, hint: _Hint = _say_nothing, *, read: int = 0) -> str:
-    """Return a text whose middle is a notice; it begins behind `read` characters of its result."""
+    """Return a text with its middle replaced by a notice; `read` characters of its result come before it."""
     if len(text) <= limit:
         return text
     beginning = int(limit * _SHARE_OF_BEGINNING)

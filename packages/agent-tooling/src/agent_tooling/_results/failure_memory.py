@@ -1,4 +1,4 @@
-"""What a run remembers of its tool calls, so that it does not make the same one for nothing."""
+"""A run's memory of its tool calls, so that it does not repeat one for nothing."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from .output import ToolContent
 
 
 def call_signature(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the same text for calls of the same tool with equal arguments: name and canonical JSON.
+    """Return a text that is the same for calls of the same tool with equal arguments: name and canonical JSON.
 
     The order of keys does not matter; the type of a value does, so `1`, `1.0`, `"1"` and `true` differ.
     """
@@ -29,11 +29,11 @@ class _CallRecord:
 
 @dataclass(slots=True, kw_only=True)
 class FailureMemory:
-    """The calls that one run has made, and which of them need not be made again.
+    """A memory of the calls that one run has made, and of which ones need not be made again.
 
     A call that failed is not made again in the run. A call that succeeded `identical_successes` times is not made
-    again either: its earlier result is returned with a notice. Arguments are compared after `bind_arguments` has
-    put them into their normal form.
+    again either: its earlier result is returned with a notice. Arguments are compared in the normal form that
+    `bind_arguments` gives them.
 
     Use one memory per run, from one thread at a time.
 
@@ -55,7 +55,7 @@ class FailureMemory:
             )
 
     def recall(self, name: str, arguments: Mapping[str, Any]) -> ToolContent | None:
-        """Return the tool result that stands in for a call, None when the call is to be made."""
+        """Return the tool result that replaces a call; None if the call has to be made."""
         record = self._records.get(call_signature(name, arguments))
         if record is None:
             return None
@@ -72,20 +72,20 @@ class FailureMemory:
         self._record(name, arguments).has_failed = True
 
     def record_success(self, name: str, arguments: Mapping[str, Any], result: ToolContent) -> None:
-        """Remember that a call succeeded, and what it gave."""
+        """Remember that a call succeeded, and its result."""
         record = self._record(name, arguments)
         record.successes += 1
         record.result = result
 
     def save(self) -> list[Any]:
-        """Return what is remembered, as plain JSON where the results are."""
+        """Return the remembered calls, as plain JSON if their results are."""
         return [
             [signature, record.has_failed, record.successes, record.result]
             for signature, record in self._records.items()
         ]
 
     def load(self, saved: Iterable[Any]) -> None:
-        """Remember what `save` has returned, or the same out of JSON."""
+        """Restore what `save` has returned, also after a round trip through JSON."""
         for signature, has_failed, successes, result in saved:
             content = result if isinstance(result, str) else tuple(result)
             self._records[signature] = _CallRecord(has_failed, successes, content)

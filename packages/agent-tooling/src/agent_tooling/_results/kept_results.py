@@ -1,4 +1,4 @@
-"""Results that a model has read in part, kept so that it can read on."""
+"""Results that a model has read only in part, kept so that it can read on."""
 
 import sys
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ _AROUND_CHARACTERS: Final = 200
 _MOST_FOUND: Final = 20
 
 READ_RESULT: Final = "read_result"
-"""The name of the function that reads on, where no tool has it."""
+"""The default name of the function that reads on, if no tool has it."""
 
 
 class KeptResults:
-    """The whole texts of results that were cut, for as long as a run lasts.
+    """The full texts of results that were cut, for as long as a run lasts.
 
-    Where they are too much together the oldest are let go of, and whoever asks for one of them is count so; of one that is too much alone the end is.
+    If they take too much memory together, the oldest are dropped, and asking for a dropped one raises an error that says so; a single text that is too large loses its end.
     Use one per run, from one thread at a time.
 
     Args:
@@ -39,7 +39,7 @@ class KeptResults:
         self._max_bytes = max_bytes
         self._count = 0
         self._bytes = 0
-        # Oldest first. The length of a text that was let go of stays: its reader is count why.
+        # Oldest first. The length of a dropped text stays, so that its reader learns what happened.
         self._texts: dict[str, str] = {}
         self._lengths: dict[str, int] = {}
 
@@ -49,39 +49,39 @@ class KeptResults:
         return self._bytes
 
     def save(self) -> dict[str, Any]:
-        """Return what is kept, as plain JSON."""
+        """Return the kept texts, as plain JSON."""
         return {"count": self._count, "texts": self._texts, "whole": self._lengths}
 
     def load(self, saved: Mapping[str, Any]) -> None:
-        """Keep what `save` has returned, and nothing else."""
+        """Restore what `save` has returned, and keep nothing else."""
         self._count, self._lengths = saved["count"], dict(saved["whole"])
         self._texts = dict(saved["texts"])
         self._bytes = sum(map(sys.getsizeof, self._texts.values()))
 
     def keep(self, content: ToolContent) -> str:
-        """Keep the text of a result, or all the texts of its parts, and return the id that it is read on by."""
+        """Keep the text of a result, or all texts of its parts, and return the id to read on by."""
         text = join_texts(content)
-        # A character takes four bytes at most; an eighth leaves room for results beside this one.
+        # A character takes at most four bytes; an eighth leaves room for other results.
         kept = text if sys.getsizeof(text) <= self._max_bytes else text[: self._max_bytes // 8]
         self._count += 1
         result_id = f"r{self._count}"
         self._texts[result_id] = kept
         self._lengths[result_id] = len(text)
         self._bytes += sys.getsizeof(kept)
-        # Measured in memory: one emoji makes every character of a text take four bytes.
+        # Measured as memory: a single emoji makes every character of a text take four bytes.
         while self._bytes > self._max_bytes and len(self._texts) > 1:
             self._bytes -= sys.getsizeof(self._texts.pop(next(iter(self._texts))))
         return result_id
 
     def read(self, arguments: Mapping[str, Any], *, max_characters: int) -> str:
-        """Return what a model reads of a kept result that it asks for.
+        """Return the part of a kept result that a model asks for.
 
         Args:
-            arguments: The `id`, and the `offset` that it reads on from, or a `pattern` that it looks for behind that: what `read_result_schema` describes.
-            max_characters: How much of the text it may read at once, at least 1.
+            arguments: The `id`, and the `offset` to read on from, perhaps with a `pattern` to look for after it, as `read_result_schema` describes them.
+            max_characters: How many characters it may read at once, at least 1.
 
         Raises:
-            ToolError: If there is no such result, or it is not kept any more, or there is nothing behind the offset, or the pattern is too long.
+            ToolError: If there is no such result, it is no longer kept, nothing comes after the offset, or the pattern is too long.
         """
         result_id, offset = arguments["id"], arguments.get("offset", 0)
         text = self._find(result_id)
@@ -154,7 +154,7 @@ def read_result_schema() -> dict[str, Any]:
 
 
 def join_texts(content: ToolContent) -> str:
-    """Return a text, or all the texts of content parts with nothing between them."""
+    """Return a text, or all texts of content parts with nothing between them."""
     if isinstance(content, str):
         return content
     return "".join(text for part in content if (text := find_text(part)) is not None)

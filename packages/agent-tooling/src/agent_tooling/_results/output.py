@@ -1,4 +1,4 @@
-"""What a model reads of what a tool's function returned, yielded or raised."""
+"""Turning what a tool's function returned, yielded or raised into what a model reads."""
 
 import base64
 import re
@@ -12,18 +12,18 @@ from agent_tooling._sentences import TOOL_FAILED
 
 
 type ContentPart = Mapping[str, Any]
-"""One part of a tool result, as `ToolContent` says."""
+"""One part of a tool result, as `ToolContent` describes it."""
 
 type ToolContent = str | tuple[ContentPart, ...]
-"""What a model reads of a tool result: a text, or parts.
+"""A tool result as a model reads it: a text, or parts.
 
-A part is a mapping with a `type` and what belongs to it: `text` has `text`; `image` one of `url`, `image_url`, `data`, `base64_data`, `file_id`; `file` one of
-`url`, `file_url`, `data`, `base64_data`, `file_data`, `file_id`. APIs' own words for them (`input_image`, `image_url`) are
-read and not written. Bytes in a part become base64; everything else in it is handed on.
+A part is a mapping with a `type` and its fields: `text` has `text`; `image` one of `url`, `image_url`, `data`, `base64_data`, `file_id`; `file` one of
+`url`, `file_url`, `data`, `base64_data`, `file_data`, `file_id`. The APIs' own types (`input_image`, `image_url`) are
+read but not written. Bytes in a part become base64; everything else in it is passed on.
 """
 
-# By what it calls itself, APIs' own words included: the type of a part, and what it has to have one of. A tool may list files as
-# `{"type": "file", "name": ...}`, and mean data.
+# For each type, including the APIs' own ones: the type that it becomes, and the fields of which a
+# part must have one. A tool may list files as `{"type": "file", "name": ...}` and mean data.
 _TEXT: Final = ("text", frozenset({"text"}))
 _IMAGE: Final = ("image", frozenset({"url", "image_url", "data", "base64_data", "file_id"}))
 _FILE: Final = (
@@ -46,13 +46,13 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
-    """What a call of a tool has come to.
+    """The outcome of a tool call.
 
     Attributes:
-        content: What the model reads, of a failure too.
-        error: Why the call failed, in a sentence that the model may read; None where it did not.
-        cause: The exception behind a failure, for the caller's log and nobody else.
-        artifact: What the tool made for others than the model, such as files for a person; handed on as it is.
+        content: What the model reads, also after a failure.
+        error: Why the call failed, in a sentence that the model may read; None if it succeeded.
+        cause: The exception behind a failure, only for the caller's log.
+        artifact: What the tool made for others than the model, such as files for a person; passed on unchanged.
     """
 
     content: ToolContent
@@ -62,25 +62,25 @@ class ToolOutput:
 
 
 type OutputReader = Callable[[Sequence[object]], ToolContent | ToolOutput]
-"""Makes of what a function returned (one piece) or yielded what the model reads, and what else there is."""
+"""A function that turns what a tool returned (one piece) or yielded into what the model reads, perhaps with an artifact."""
 
 
 def read_output(
     pieces: Sequence[object], reader: OutputReader, cause: Exception | None = None
 ) -> ToolOutput:
-    """Read what a function returned (one piece) or yielded, and what it raised in the end.
+    """Return the output of a function from what it returned (one piece) or yielded, and from what it raised in the end.
 
     Args:
-        pieces: What it returned or yielded.
+        pieces: The values that it returned or yielded.
         reader: Makes the output of the pieces.
-        cause: What it raised; what came before it stays.
+        cause: The exception that it raised; pieces before it are kept.
     """
     output = ToolOutput(content="")
     try:
         read = reader(pieces)
         output = read if isinstance(read, ToolOutput) else ToolOutput(content=read)
     except Exception as error:  # noqa: BLE001 - whatever a tool has returned, the run goes on
-        # What the tool raised comes first; it explains what cannot be read.
+        # The tool's own exception comes first: it explains why the pieces cannot be read.
         cause = cause or error
     if cause is None:
         return output
@@ -89,12 +89,12 @@ def read_output(
 
 
 def to_content(pieces: Sequence[object]) -> ToolContent:
-    """Return what a model reads of the values that a function returned or yielded.
+    """Return the values that a function returned or yielded as content for a model.
 
-    Texts stay as they are, None is nothing, content parts are handed on, and everything else becomes JSON.
+    Texts stay unchanged, None adds nothing, content parts are passed on, and everything else becomes JSON.
 
     Raises:
-        ToolError: If a model can't read one of them: bytes, or what JSON cannot carry.
+        ToolError: If a model cannot read one of them: bytes, or a value that JSON cannot carry.
     """
     parts = [part for piece in pieces for part in _to_parts(piece)]
     if all(isinstance(part, str) for part in parts):
@@ -121,7 +121,7 @@ def _to_parts(value: object) -> Iterable[str | ContentPart]:
 
 
 def _find_type(value: object) -> str | None:
-    """Return the type of a content part, None for anything else."""
+    """Return the type of a content part; None for anything else."""
     if not isinstance(value, Mapping):
         return None
     part = cast("ContentPart", value)
@@ -156,13 +156,13 @@ def _to_text(value: object) -> str:
 
 
 def find_text(part: ContentPart) -> str | None:
-    """Return the text of a content part; None of one that is no text."""
+    """Return the text of a content part; None if it is not a text."""
     text = part.get("text")
     return text if isinstance(text, str) and part.get("type") == "text" else None
 
 
 def without_surrogates(text: str) -> str:
-    """Return `text` without halves of characters, which no message can carry."""
+    """Return `text` with unpaired surrogates replaced, since no message can carry them."""
     return text if _SURROGATE.search(text) is None else text.encode(errors="replace").decode()
 
 

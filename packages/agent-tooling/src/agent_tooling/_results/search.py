@@ -1,4 +1,4 @@
-"""Where a pattern that a stranger has written stands in a text, in a time that is bounded whatever he has written."""
+"""Searching a text for an untrusted pattern, in a bounded time whatever the pattern is."""
 
 import re
 from dataclasses import dataclass
@@ -6,20 +6,21 @@ from itertools import islice
 from typing import Any, Final
 
 
-_MAX_MEMORY_BYTES: Final = 1024 * 1024  # of a compiled expression and its automaton
-# Bytes times instructions of the expression, of which RE2 makes at worst 100 million in a second or two; nearly all expressions are far faster.
+_MAX_MEMORY_BYTES: Final = 1024 * 1024  # for a compiled expression and its automaton
+# Bytes times instructions of the expression. At worst RE2 takes a second or two for 100 million of
+# them; nearly all expressions are far faster.
 _MAX_STEPS: Final = 30_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedText:
-    """What was found in a text.
+    """The result of a search in a text.
 
     Attributes:
-        places: Where it was found: the first character and the one behind the last, of each place.
+        places: The start and end of each match, in characters; the end is exclusive.
         start: Where the search began.
-        end: Where it ended, before the end of the text where it would have taken too long, or enough was found.
-        is_pattern: Whether it was a regular expression, and no plain text.
+        end: Where it ended: before the end of the text if it would have taken too long, or if enough was found.
+        is_pattern: Whether the text was searched for a regular expression, not for plain text.
     """
 
     places: tuple[tuple[int, int], ...]
@@ -29,18 +30,18 @@ class SearchedText:
 
 
 def can_search_patterns() -> bool:
-    """Return whether a pattern may be a regular expression: with the extra `patterns` (RE2)."""
+    """Return whether a pattern may be a regular expression, which takes the extra `patterns` (RE2)."""
     return _find_library() is not None
 
 
 def search_text(text: str, pattern: str, *, offset: int, most: int) -> SearchedText:
-    """Look for a regular expression of RE2's; what is none, or without the extra `patterns`, is a plain text.
+    """Search a text for a regular expression of RE2, or for a plain text if the pattern is not one or the extra `patterns` is missing.
 
     Args:
         text: The text.
-        pattern: The expression, or the text.
-        offset: From which character on.
-        most: How many places to find at most, at least 1.
+        pattern: The expression, or the plain text.
+        offset: The character to start from.
+        most: The maximum number of matches, at least 1.
     """
     expression = _compile(pattern)
     if expression is None:
@@ -48,7 +49,7 @@ def search_text(text: str, pattern: str, *, offset: int, most: int) -> SearchedT
     data = text[offset:].encode(errors="replace")
     reach = min(len(data), _MAX_STEPS // max(expression.programsize, 1))
     found = islice(expression.finditer(data, 0, reach), most)
-    # RE2 counts bytes and the model characters, so both go along.
+    # RE2 counts bytes and the model counts characters, so both are tracked.
     places: list[tuple[int, int]] = []
     read, characters = 0, offset
     for match in found:
@@ -58,7 +59,7 @@ def search_text(text: str, pattern: str, *, offset: int, most: int) -> SearchedT
         places.append((characters, characters + length))
         read, characters = end, characters + length
     if len(places) == most:
-        # One further at least: an empty match would be found again for ever.
+        # At least one further: an empty match would be found again for ever.
         end = max(places[-1][1], places[-1][0] + 1)
     else:
         end = characters + len(data[read:reach].decode(errors="ignore"))
@@ -73,7 +74,7 @@ def _search_plain(text: str, pattern: str, offset: int, most: int) -> SearchedTe
 
 
 def _compile(pattern: str) -> Any:
-    """Return RE2's expression, None where that is not installed or the pattern is none."""
+    """Return the compiled expression; None if RE2 is not installed or the pattern is not valid."""
     library = _find_library()
     if library is None:
         return None
@@ -85,7 +86,7 @@ def _compile(pattern: str) -> Any:
     except library.error:
         return None
     finally:
-        library.purge()  # Its cache would keep what strangers write.
+        library.purge()  # Its cache would keep untrusted patterns.
 
 
 def _find_library() -> Any:

@@ -1,1 +1,1 @@
-"""JSON schemas: what they refer to, their regular expressions, and what fulfils them."""
+"""JSON schemas: references, regular expressions and validation."""

@@ -1,6 +1,6 @@
-"""The JSON schema of a Python type that an answer has to be of, and an answer as a value of it.
+"""The JSON schema of an answer's Python type, and reading an answer as a value of the type.
 
-Imported when the first type is read, for it imports pydantic.
+Only imported when the first type is read, because it imports pydantic.
 """
 
 import json
@@ -15,17 +15,17 @@ from agent_tooling._functions.portable_schema import is_closed, to_portable_sche
 from agent_tooling._json_text import JsonSchema, path_text, shorten
 
 
-_WRAPPING: Final = "answer"  # Of a type that is no object: APIs take no other schema.
+_WRAPPING: Final = "answer"  # For a type that is not an object: APIs take no other schema.
 _MAX_CHARACTERS: Final = 300
 
 
 def read_type(
     kind: Any, *, field: str
 ) -> tuple[JsonSchema, Callable[[Any], tuple[Any, str | None]], Callable[[Any], str]]:
-    """Return the schema of a type, a function that returns an answer's JSON value as one of the type, or what is wrong with it, and one that writes a value as an answer.
+    """Return the schema of a type, a function that turns an answer's JSON value into one of the type or says what is wrong with it, and one that writes a value as an answer.
 
     Raises:
-        DeclarationError: If pydantic cannot check the type, or JSON schema cannot say it.
+        DeclarationError: If pydantic cannot check the type, or JSON schema cannot express it.
     """
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
@@ -42,7 +42,7 @@ def read_type(
                 return None, f"it must be an object with the key {_WRAPPING!r}"
             value = cast("dict[str, Any]", value)[_WRAPPING]
         try:
-            # As JSON, in which a date is a text; what is strict, the type says.
+            # As JSON, where a date is text. The type decides whether the check is strict.
             return adapter.validate_json(json.dumps(value)), None
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False)[0]

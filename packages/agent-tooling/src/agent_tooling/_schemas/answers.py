@@ -1,4 +1,4 @@
-"""A JSON schema for the answer of a run, and what is wrong with an answer."""
+"""The JSON schema for the answer of a run, and checking an answer against it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,19 +17,19 @@ from .validation import build_validator, find_finding
 
 _FIELD: Final = "answer_schema"
 _MAX_CHARACTERS: Final = 300
-# As models like to write it: three backticks, perhaps `json`, and the value from the next line on.
+# Models like to write three backticks, perhaps `json`, and the value from the next line on.
 _FENCE: Final = re.compile(r"```\w*[ \t]*\r?\n")
 _FENCE_END: Final = "```"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAnswer:
-    """An answer, held against a schema.
+    """An answer that was checked against a schema.
 
     Attributes:
-        text: Its JSON, without what stands around it.
-        value: What that is; None where there is a problem.
-        problem: In what it does not fulfil the schema, as a clause; None where it does.
+        text: Its JSON, without anything around it.
+        value: The parsed JSON, or a value of the schema's type; None if there is none.
+        problem: Why it does not fulfil the schema, as a clause; None if it does.
     """
 
     text: str
@@ -42,7 +42,7 @@ class AnswerSchema:
     """The JSON schema that an answer has to fulfil.
 
     Attributes:
-        schema: The schema, as a model is given it.
+        schema: The schema, as the model gets it.
     """
 
     schema: JsonSchema
@@ -51,10 +51,10 @@ class AnswerSchema:
 
     @classmethod
     def parse(cls, raw: str | Mapping[str, Any]) -> Self:
-        """Read a schema, or one in the wrapping that APIs have for it: `{"name": ..., "schema": {...}}`. It needs the extra `schema`.
+        """Read a schema, or one in the wrapping of the APIs: `{"name": ..., "schema": {...}}`. It needs the extra `schema`.
 
         Raises:
-            DeclarationError: If it is no JSON schema, refers to what it does not hold, or has a regular expression that `LinearPattern` does not take; or where jsonschema is not
+            DeclarationError: If it is not a JSON schema, refers to something outside itself, has a regular expression that `LinearPattern` does not take, or if jsonschema is not
                 installed.
         """
         schema = _unwrap(_parse_object(raw))
@@ -68,12 +68,12 @@ class AnswerSchema:
 
     @classmethod
     def from_type(cls, kind: Any, *, field: str = _FIELD) -> Self:
-        """Make a schema of a type: a pydantic model, a dataclass, a `TypedDict`, or anything that pydantic can check, which it needs.
+        """Make a schema from a type: a pydantic model, a dataclass, a `TypedDict`, or anything else that pydantic can check. It needs pydantic.
 
-        A checked answer's `value` is one of the type. A type whose JSON is no object is asked for inside of one.
+        The `value` of a checked answer is a value of the type. If the JSON of the type is not an object, the model is asked for an object that holds it.
 
         Raises:
-            DeclarationError: If pydantic cannot check the type, or JSON schema cannot say it.
+            DeclarationError: If pydantic cannot check the type, or JSON schema cannot express it.
         """
         from .answer_types import read_type  # noqa: PLC0415 - imports pydantic
 
@@ -85,7 +85,7 @@ class AnswerSchema:
         return self._write(value) or str(value)
 
     def check(self, text: str) -> CheckedAnswer:
-        """Hold an answer against the schema: one JSON value, which may stand in a fence of Markdown."""
+        """Check an answer against the schema: one JSON value, which may be in a Markdown fence."""
         text = _without_fence(text.strip())
         try:
             value = parse_json(text)
@@ -98,7 +98,7 @@ class AnswerSchema:
 def _hold_against(validator: Any, value: Any) -> tuple[Any, str | None]:
     try:
         finding = find_finding(validator, value)
-    except Exception:  # noqa: BLE001 - whatever jsonschema raises
+    except Exception:  # noqa: BLE001 - jsonschema raises many kinds
         return value, "the schema cannot be applied to it"
     return (
         value,
@@ -127,8 +127,8 @@ def _parse_object(raw: str | Mapping[str, Any]) -> JsonSchema:
 
 
 def _unwrap(schema: JsonSchema) -> JsonSchema:
-    """Return the schema in a wrapping, which would accept anything if it were taken for one."""
-    # With `properties` beside it, `schema` is more likely a part of the schema than a wrapping.
+    """Return the schema inside a wrapping, which would accept anything if it were used as a schema."""
+    # Beside `properties`, `schema` is more likely a part of the schema than a wrapping.
     inner: object = schema.get("json_schema", schema.get("schema"))
     if isinstance(inner, dict) and "properties" not in schema:
         return _unwrap(cast("JsonSchema", inner))

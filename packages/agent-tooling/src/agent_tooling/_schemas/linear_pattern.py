@@ -1,4 +1,4 @@
-"""Regular expressions that somebody else has written, and that take no longer than the text is long."""
+"""Untrusted regular expressions, matched in time linear in the text."""
 
 import re
 from typing import Annotated, Final
@@ -7,9 +7,10 @@ from agent_tooling._errors import DeclarationError
 
 
 _MAX_CHARACTERS: Final = 1_000
-# Bytes of the text times states of the expression: the worst ones that were tried take about a second for as many, most take a thousandth of that.
+# Bytes of the text times states of the expression: the worst expressions tried take about a second
+# for this many, most take a thousandth of that.
 _MAX_STEPS: Final = 200_000_000
-_CLASS_STATES: Final = 4  # of what stands for many characters
+_CLASS_STATES: Final = 4  # for a piece that matches many characters
 _PIECE: Final = re.compile(
     r"""
     (?P<escape> \\ (?: [pPxuU]\{[^}]*\} | . ) )
@@ -22,17 +23,17 @@ _PIECE: Final = re.compile(
 
 
 class LinearPattern:
-    """A regular expression that cannot be made to hang: it is matched without backtracking, in time linear in the text, and not at all where that is much.
+    """A regular expression that cannot hang: it is matched without backtracking, in time linear in the text, and not at all if that would still be long.
 
-    The syntax is that of Rust's `regex`, which is Python's but for look-around and backreferences; there are none.
+    The syntax is that of Rust's `regex`, which is Python's without look-around and backreferences.
 
     Args:
-        pattern: The expression, of 1,000 characters at most.
-        field: Where it stands, for the error.
-        is_whole: Whether it has to match a text from its beginning to its end.
+        pattern: The expression, at most 1,000 characters long.
+        field: The name of the field that holds it, for the error.
+        is_whole: Whether it has to match a text from beginning to end.
 
     Raises:
-        DeclarationError: If it is no such expression, or too large.
+        DeclarationError: If it is not such an expression, or too large.
 
     Source: pydantic 2.12, `regex_engine="rust-regex"`, which is its default and comes with it.
     """
@@ -45,17 +46,17 @@ class LinearPattern:
             raise DeclarationError(field, expected, found=f"{len(pattern):,}")
         self.pattern = pattern
         try:
-            # Alone first: what is put around it must not make an expression of what is none.
+            # Compiled alone first: what is put around it must not turn an invalid one into a valid one.
             for text in (pattern, rf"\A(?:{pattern})\z")[: 1 + is_whole]:
                 self._adapter = TypeAdapter(Annotated[str, StringConstraints(pattern=text)])
-        except Exception as error:  # noqa: BLE001 - pydantic has no name for it
+        except Exception as error:  # noqa: BLE001 - pydantic has no public class for it
             reason = str(error).strip().splitlines()[-1].removeprefix("error: ").strip()
             expected = "a regular expression without look-around and backreferences"
             raise DeclarationError(field, expected, found=f"one with the error: {reason}") from None
         self._max_bytes = _MAX_STEPS // max(_count_states(pattern), 1)
 
     def is_in(self, text: str) -> bool | None:
-        """Return whether it matches anywhere in a text, or all of it where it has to; None where it would take too long to say: for most expressions that is a text of more than a million characters."""
+        """Return whether it matches anywhere in a text, or all of it with `is_whole`; None if that would take too long, for most expressions with more than a million characters."""
         from pydantic import ValidationError  # noqa: PLC0415 - slow to import
 
         data = text.encode(errors="replace")
@@ -69,7 +70,7 @@ class LinearPattern:
 
 
 def _count_states(pattern: str) -> int:
-    """Return about how many states an expression has, repetitions written out: what each byte of a text may cost."""
+    """Return an estimate of an expression's states with its repetitions written out, which is what each byte of a text may cost."""
     outer: list[int] = []
     states = last = 0
     for piece in _PIECE.finditer(pattern):

@@ -16,7 +16,7 @@ from .validation import build_validator, find_finding
 
 
 _MAX_CHARACTERS: Final = 300
-# With one of these it doesn't stand in `properties` alone which names an object takes.
+# With one of these, `properties` alone does not say which names an object takes.
 NAMES_ELSEWHERE: Final = frozenset(
     {
         "$ref",
@@ -29,7 +29,8 @@ NAMES_ELSEWHERE: Final = frozenset(
         "unevaluatedProperties",
     }
 )
-# Where parts of a schema stand that are about the same object, in a list or alone, and by the names that they depend on.
+# Keywords for parts of a schema about the same object: in a list or alone, and by the names that
+# they depend on.
 _PARTS: Final = ("allOf", "anyOf", "else", "if", "not", "oneOf", "then")
 _CONDITIONS: Final = ("dependencies", "dependentRequired", "dependentSchemas")
 _TYPES: Final[Mapping[object, tuple[type, ...]]] = {
@@ -49,7 +50,7 @@ class SchemaParameters:
 
     Attributes:
         schema: The schema, as the model sees it.
-        validator: The validator of jsonschema for it; None where that is not installed.
+        validator: jsonschema's validator for it; None if that is not installed.
     """
 
     schema: JsonSchema
@@ -64,8 +65,8 @@ class SchemaParameters:
             hidden: Properties to take out of it.
 
         Raises:
-            DeclarationError: If it is no JSON schema of an object, or refers to a schema outside of itself or to nothing; or if a hidden name is a path into a
-                property, or stands where it cannot be taken out.
+            DeclarationError: If it is not the JSON schema of an object, or refers to something outside itself or to nothing; or if a hidden name is a path into a
+                property, or appears where it cannot be taken out.
         """
         if not isinstance(schema, Mapping):
             raise DeclarationError("tool parameters", "a JSON schema object", schema)
@@ -85,7 +86,7 @@ class SchemaParameters:
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
         """Check a model's arguments."""
-        # Our own checks first: they hold without jsonschema, too, and name all that is wrong.
+        # Our own checks come first: they work without jsonschema, too, and name every fault.
         findings = [*_check_names(self.schema, args), *_check_types(self.schema, args)]
         if not findings and self.validator is not None:
             findings = _check_all(self.validator, args)
@@ -99,7 +100,7 @@ class SchemaParameters:
 
 
 def _validate_members(schema: JsonSchema) -> None:
-    """Refuse a schema whose properties or names can't be read."""
+    """Refuse a schema with unreadable properties or names."""
     properties: object = schema["properties"]
     required = cast("list[object]", schema.get("required", []))
     if not isinstance(properties, dict):
@@ -113,7 +114,7 @@ def _validate_members(schema: JsonSchema) -> None:
 
 
 def _hide(schema: JsonSchema, hidden: Collection[str]) -> None:
-    """Take names out of the outermost level of a schema, and refuse those that stand elsewhere."""
+    """Remove names from the outermost level of a schema, and refuse those that appear elsewhere."""
     properties: JsonSchema = schema["properties"]
     for name in hidden:
         first = name.partition(".")[0].partition("[")[0]
@@ -131,7 +132,7 @@ def _hide(schema: JsonSchema, hidden: Collection[str]) -> None:
 
 
 def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
-    """Return the names of parameters that stand in parts of a schema that are about the same object: in `allOf`, behind a reference and so on."""
+    """Return the names of parameters in other parts of a schema about the same object: in `allOf`, behind a reference and so on."""
     names: set[str] = set()
     waiting: list[object] = [schema]
     seen: set[int] = set()
@@ -152,7 +153,7 @@ def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
 
 
 def parts_of(value: object) -> list[object]:
-    """Return the items of a list or the values of an object; none of anything else."""
+    """Return the items of a list or the values of an object; an empty list for anything else."""
     if isinstance(value, dict):
         return list(cast("JsonSchema", value).values())
     return cast("list[object]", value) if isinstance(value, list) else []
@@ -177,7 +178,7 @@ def _check_names(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _check_types(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
-    """Check the simple types of the arguments, and of nothing inside of them."""
+    """Check the simple types of the arguments, but nothing inside them."""
     for name, value in args.items():
         part: object = schema["properties"].get(name)
         declared: object = cast("JsonSchema", part).get("type") if isinstance(part, dict) else None
@@ -188,10 +189,10 @@ def _check_types(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_of(value: object, kind: object) -> bool:
-    # To Python true is an integer.
+    # In Python a boolean is an integer.
     if isinstance(value, bool) and kind != "boolean":
         return False
-    # To JSON schema 3.0 is an integer.
+    # In JSON schema 3.0 is an integer.
     if isinstance(value, float) and kind == "integer":
         return value.is_integer()
     return isinstance(value, _TYPES.get(kind, ()))
@@ -200,7 +201,7 @@ def _is_of(value: object, kind: object) -> bool:
 def _check_all(validator: Any, args: Mapping[str, Any]) -> list[str]:
     try:
         finding = find_finding(validator, args)
-    except Exception:  # noqa: BLE001 - whatever jsonschema raises
+    except Exception:  # noqa: BLE001 - jsonschema raises many kinds
         return ["the arguments could not be checked"]
     if finding is None:
         return []

@@ -1,6 +1,6 @@
-"""The regular expressions in a JSON schema, matched so that none takes long, whatever it is and whatever it is held against.
+"""Matching the regular expressions in a JSON schema in bounded time, whatever the expression and the text.
 
-jsonschema matches them by Python's `re`, which a pattern such as `(a+)+$` can keep busy for years; meanwhile nothing else in the process runs.
+jsonschema matches them with Python's `re`, which a pattern such as `(a+)+$` can keep busy for years; meanwhile nothing else in the process runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -31,14 +31,14 @@ def find_patterns(schema: JsonSchema) -> list[str]:
 
 
 def validate_patterns(schema: JsonSchema, *, field: str) -> None:
-    """Refuse a schema with a regular expression that could not be matched in a bounded time.
+    """Refuse a schema with a regular expression that could not be matched in bounded time.
 
     Args:
         schema: The schema.
         field: What it is the schema of, for the error.
 
     Raises:
-        DeclarationError: If it has one; the message has the expression.
+        DeclarationError: If it has one; the message names it.
     """
     for pattern in find_patterns(schema):
         LinearPattern(pattern, field=f"pattern {shorten(pattern, _MAX_CHARACTERS)!r} of {field}")
@@ -49,24 +49,24 @@ def validate_patterns(schema: JsonSchema, *, field: str) -> None:
 
 
 def bound_patterns(kind: Any, schema: JsonSchema) -> tuple[Any, JsonSchema]:
-    """Return a validator of jsonschema that matches the patterns of a schema in a bounded time, and the schema for it.
+    """Return a jsonschema validator that matches the patterns of a schema in bounded time, and the schema for it.
 
-    What `validate_patterns` refuses it does not check.
+    It does not check what `validate_patterns` refuses.
 
     Args:
-        kind: The validator for the draft of the schema.
+        kind: The validator class for the draft of the schema.
         schema: The schema.
     """
     if not find_patterns(schema):
         return kind, schema
-    # Where a part of it named its draft, jsonschema would take its own validator for that part.
+    # If a part of it named its draft, jsonschema would use its own validator for that part.
     return _extend(kind), cast("JsonSchema", _without_drafts(schema))
 
 
-# One for each draft that jsonschema knows.
+# One entry for each draft that jsonschema knows.
 @lru_cache(maxsize=8)
 def _extend(kind: Any) -> Any:
-    """Return the validator of a draft with these keywords in the place of its own."""
+    """Return the validator class of a draft with our pattern keywords instead of its own."""
     import jsonschema  # noqa: PLC0415 - an extra, and slow to import
 
     library: Any = jsonschema
@@ -80,7 +80,8 @@ def _extend(kind: Any) -> Any:
     return library.validators.extend(kind, checks)
 
 
-# What follows are keywords as jsonschema calls them: with the validator, what stands under the keyword, the value and the schema that has the keyword.
+# The keyword functions below have jsonschema's signature: the validator, the keyword's value, the
+# value to check, and the schema that has the keyword.
 
 
 def _check_pattern(
@@ -108,7 +109,7 @@ def _check_named(
 def _check_additional(
     original: _Keyword, validator: Any, allowed: Any, value: Any, schema: Mapping[str, Any]
 ) -> Iterator[Any]:
-    # Its own would match the patterns by `re`. Keys that ours match are told to it as properties.
+    # The original would match the patterns with `re`, so the keys that ours match become properties.
     patterns = schema.get("patternProperties")
     if patterns and validator.is_type(value, "object"):
         known = [key for key in value if any(_may_match(it, key) for it in patterns)]
@@ -121,7 +122,7 @@ def _check_additional(
 def _check_unevaluated(
     original: _Keyword, validator: Any, allowed: Any, value: Any, schema: Mapping[str, Any]
 ) -> Iterator[Any]:
-    # Its own would match patterns by `re`; such schemas are refused by `validate_patterns`.
+    # The original would match patterns with `re`; `validate_patterns` refuses such schemas.
     nodes = iter_schemas(dict(schema))
     if all("patternProperties" not in node for node in nodes):
         yield from original(validator, allowed, value, schema)
@@ -129,7 +130,7 @@ def _check_unevaluated(
 
 @lru_cache(maxsize=64)
 def _compile(pattern: str) -> LinearPattern | None:
-    """Return an expression, None where it is none that is matched in a bounded time."""
+    """Return the compiled expression; None if it cannot be matched in bounded time."""
     try:
         return LinearPattern(pattern)
     except DeclarationError:
@@ -138,7 +139,7 @@ def _compile(pattern: str) -> LinearPattern | None:
 
 def _may_match(pattern: str, text: str) -> bool:
     compiled = _compile(pattern)
-    # What nobody can tell counts as a match: then the key is not refused as unknown.
+    # Unknown counts as a match, so that the key is not refused as an unknown property.
     return compiled is None or compiled.is_in(text) is not False
 
 

@@ -1,4 +1,4 @@
-"""References inside a JSON schema.
+"""References in a JSON schema.
 
 Source: JSON Schema 2020-12, core, 8.2; RFC 6901 (JSON pointers).
 """
@@ -12,11 +12,11 @@ from agent_tooling._json_text import JsonSchema
 
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-# Such as `%20` or `%C3%A4`: a whole run at once, since a character may take several bytes.
+# Such as `%20` or `%C3%A4`: decoded as a run, since a character may take several bytes.
 _ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
 VALUES: Final = frozenset({"const", "default", "enum", "example", "examples"})
-"""The keywords of a schema under which a value stands, whatever it looks like."""
+"""The schema keywords that hold a plain value, whatever it looks like."""
 
 _SCHEMAS_BY_NAME: Final = frozenset(
     {
@@ -31,14 +31,14 @@ _SCHEMAS_BY_NAME: Final = frozenset(
 
 
 def validate_references(schema: JsonSchema, *, field: str) -> None:
-    """Refuse a schema that refers to something outside of itself, or that is not there.
+    """Refuse a schema with a reference to something outside it or missing in it.
 
     Args:
         schema: The schema.
         field: What it is the schema of, for the error.
 
     Raises:
-        DeclarationError: If it does; the message has the reference.
+        DeclarationError: If it has one; the message names it.
     """
     for resource, reference in _iter_references(schema, schema):
         if not reference.startswith("#") or find_referenced(resource, reference) is None:
@@ -48,7 +48,7 @@ def validate_references(schema: JsonSchema, *, field: str) -> None:
 
 
 def find_referenced(schema: JsonSchema, reference: object) -> object:
-    """Return what a reference such as `#/$defs/Room` or `#room` leads to; None where there is nothing."""
+    """Return what a reference such as `#/$defs/Room` or `#room` leads to; None if that is missing."""
     if not isinstance(reference, str):
         return None
     fragment = _ENCODED.sub(_decode, reference.removeprefix("#"))
@@ -57,7 +57,7 @@ def find_referenced(schema: JsonSchema, reference: object) -> object:
         return next(anchors, None)
     place: object = schema
     for name in fragment.split("/")[1:]:
-        # In this order (RFC 6901, 4): the other one would make `/` of `~01`, which means `~1`.
+        # In this order (RFC 6901, 4): the other would turn `~01`, which means `~1`, into `/`.
         key = name.replace("~1", "/").replace("~0", "~")
         if isinstance(place, list):
             items = cast("list[object]", place)
@@ -69,7 +69,7 @@ def find_referenced(schema: JsonSchema, reference: object) -> object:
 
 
 def iter_schemas(schema: JsonSchema) -> Iterator[JsonSchema]:
-    """Yield a schema and each schema inside of it."""
+    """Yield a schema and every schema inside it."""
     for _, node in _iter_nodes(schema, schema):
         yield node
 
@@ -90,7 +90,7 @@ def _iter_references(value: object, resource: JsonSchema) -> Iterator[tuple[Json
 
 
 def _iter_nodes(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, JsonSchema]]:
-    """Yield each schema in a schema, with the one that its references are about: the nearest that has an address of its own."""
+    """Yield each schema in a schema, with the one that its references are resolved in: the nearest with an `$id` of its own."""
     if isinstance(value, list):
         for item in cast("list[object]", value):
             yield from _iter_nodes(item, resource)

@@ -1,4 +1,4 @@
-"""Validators of jsonschema, and their findings."""
+"""jsonschema validators and their findings."""
 
 from typing import Any, Final
 
@@ -12,22 +12,22 @@ _MAX_CHARACTERS: Final = 300
 
 
 def find_finding(validator: Any, value: object) -> Any:
-    """Return the outermost of jsonschema's findings about a value, None if there is none.
+    """Return the outermost of jsonschema's findings about a value; None if there is none.
 
-    A reference that leads nowhere or in a circle, or a broken pattern, has jsonschema raise errors of many kinds.
+    For a reference that leads nowhere or in a circle, or a broken pattern, jsonschema raises errors of many kinds.
     """
     return min(validator.iter_errors(value), key=lambda item: len(item.path), default=None)
 
 
 def build_validator(schema: JsonSchema, *, field: str) -> Any:
-    """Return jsonschema's validator, None where it is not installed. It fetches nothing that a reference names, and no pattern takes it long.
+    """Return jsonschema's validator for a schema; None if that is not installed. It never fetches references, and no pattern takes it long.
 
     Args:
         schema: The schema.
         field: What it is the schema of, for the error.
 
     Raises:
-        DeclarationError: If it is no valid schema.
+        DeclarationError: If it is not a valid schema.
     """
     try:
         import jsonschema  # noqa: PLC0415 - an extra, and slow to import
@@ -43,4 +43,4 @@ def build_validator(schema: JsonSchema, *, field: str) -> Any:
         found = shorten(error.message, _MAX_CHARACTERS)
         raise DeclarationError(place, "a valid JSON schema", found=found) from error
     kind, schema = bound_patterns(kind, schema)
-    return kind(schema, registry=EMPTY_REGISTRY)  # Otherwise it would fetch what a reference names.
+    return kind(schema, registry=EMPTY_REGISTRY)  # Else it would fetch remote references.
