@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 
+# As texts, too: that is what annotations are under `from __future__ import annotations`.
 _SHORT_TYPES: Final = (bool, int, float, None, type(None), "bool", "int", "float", "None")
 
 

@@ -128,6 +128,7 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         for name in hidden:
             if name in self.parameters.get("properties", ()):
                 raise DeclarationError(f"parameter {name!r}", "hidden or shown", found="both")
+        # A copy, so that changing the caller's mapping does not change the tool.
         object.__setattr__(self, "hidden", hidden)
 
     @classmethod

@@ -85,6 +85,7 @@ class ApprovalRule:
         ):
             return False
         if len(read) < len(readings):
+            # Unreadable arguments: only a rule without conditions surely fits.
             return None if self._when else True
         return _all(condition.holds(read) for condition in self._when)
 
@@ -246,6 +247,8 @@ class ApprovalRules:
         ]
         ask: Ask = _ASKS[max(_ASKS.index(said) for said, _ in found)]
         places = [place for said, ruled in found if said == ask for place in ruled]
+        # An approval covers this tool and the rules that asked, so a person is asked again when
+        # another rule wants it.
         return Approval(ask=ask, grant=json.dumps([*places, tool]))
 
     def _find(
@@ -343,6 +346,7 @@ def _read_equals(wanted: object, _: str, __: Ask) -> _Test:
 
 
 def _read_above(least: object, place: str, _: Ask) -> _Test:
+    # A rule says a number as a number; a call may write it as text, which is compared all the same.
     number = _to_number(least) if isinstance(least, int | float) else None
     if number is None:
         raise DeclarationError(place, "a number", least)
@@ -397,6 +401,7 @@ def _hold(tests: Sequence[_Test], value: object) -> bool | None:
     """Return whether tests hold for a value or, if it is a list, for each item; None if they hold only for parts of it, or do not hold for null."""
     if value is NOWHERE or value is UNSURE:
         return None
+    # The whole value first, since a condition such as `equals` may be about a list or an object.
     whole = _all(test(value) for test in tests)
     if whole or value is None:
         return whole or None
@@ -415,6 +420,7 @@ def _hold_inside(tests: Sequence[_Test], value: object, whole: bool | None) -> b
     if len(inside) > MAX_VALUES:
         return None
     if is_object:
+        # Tests that may hold for a value inside an object leave it open what the rule means.
         return whole if {_all(test(it) for test in tests) for it in inside} <= {False} else None
     return _agree(_hold(tests, item) for item in inside) if inside else whole
 

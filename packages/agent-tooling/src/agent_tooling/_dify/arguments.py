@@ -107,6 +107,7 @@ def _complete(declared: tuple[ToolParameter, ...], given: dict[str, Any]) -> dic
     complete = {name: value for name, value in given.items() if name not in declared_names}
     for parameter in declared:
         value = given.get(parameter.name)
+        # Copied, so that a tool cannot change the declaration through its arguments.
         value = copy.deepcopy(parameter.default) if value is None else value
         if value is not None:
             complete[parameter.name] = value
@@ -151,6 +152,7 @@ def _accept_type(parameter: ToolParameter, value: object) -> object:
 
 def _accept_number(parameter: ToolParameter, value: object) -> float:
     number = _find_number(value) if isinstance(value, str) else value
+    # In Python a boolean is an integer.
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise _requires(parameter, parameter.type)
     if parameter.type == "number" or isinstance(number, int):

@@ -15,6 +15,7 @@ from agent_tooling._json_text import plain_value
 from stream_text import read_member
 
 
+# The limits of Dify and its daemon.
 MAX_FILE_BYTES: Final = 30 * 1024 * 1024
 MAX_CHUNK_BYTES: Final = 8192
 
@@ -131,6 +132,7 @@ def _validate_limits(
 
 def _add(chunk: _Chunk, buffers: dict[str, _Buffer]) -> bytes | None:
     """Add a chunk to its file, and return the file when it is complete."""
+    # The first chunk decides where the sequence of its file begins.
     buffer = buffers.setdefault(chunk.id, _Buffer(chunk.sequence))
     if chunk.sequence != buffer.next_sequence:
         raise BlobChunkError(
@@ -163,6 +165,7 @@ def _bytes(data: object) -> bytes | None:
     if not isinstance(data, str):
         return None
     try:
+        # Without `validate`, characters that are not base64 would be dropped silently.
         return base64.b64decode(data, validate=True)
     except ValueError:
         return None

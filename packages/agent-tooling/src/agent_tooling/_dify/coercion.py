@@ -58,6 +58,7 @@ def prepare_arguments(
     merged = {**(runtime_parameters or {}), **(arguments or {})}
     prepared: dict[str, Any] = {}
     for parameter in to_parameters(parameters):
+        # Whether the name is there, not its value: a null that is present counts as supplied.
         if parameter.name in merged:
             prepared[parameter.name] = cast_value(parameter, merged[parameter.name])
         elif parameter.default is not None:

@@ -120,6 +120,7 @@ def _to_choice(parameter: ToolParameter) -> ToolParameter:
     expected = "the name of a file" if parameter.type == "file" else "names of files"
     return _FileChoice(
         name=parameter.name,
+        # Without options a select takes any text, and `bind` checks the names.
         type="select",
         required=parameter.required,
         llm_description=f"{parameter.llm_description} ({expected} at hand, as told in the conversation)".strip(),
@@ -146,6 +147,7 @@ def read_messages(returned: Sequence[object], policy: ObservationPolicy) -> str:
         BlobError: If the chunks of a file do not add up.
     """
     messages = returned
+    # A function that returns a list of messages is one piece; a generator yields them one by one.
     if len(returned) == 1 and isinstance(returned[0], list | tuple):
         messages = cast("Sequence[object]", returned[0])
     return observation_text(merge_blob_chunks(messages), policy=policy)

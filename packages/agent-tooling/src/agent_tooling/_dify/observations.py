@@ -102,6 +102,7 @@ def observation_content(
         said.append(message)
         part = find_part(message)
         if part is not None:
+            # The text so far comes first, so that parts stay in the order of their messages.
             parts += (*_text_parts(said, policy), part)
             said.clear()
     if not parts:
@@ -222,6 +223,7 @@ def _shown_content(data: object) -> str | None:
         content = data.decode()
     except UnicodeDecodeError:
         return None
+    # Control characters mean that the bytes are not text after all, though they decode.
     return content if all(char.isprintable() or char in "\n\r\t" for char in content) else None
 
 

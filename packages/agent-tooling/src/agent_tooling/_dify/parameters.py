@@ -131,6 +131,7 @@ def merge_parameters[Parameter](
     Source: docs/contracts/dify-agent.md, C1; docs/evidence/dify-platform.md, P16.
     """
     merged = {parameter_name(raw): raw for raw in declared or ()}
+    # A name that is there already keeps its position.
     merged |= {parameter_name(raw): raw for raw in runtime or ()}
     return copy.deepcopy(list(merged.values()))
 
@@ -169,6 +170,7 @@ def _option_value(option: object) -> object:
 
 def _default(kind: str, value: object) -> object:
     """Return a default as declared; the plugin SDK turns a YAML boolean into 0 or 1, so turn it back."""
+    # Only 0 and 1, since any other number was declared as one.
     is_bit = kind == "boolean" and value in {0, 1} if isinstance(value, int) else False
     return bool(value) if is_bit else value
 

@@ -87,6 +87,7 @@ class FailureMemory:
     def load(self, saved: Iterable[Any]) -> None:
         """Restore what `save` has returned, also after a round trip through JSON."""
         for signature, has_failed, successes, result in saved:
+            # JSON has no tuples, so content parts come back as a list.
             content = result if isinstance(result, str) else tuple(result)
             self._records[signature] = _CallRecord(has_failed, successes, content)
 

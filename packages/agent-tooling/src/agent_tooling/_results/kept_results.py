@@ -166,6 +166,7 @@ def _render_found(text: str, found: SearchedText, max_characters: int) -> str:
     room, count = max_characters, 0
     for start, end in found.places:
         excerpt = text[max(start - around, 0) : min(end, start + around) + around]
+        # The first match is always shown, even if it alone takes all the room.
         if lines and len(excerpt) > room:
             break
         room -= len(excerpt)

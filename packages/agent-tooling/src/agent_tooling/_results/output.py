@@ -133,6 +133,7 @@ def _find_type(value: object) -> str | None:
 
 def _to_part(value: object, kind: str) -> ContentPart:
     part = {name: _to_member(item) for name, item in cast("ContentPart", value).items()}
+    # Chat APIs nest the address: `{"image_url": {"url": ...}}`.
     url = part.get("image_url")
     if isinstance(url, Mapping):
         part["image_url"] = cast("ContentPart", url).get("url")

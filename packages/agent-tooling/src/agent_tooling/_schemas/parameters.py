@@ -148,6 +148,7 @@ def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
             names.update(_texts(conditions), *map(_texts, parts_of(conditions)))
         for members in (node.get(key) for key in (*_PARTS, *_CONDITIONS)):
             waiting += (members, *parts_of(members))
+        # A reference may lead back to a part that was seen; the ids above end such a circle.
         waiting.append(find_referenced(schema, node.get("$ref")))
     return names
 
