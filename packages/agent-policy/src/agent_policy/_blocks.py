@@ -1,6 +1,6 @@
 """The four default policy blocks, written for an agent run in which nobody answers questions.
 
-GPT-5 models suffer more than others from instructions that contradict each other, so the blocks share one rule
+GPT-5 models suffer more than others from contradicting instructions, so the blocks share one rule
 for doubt: assume, carry on, say what was assumed; ask only before what cannot be undone.
 
 Source: docs/contracts/gpt5-agent-strategies.md, B6 to B9, and OpenAI's prompting guides for GPT-5, 5.1, 5.2 and the codex models

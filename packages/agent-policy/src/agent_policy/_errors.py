@@ -1,6 +1,6 @@
-"""What can go wrong, and whose fault it is.
+"""The error of this package, and whose fault it is.
 
-PolicyError (ValueError)    the caller passed a value that is no instruction or no set of overrides
+PolicyError (ValueError)    the caller passed something that is not an instruction or a set of overrides
 """
 
 

@@ -20,7 +20,7 @@ from ._errors import PolicyError
 DEFAULT_INSTRUCTION: Final = (
     "You are a careful assistant that completes the user's task and uses tools where they help."
 )
-"""What stands in the place of an instruction that is empty."""
+"""The instruction that replaces an empty one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ _BLOCKS: Final = (
     _Block(key=_PREAMBLE_KEY, tag="tool_preamble", default=TOOL_PREAMBLE_POLICY),
 )
 _KEYS: Final = (*(block.key for block in _BLOCKS), _EXTRA_KEY)
-# What begins like an object, or quotes a key as an object does: somebody meant it to be read, such
+# Text that begins like an object, or quotes a key as an object does: somebody meant it as JSON, such
 # as `{"extra_policy": "Be brief.",}` with its last comma.
 _NEARLY_JSON: Final = re.compile(
     rf"""[\s\ufeff]*\{{\s*(?:["'}}]|\w+\s*:|\Z)|.*["'](?:{"|".join(_KEYS)})["']\s*:""", re.DOTALL
@@ -63,7 +63,7 @@ def build_system_instruction(
     *,
     model: str | None = None,
 ) -> str:
-    """Join the instruction and the policy blocks, a blank line between them, in a fixed order.
+    """Join the instruction and the policy blocks in a fixed order, with a blank line between them.
 
     The order is: instruction, persistence, context gathering, uncertainty, tool preamble, extra. The same
     arguments give the same bytes, so that prompt caches hit.
@@ -73,8 +73,8 @@ def build_system_instruction(
         prompt_policy_overrides: A JSON object, as text or as a mapping, with any of the keys
             `persistence_policy`, `context_gathering_policy`, `uncertainty_policy`, `tool_preamble_policy` and
             `extra_policy`. A text replaces the block (its tags are added when missing), a blank text removes
-            it, null keeps the default, other keys and values that JSON does not know (NaN) change nothing. Text that is no JSON object is the extra
-            policy as a whole, but where it nearly is one: that changes nothing. `check_overrides` tells of both.
+            it, and null keeps the default. Other keys, and values that JSON cannot hold (NaN), change nothing. Text that is not a JSON object is the extra
+            policy as a whole, unless it nearly is one, which changes nothing. `check_overrides` reports what changes nothing.
         model: Name of the model that will read the instruction. Codex models get no default tool preamble:
             they end their turn early when asked for one. An overridden preamble is kept.
 
@@ -92,7 +92,7 @@ def build_system_instruction(
 
 
 def check_overrides(prompt_policy_overrides: object) -> tuple[str, ...]:
-    """Return what in overrides changes nothing although somebody must have meant it to, one clause for each; never raise.
+    """Return a clause for each part of overrides that changes nothing, although somebody must have meant it to; never raise.
 
     Example:
         >>> check_overrides({"extra_polisy": "Be brief."})
@@ -121,7 +121,7 @@ def _find_problem(key: object, override: object) -> str | None:
 
 
 def _instruction_text(base_instruction: object) -> str:
-    """Return the task's own instruction, or the default one where it is blank."""
+    """Return the task's own instruction, or the default one if it is blank."""
     if not isinstance(base_instruction, str | None):
         raise PolicyError("base_instruction", "text or None", base_instruction)
     return (base_instruction or "").strip() or DEFAULT_INSTRUCTION
@@ -143,7 +143,7 @@ def _read_overrides(overrides: object) -> Mapping[str, object]:
 
 
 def _block_text(block: _Block, override: str | None, *, model: str | None) -> str:
-    """Return a block as it stands in the instruction, "" when it is left out."""
+    """Return the text of a block in the instruction; "" if it is left out."""
     if override is None:
         is_unwanted = block.key == _PREAMBLE_KEY and "codex" in (model or "").lower()
         return "" if is_unwanted else block.default
@@ -151,7 +151,7 @@ def _block_text(block: _Block, override: str | None, *, model: str | None) -> st
 
 
 def _find_policy_text(value: object) -> str | None:
-    """Return an override's value as stripped text, what is no text as its JSON; None for null and what JSON does not know."""
+    """Return an override's value as stripped text, or as JSON if it is not text; None for null and for values that JSON cannot hold."""
     if value is None or isinstance(value, str):
         return value and value.strip()
     try:
