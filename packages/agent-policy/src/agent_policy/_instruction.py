@@ -41,6 +41,7 @@ class _Block:
 
 _PREAMBLE_KEY: Final = "tool_preamble_policy"
 _EXTRA_KEY: Final = "extra_policy"
+# The order of the instruction: changing it changes its bytes, and prompt caches miss.
 _BLOCKS: Final = (
     _Block(key="persistence_policy", tag="persistence", default=PERSISTENCE_POLICY),
     _Block(
@@ -103,6 +104,7 @@ def check_overrides(prompt_policy_overrides: object) -> tuple[str, ...]:
         try:
             value = parse_json(prompt_policy_overrides)
         except InvalidJsonError as error:
+            # Other text is an extra policy as it stands, so there is nothing to report.
             problem = "it looks like a JSON object but cannot be read as one, and changes nothing"
             is_meant = _NEARLY_JSON.match(prompt_policy_overrides)
             return (f"{problem}: {error}",) if is_meant else ()
@@ -153,6 +155,7 @@ def _block_text(block: _Block, override: str | None, *, model: str | None) -> st
 def _find_policy_text(value: object) -> str | None:
     """Return an override's value as stripped text, or as JSON if it is not text; None for null and for values that JSON cannot hold."""
     if value is None or isinstance(value, str):
+        # "" stays "", which removes a block, while None keeps it.
         return value and value.strip()
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
