@@ -87,17 +87,17 @@ def read_settings[Settings: ServerSettings](
         Exit: If one is wrong, after a sentence for each.
     """
     prefix = kind.model_config.get("env_prefix", "")
-    said = {name: value for name, value in given.items() if value is not None}
+    flags = {name: value for name, value in given.items() if value is not None}
     old = [name for name in renamed or {} if prefix + name in os.environ]
     if renamed and old:
         refuse(*(f"{prefix}{name}: is now called {prefix}{renamed[name]}" for name in old))
     try:
-        return kind.model_validate(said)
+        return kind.model_validate(flags)
     except ValidationError as error:
         problems: list[str] = []
         for one in error.errors(include_url=False, include_input=False):
             field = str(one["loc"][0])
-            where = _flag(field) if field in said else f"{prefix}{field.upper()}"
+            where = _flag(field) if field in flags else f"{prefix}{field.upper()}"
             words = _EXPECTED.get(one["type"])
             own = one["msg"].removeprefix("Value error, ")
             problems.append(f"{where}: {words.format(**one.get('ctx', {})) if words else own}")

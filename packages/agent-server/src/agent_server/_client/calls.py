@@ -59,11 +59,11 @@ class Retries:
     """The retries of a call.
 
     Args:
-        most: How often.
+        maximum: How often.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
         self._made = 0
 
     def reset(self) -> None:
@@ -82,7 +82,7 @@ class Retries:
             if error.status not in _LATER:
                 raise error
             at_least = error.retry_after_seconds or 0
-        if self._made >= self._most:
+        if self._made >= self._maximum:
             raise error or httpx.RemoteProtocolError("the stream ended before the run did")
         pause = max(_FIRST_PAUSE_SECONDS * 2**self._made, at_least)
         self._made += 1

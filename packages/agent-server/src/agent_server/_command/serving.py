@@ -66,7 +66,7 @@ async def _serve(
     routes: Sequence[BaseRoute],
     listener: socket.socket,
 ) -> None:
-    with _Stop().obeyed() as stop:
+    with _Stop().installed() as stop:
         try:
             async with open_engine(settings, executor) as runs:
                 app = build_app(settings, executor, runs, routes=routes)
@@ -93,7 +93,7 @@ class _Stop:
         self.server: uvicorn.Server | None = None
 
     @contextmanager
-    def obeyed(self) -> Generator["_Stop"]:
+    def installed(self) -> Generator["_Stop"]:
         """Handle signals within the context.
 
         While it serves, uvicorn obeys most of them by itself, and raises each again once it has stopped: that must not end the process

@@ -144,7 +144,7 @@ class Dispatcher:
             ending = await self._reach_end(job)
             job.is_interrupted = True
             if ending is None:
-                await job.execution.let_go()
+                await job.execution.release()
             elif await job.execution.end(ending):
                 self._parts.tallies.count(claim.tenant, ending, claim.started.created_at)
         except DatabaseAwayError:

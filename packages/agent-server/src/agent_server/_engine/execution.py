@@ -131,13 +131,13 @@ class RunExecution:
         last = last_event(ending, number=self._number + 1)
         return await self._store(claims.end, ending, emitted=[*self._take(), last])
 
-    async def let_go(self) -> None:
+    async def release(self) -> None:
         """Put the run back into the queue, with the events that it emitted.
 
         One of which something could not be stored is left for the next claim to find, which counts it among those whose server died.
         """
         if not self._is_broken:
-            await self._store(claims.let_go, emitted=self._take())
+            await self._store(claims.release, emitted=self._take())
 
     async def _try(self, work: StepWork, retries: int, after_events: bool) -> bytes:  # noqa: FBT001
         number = 0

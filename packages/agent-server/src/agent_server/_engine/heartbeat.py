@@ -41,11 +41,11 @@ class Heartbeat:
         """
         watch = LeaseWatch(lease_seconds=self._lease_seconds)
         seen: set[tuple[str, str, int]] = set()
-        while in_the_way := await self._writer.write(servers.enter, self._server):
-            names = {one.name for one in in_the_way}
+        while rivals := await self._writer.write(servers.enter, self._server):
+            names = {one.name for one in rivals}
             beats = [one for one in await self._read_beats() if one.server.name in names]
             seen |= {(one.server.name, one.server.token, one.number) for one in beats}
-            living = [one for one in in_the_way if sum(name == one.name for name, _, _ in seen) > 1]
+            living = [one for one in rivals if sum(name == one.name for name, _, _ in seen) > 1]
             if living:
                 raise self._refuse(living[0])
             await self._take_over(watch.find_silent(beats, now=_now()))
@@ -90,8 +90,8 @@ class Heartbeat:
             return
         # The runs are others' already. Only once all of them are given up may it enter again, and claim some anew.
         dispatcher.give_up_all()
-        if in_the_way := await self._writer.submit(servers.enter, self._server):
-            raise self._refuse(in_the_way[0])
+        if rivals := await self._writer.submit(servers.enter, self._server):
+            raise self._refuse(rivals[0])
         _logger.warning("others took this server for dead; it has begun anew")
 
     async def _take_over(self, silent: Sequence[Beat]) -> None:

@@ -70,8 +70,8 @@ class Tallies:
     def runs(self, tenant: str | None) -> Mapping[RunStatus, int]:
         """Return how many runs of a tenant are in each state, as last counted; of all for None."""
         found: Counter[RunStatus] = Counter()
-        for (whose, status), number in self._counted.runs.items():
-            if tenant in {None, whose}:
+        for (owner, status), number in self._counted.runs.items():
+            if tenant in {None, owner}:
                 found[status] += number
         return found
 
@@ -79,8 +79,8 @@ class Tallies:
         """Return how long the oldest run of a tenant has waited, as last counted; of all for None."""
         waited = [
             microseconds
-            for whose, microseconds in self._counted.oldest_queued.items()
-            if tenant in {None, whose}
+            for owner, microseconds in self._counted.oldest_queued.items()
+            if tenant in {None, owner}
         ]
         since = time.monotonic() - self._counted_at
         return max(0.0, max(waited) / 1_000_000 + since) if waited else 0.0

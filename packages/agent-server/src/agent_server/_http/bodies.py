@@ -36,7 +36,7 @@ async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
     return b"{}" if is_optional and not body else body
 
 
-async def beside[*Args, Result](
+async def work_on_body[*Args, Result](
     body: bytes, work: Callable[[*Args], Result], *arguments: *Args
 ) -> Result:
     """Do work on a body and return its result; a large body is worked on in a thread, so that others are answered meanwhile.
@@ -77,7 +77,7 @@ async def read_json(request: Request, *, is_optional: bool = False) -> Any:
         ClientDisconnect: If the client has gone.
     """
     body = await read_body(request, is_optional=is_optional)
-    return await beside(body, parse_body, body)
+    return await work_on_body(body, parse_body, body)
 
 
 async def read_model[Model: BaseModel](
@@ -96,7 +96,7 @@ async def read_model[Model: BaseModel](
         ClientDisconnect: If the client has gone.
     """
     body = await read_body(request, is_optional=is_optional)
-    return await beside(body, lambda: build_model(model, parse_body(body)))
+    return await work_on_body(body, lambda: build_model(model, parse_body(body)))
 
 
 def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:
@@ -112,16 +112,16 @@ def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:
 
 
 async def _read_body(request: Request, settings: ServerSettings) -> bytes:
-    most = settings.max_request_bytes
-    too_large = ProblemError(413, f"Expected a body of at most {most} bytes.")
-    if int(request.headers.get("content-length", 0)) > most:
+    maximum = settings.max_request_bytes
+    too_large = ProblemError(413, f"Expected a body of at most {maximum} bytes.")
+    if int(request.headers.get("content-length", 0)) > maximum:
         raise too_large  # before a client that waits for `100 Continue` sends it
     body = bytearray()
     try:
         async with asyncio.timeout(settings.client_seconds):
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > most:
+                if len(body) > maximum:
                     # The connection stays, for who is still sending would not read this; what comes is thrown away, for some seconds.
                     raise too_large
     except TimeoutError:

@@ -285,16 +285,16 @@ def describe_run(run: Run) -> dict[str, Any]:
 
 def dump_event(event: StoredEvent) -> bytes:
     """Return an event as JSON, which is made once and kept."""
-    known = event.shared.get("json")
-    if known is None:
+    encoded = event.shared.get("json")
+    if encoded is None:
         document = {
             "number": event.number,
             "type": event.type,
             "created_at": _format_time(event.created_at),
             "data": event.data,
         }
-        known = event.shared["json"] = dump_json(document)
-    return known
+        encoded = event.shared["json"] = dump_json(document)
+    return encoded
 
 
 def dump_events(

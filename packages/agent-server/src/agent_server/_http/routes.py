@@ -17,7 +17,7 @@ from agent_server.settings import DEFAULT_TENANT
 from stream_text import LARGE_TEXT
 
 from .access import find_tenant
-from .bodies import beside, build_model, parse_body, read_body, read_model
+from .bodies import build_model, parse_body, read_body, read_model, work_on_body
 from .documents import CancelRequest, RunRequest, describe_run, dump_events
 from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
@@ -32,10 +32,10 @@ _MAX_KEY: Final = 255
 def build_routes() -> Sequence[BaseRoute]:
     """Return the routes that every server has."""
     return [
-        Route("/health", tell_health),
-        Route("/ready", tell_ready),
-        Route("/metrics", tell_metrics),
-        Route("/openapi.json", tell_description),
+        Route("/health", answer_health),
+        Route("/ready", answer_ready),
+        Route("/metrics", answer_metrics),
+        Route("/openapi.json", answer_description),
         Route("/v1/agents", list_agents),
         Route("/v1/runs", answer_runs, methods=["GET", "POST"]),
         Route("/v1/runs/{run_id}", get_run),
@@ -44,12 +44,12 @@ def build_routes() -> Sequence[BaseRoute]:
     ]
 
 
-async def tell_health(_request: Request) -> Response:
+async def answer_health(_request: Request) -> Response:
     """Say that the process answers."""
     return _to_json({"status": "ok"})
 
 
-async def tell_ready(request: Request) -> Response:
+async def answer_ready(request: Request) -> Response:
     """Say whether runs can be accepted and executed."""
     if request.app.state.is_ending:
         raise ProblemError(503, "The server is about to stop.", headers={"Retry-After": "2"})
@@ -57,7 +57,7 @@ async def tell_ready(request: Request) -> Response:
     return _to_json({"status": "ready"})
 
 
-async def tell_metrics(request: Request) -> Response:
+async def answer_metrics(request: Request) -> Response:
     """Return metrics: to the operator those of the server, to a tenant those of its own runs."""
     tenant = find_tenant(request)
     of = None if tenant == DEFAULT_TENANT else tenant
@@ -65,7 +65,7 @@ async def tell_metrics(request: Request) -> Response:
     return Response(content, headers={"Content-Type": METRICS_TYPE})
 
 
-async def tell_description(request: Request) -> Response:
+async def answer_description(request: Request) -> Response:
     """Describe what is answered under `/v1`."""
     executor = _executor(request)
     return _to_json(build_description(executor.name, [one.name for one in executor.agents()]))
@@ -89,7 +89,7 @@ async def create_run(request: Request) -> Response:
     """Create a run, or return the one that was created under the same idempotency key."""
     key = _read_idempotency_key(request)
     body = await read_body(request)
-    new = await beside(body, _build_run, _executor(request), body, find_tenant(request), key)
+    new = await work_on_body(body, _build_run, _executor(request), body, find_tenant(request), key)
     run, is_new = await find_runs(request).create(new)
     return _to_json(
         describe_run(run),

@@ -76,8 +76,8 @@ class Watchers:
     """
 
     def __init__(self, settings: ServerSettings) -> None:
-        self._most = settings.max_watchers
-        self._most_per_tenant = settings.max_watchers_per_tenant
+        self._max = settings.max_watchers
+        self._max_per_tenant = settings.max_watchers_per_tenant
         self._counts: Counter[str] = Counter()
         self._streams: set[EventStream] = set()
         self._keep_alive_seconds = settings.keep_alive_seconds
@@ -90,7 +90,7 @@ class Watchers:
         Raises:
             TooManyWatchersError: If there are as many as there may be, in all or of the tenant.
         """
-        if self._counts.total() >= self._most or self._counts[tenant] >= self._most_per_tenant:
+        if self._counts.total() >= self._max or self._counts[tenant] >= self._max_per_tenant:
             raise TooManyWatchersError
         self._counts[tenant] += 1
 

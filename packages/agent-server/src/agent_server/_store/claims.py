@@ -263,7 +263,7 @@ def end(write: Write, claim: Claim, ending: RunEnding, emitted: Sequence[Event])
     return True
 
 
-def let_go(write: Write, claim: Claim, emitted: Sequence[Event]) -> bool:
+def release(write: Write, claim: Claim, emitted: Sequence[Event]) -> bool:
     """Put a run back into the queue, with the events that it emitted, and return whether it was still this server's."""
     is_claimed = append(write, claim, emitted) if emitted else True
     mine = (runs.c.seq == claim.seq) & (runs.c.attempt == claim.attempt)

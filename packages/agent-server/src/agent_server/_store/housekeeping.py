@@ -19,7 +19,7 @@ from .schema import encryption_keys, events, labels, runs, servers, steps
 from .writer import Write
 
 
-_TOGETHER = 200  # In one transaction, for which all runs wait.
+_MAX_ROWS = 200  # In one transaction, for which all runs wait.
 _DAY = 24 * 3600 * 1_000_000
 # What a run takes beside its content: its rows and their places in the indexes.
 _SIZE = runs.c.bytes + 1000
@@ -72,7 +72,7 @@ def prune(write: Write, settings: ServerSettings) -> int:
         runs.c.finished_at.is_not(None),
         runs.c.finished_at < clock() - int(settings.keep_days * _DAY),
     )
-    doomed: Collection[int] = write.connection.scalars(old.limit(_TOGETHER)).all() or _find_surplus(
+    doomed: Collection[int] = write.connection.scalars(old.limit(_MAX_ROWS)).all() or _find_surplus(
         write.connection, settings
     )
     if doomed:
@@ -101,14 +101,14 @@ def _find_surplus(connection: sa.Connection, settings: ServerSettings) -> list[i
             excess=int(row.size) - share,
         )
     ]
-    return doomed[:_TOGETHER]
+    return doomed[:_MAX_ROWS]
 
 
 def _find_share(sizes: Sequence[int], most: int) -> float:
     """Return the largest share that each may have so that all together fit: whoever has less loses nothing."""
     left = most
-    for place, size in enumerate(sorted(sizes)):
-        share = left / (len(sizes) - place)
+    for index, size in enumerate(sorted(sizes)):
+        share = left / (len(sizes) - index)
         if size > share:
             return share
         left -= size
@@ -124,7 +124,7 @@ def _find_oldest(
         sa.select(runs.c.seq, _SIZE)
         .where(runs.c.tenant == tenant, runs.c.finished_at.is_not(None))
         .order_by(runs.c.finished_at, runs.c.seq)
-        .limit(_TOGETHER)
+        .limit(_MAX_ROWS)
     )
     doomed: list[int] = []
     for seq, size in connection.execute(oldest_first):
@@ -187,7 +187,7 @@ def _fail(
     describe: Callable[[sa.Row[Any]], str],
 ) -> Sequence[Ended]:
     """End some of the runs that wait, and return them."""
-    waiting = sa.select(runs).where(*which, _WAITS).limit(_TOGETHER)
+    waiting = sa.select(runs).where(*which, _WAITS).limit(_MAX_ROWS)
     ended: list[Ended] = []
     for row in write.connection.execute(waiting.with_for_update(skip_locked=True)).all():
         result = RunResult(status="failed", error=describe(row), error_type=error_type)
@@ -241,7 +241,7 @@ def _reencrypt_column(write: Write, column: sa.Column[bytes], others: Sequence[s
     found = (
         sa.select(*keys, column.label("stored"))
         .where(sa.func.substr(column, 1, len(marks[0])).in_(marks))
-        .limit(_TOGETHER)
+        .limit(_MAX_ROWS)
         .with_for_update()
     )
     rows = write.connection.execute(found).all()

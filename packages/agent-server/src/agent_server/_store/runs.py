@@ -43,7 +43,7 @@ from .writer import Write
 _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
 # What clients see of a run; a request may be as large as a body.
 _SEEN = [column for column in runs.c if column is not runs.c.request]
-_ROWS_TOGETHER = 21  # A page of the usual size, and one row to see whether there are more.
+_ROWS_PER_READ = 21  # A page of the usual size, and one row to see whether there are more.
 _PAGE_BYTES = 4 * 1024 * 1024
 
 
@@ -222,9 +222,9 @@ def _iter_rows(connection: sa.Connection, statement: sa.Select[Any]) -> Generato
     """Yield rows, the newest runs first, some at a time: each may be large."""
     rest = statement
     while True:
-        rows = connection.execute(rest.limit(_ROWS_TOGETHER)).all()
+        rows = connection.execute(rest.limit(_ROWS_PER_READ)).all()
         yield from rows
-        if len(rows) < _ROWS_TOGETHER:
+        if len(rows) < _ROWS_PER_READ:
             return
         rest = statement.where(runs.c.seq < rows[-1].seq)
 

@@ -60,9 +60,9 @@ def enter(write: Write, server: Server) -> Sequence[Server]:
     """
     check_keys(write.connection, write.encryption)
     others = [one.server for one in read_beats(write.connection)]
-    in_the_way = [one for one in others if one.name == server.name or server.key_id not in one.keys]
-    if in_the_way:
-        return in_the_way
+    rivals = [one for one in others if one.name == server.name or server.key_id not in one.keys]
+    if rivals:
+        return rivals
     enter_key(write.connection, write.encryption)
     lists = {"keys": ",".join(server.keys), "agents": _dump(server.agents)}
     write.connection.execute(sa.insert(servers).values(**asdict(server) | lists, beat=0))
@@ -84,7 +84,7 @@ def beat(write: Write, server: Server) -> bool:
 def leave(write: Write, server: Server) -> None:
     """Deregister a server that stops, and put its runs back into the queue."""
     mine = (servers.c.name == server.name) & (servers.c.token == server.token)
-    _take_out(write, mine, server.name, is_lost=False)
+    _deregister(write, mine, server.name, is_lost=False)
 
 
 def take_over(write: Write, silent: Beat) -> bool:
@@ -94,14 +94,14 @@ def take_over(write: Write, silent: Beat) -> bool:
         & (servers.c.token == silent.server.token)
         & (servers.c.beat == silent.number)
     )
-    return _take_out(write, same, silent.server.name, is_lost=True)
+    return _deregister(write, same, silent.server.name, is_lost=True)
 
 
-def _take_out(write: Write, which: sa.ColumnElement[bool], name: str, *, is_lost: bool) -> bool:
-    is_out = write.connection.execute(sa.delete(servers).where(which)).rowcount == 1
+def _deregister(write: Write, which: sa.ColumnElement[bool], name: str, *, is_lost: bool) -> bool:
+    is_removed = write.connection.execute(sa.delete(servers).where(which)).rowcount == 1
     # Nothing is taken from who is no longer entered, or has come back to life.
-    requeue(write, runs.c.server.in_([name] if is_out else []), is_lost=is_lost)
-    return is_out
+    requeue(write, runs.c.server.in_([name] if is_removed else []), is_lost=is_lost)
+    return is_removed
 
 
 def requeue(write: Write, which: sa.ColumnElement[bool], *, is_lost: bool) -> bool:

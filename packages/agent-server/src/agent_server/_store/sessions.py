@@ -19,12 +19,12 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from .errors import is_outage
 
 
-_FAR_SIDE_SILENT_SECONDS = 5
+_PEER_SILENCE_SECONDS = 5
 
 CLIENT_LIMITS: dict[str, Any] = {
     "connect_timeout": 3,
-    "tcp_user_timeout": _FAR_SIDE_SILENT_SECONDS * 1000,
-    "keepalives_idle": _FAR_SIDE_SILENT_SECONDS,
+    "tcp_user_timeout": _PEER_SILENCE_SECONDS * 1000,
+    "keepalives_idle": _PEER_SILENCE_SECONDS,
     "keepalives_interval": 2,
     "keepalives_count": 2,
     "application_name": "agent-server",
@@ -36,8 +36,8 @@ _SERVER_LIMITS = {
     "idle_in_transaction_session_timeout": "5s",
     "lock_timeout": "2s",
     "statement_timeout": "30s",
-    "tcp_user_timeout": f"{_FAR_SIDE_SILENT_SECONDS}s",
-    "tcp_keepalives_idle": _FAR_SIDE_SILENT_SECONDS,
+    "tcp_user_timeout": f"{_PEER_SILENCE_SECONDS}s",
+    "tcp_keepalives_idle": _PEER_SILENCE_SECONDS,
     "tcp_keepalives_interval": 2,
     "tcp_keepalives_count": 2,
 }

@@ -25,7 +25,7 @@ from .signals import ALL_SIGNALS, CHANNEL, EMITTED
 _logger = logging.getLogger("agent_server")
 
 # A commit waits for the disk, so operations share one. With more of them the first would wait too long for its answer.
-_MOST_TOGETHER = 100
+_MAX_OPERATIONS = 100
 _RETRY_SECONDS = 0.5
 # SQLite has no notifications: this is how often it is asked whether others have written.
 _LOOK_SECONDS = 0.1
@@ -190,8 +190,8 @@ class Writer:
                 self._is_closed = True
                 return None
             self._pulse.beat()
-            taken = self._jobs[:_MOST_TOGETHER]
-            del self._jobs[:_MOST_TOGETHER]
+            taken = self._jobs[:_MAX_OPERATIONS]
+            del self._jobs[:_MAX_OPERATIONS]
         return [job for job in taken if not job.done.cancelled()]
 
     def _commit(self, jobs: list[_Job]) -> list[_Job]:
