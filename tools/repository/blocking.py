@@ -49,7 +49,7 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     f"{_SERVER_CLIENT}/asynchronous.py": (
         f"{_SERVER_CLIENT}/blocking.py",
         {
-            "The client for asyncio, of which the blocking one is generated.": "The client that waits for each answer.",
+            "The client for asyncio, from which the blocking one is generated.": "The client that waits for each answer.",
             "A client for asyncio; close it, or use it as a context manager. Bound a wait with `asyncio.timeout`.": "A client for programs that wait for each answer; close it, or use it as a context manager.",
             "print((await client.get(run.run_id)).output)": "print(client.get(run.run_id).output)",
             '(await self._call(build_call("GET", "agents"), AgentsDocument)).agents': 'self._call(build_call("GET", "agents"), AgentsDocument).agents',

@@ -1,4 +1,4 @@
-"""The parts that the commands of all servers share: flags, environment variables, serving."""
+"""The shared parts of all servers' commands: flags, environment variables, serving."""
 
 import inspect
 import os
@@ -17,7 +17,7 @@ from .settings import ServerSettings
 
 __all__ = ["read_settings", "refuse", "serve", "takes_settings"]
 
-# What pydantic says of a number, in our words; everything else the settings say themselves.
+# Our wording for pydantic's errors about numbers; the settings word all others themselves.
 _EXPECTED: Final = {
     "int_parsing": "expected a whole number",
     "int_parsing_size": "expected a whole number with fewer digits",
@@ -37,16 +37,16 @@ _ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.+(?:\n {8}\S.*)*)", re.MULTILINE)
 def takes_settings[Settings: ServerSettings](
     kind: type[Settings], *, renamed: Mapping[str, str] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate a function of typer's that takes `settings`, so that the command has a flag for each of them instead.
+    """Decorate a typer function that takes `settings`, so that the command has a flag for each setting instead.
 
-    A flag is `--name-with-hyphens`; what no flag says is read from the environment variable `<PREFIX>_NAME`, where the prefix is the
-    `env_prefix` of the settings' `model_config`. What each means is read from the class's docstring. A wrong setting ends the command
-    with one sentence and exit code 2.
+    A flag is `--name-with-hyphens`; a setting without a flag is read from the environment variable `<PREFIX>_NAME`, where the prefix is the
+    `env_prefix` of the settings' `model_config`. Help texts come from the class's docstring. A wrong setting ends the command with one
+    sentence and exit code 2.
 
     Args:
-        kind: The settings.
-        renamed: Names that settings had before, in capitals and without the prefix, and their names now; an environment that still sets
-            an old one is refused, for it would otherwise be obeyed no longer without a word.
+        kind: The class of the settings.
+        renamed: Earlier names of settings, in capitals and without the prefix, and their current names. An environment that still sets
+            an old name is refused, because the setting would otherwise be ignored silently.
 
     Example:
         >>> app = typer.Typer()
@@ -80,11 +80,11 @@ def read_settings[Settings: ServerSettings](
 
     Args:
         kind: The settings.
-        given: What the flags say, by the names of the fields; None where one says nothing.
-        renamed: As `takes_settings` takes them.
+        given: The values of the flags, by the names of the fields; None for a flag that was not given.
+        renamed: As for `takes_settings`.
 
     Raises:
-        Exit: If one is wrong, after a sentence for each.
+        Exit: If a setting is wrong, after a sentence for each.
     """
     prefix = kind.model_config.get("env_prefix", "")
     flags = {name: value for name, value in given.items() if value is not None}

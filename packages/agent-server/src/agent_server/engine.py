@@ -1,4 +1,4 @@
-"""The durable engine: accepts and executes runs, whatever happens to servers."""
+"""The durable engine, which accepts and executes runs whatever happens to servers."""
 
 from ._engine.engine import open_engine
 from ._engine.heartbeat import ServerNameTakenError

@@ -26,15 +26,15 @@ type JsonObject = dict[str, Any]
 """A JSON object."""
 
 type StepWork = Callable[[], Awaitable[bytes]]
-"""Does a step, and returns what is to be recorded of it."""
+"""A function that does a step, and returns the result to record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is wrong with one field of a request.
+    """A problem with one field of a request.
 
     Attributes:
-        field: Where it stands, as a path with dots from the request's root, such as `input.question`.
+        field: Its path with dots from the request's root, such as `input.question`.
         message: What was expected; never the value.
     """
 
@@ -43,11 +43,11 @@ class Problem:
 
 
 class RequestRefusedError(Exception):
-    """A request cannot be run.
+    """A request that cannot be run.
 
     Attributes:
         problems: What is wrong, field by field; never empty.
-        status: What HTTP answers: 422, or 400 for a field that the client may not set.
+        status: The HTTP status of the answer: 422, or 400 for a field that the client may not set.
     """
 
     def __init__(self, *problems: Problem, status: int = 422) -> None:
@@ -57,12 +57,12 @@ class RequestRefusedError(Exception):
 
 
 class TransientError(Exception):
-    """A fault of a step's work that a retry may not have: a daemon that restarts, an overloaded model.
+    """A failure of a step that a retry may not have, such as a daemon that restarts or an overloaded model.
 
     The step is tried again as the server's settings say, unless it has emitted events and its policy forbids that.
 
     Attributes:
-        retry_after_seconds: How long the other side asked to wait; None if it did not say.
+        retry_after_seconds: How long the peer asked to wait; None if it did not say.
     """
 
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
@@ -72,16 +72,16 @@ class TransientError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the models of a run used, and what it cost, as far as it is known.
+    """The usage of a run's models and its cost, as far as they are known.
 
     Attributes:
-        input_tokens: Tokens sent, cached ones included.
-        output_tokens: Tokens received, those of reasoning included.
-        cached_tokens: Of the tokens sent, those read from a cache; None if unknown.
-        reasoning_tokens: Of the tokens received, those of reasoning; None if unknown.
-        model_requests: How often a model was asked.
+        input_tokens: Tokens sent, including cached ones.
+        output_tokens: Tokens received, including reasoning.
+        cached_tokens: The part of the input tokens that was read from a cache; None if unknown.
+        reasoning_tokens: The part of the output tokens that was reasoning; None if unknown.
+        model_requests: How many requests were made to models.
         cost: The price as a decimal, such as `0.0123`; None if unknown.
-        currency: Of the cost, in ISO 4217.
+        currency: The currency of the cost, in ISO 4217.
     """
 
     input_tokens: int = 0
@@ -98,12 +98,12 @@ class RunResult:
     """The end of a run.
 
     Attributes:
-        status: Whether it reached its answer.
-        output: The answer, any JSON; None where it failed.
-        error: What went wrong, in a sentence without secrets; None where it succeeded.
-        error_type: A short name for the kind of error, such as `interrupted` or `model_error`; None where it succeeded.
-        usage: What the models used; None if unknown.
-        details: What else the executor says of the end, as JSON, such as an exit code; part of what clients read.
+        status: Whether the run succeeded.
+        output: The answer, any JSON; None if it failed.
+        error: What went wrong, in a sentence without secrets; None if it succeeded.
+        error_type: A short name for the kind of error, such as `interrupted` or `model_error`; None if it succeeded.
+        usage: The usage of the models; None if unknown.
+        details: Further facts about the end, as JSON, such as an exit code; clients can read them.
     """
 
     status: Literal["succeeded", "failed"]
@@ -114,17 +114,17 @@ class RunResult:
     details: JsonObject = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Return the result as JSON in ASCII, of which `from_json` makes it again.
+        """Return the result as ASCII JSON, which `from_json` reads.
 
         Raises:
-            ValueError: If JSON has no form for a part of it, as for NaN.
+            ValueError: If JSON cannot express a part of it, such as NaN.
             TypeError: If a part of it is of a type that JSON does not know.
         """
         return json.dumps(asdict(self), allow_nan=False, separators=(",", ":")).encode()
 
     @classmethod
     def from_json(cls, text: bytes) -> Self:
-        """Return the result that `to_json` wrote."""
+        """Return the result in JSON that `to_json` has written."""
         fields = json.loads(text)
         usage = fields.pop("usage")
         return cls(**fields, usage=None if usage is None else Usage(**usage))
@@ -135,8 +135,8 @@ class AgentDescription:
     """An agent that an executor can run.
 
     Attributes:
-        name: How clients ask for it.
-        input_schema: The JSON schema of the request's input; None where the executor has none to show.
+        name: The name by which clients ask for it.
+        input_schema: The JSON schema of the request's input; None if the executor declares none.
     """
 
     name: str
@@ -153,7 +153,7 @@ class Execution(Protocol):
 
     @property
     def tenant(self) -> str:
-        """Whose run it is."""
+        """The tenant who owns the run."""
         ...
 
     @property
@@ -168,27 +168,27 @@ class Execution(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """What the client wants to find again with the run."""
+        """The client's metadata, by which it finds the run."""
         ...
 
     @property
     def attempt(self) -> int:
-        """The number of this attempt, from 1; an event `run_started` with it came before this attempt began."""
+        """The number of this attempt, from 1. An event `run_started` with it came before the attempt began."""
         ...
 
     @property
     def cancel_reason(self) -> str | None:
-        """Why the run is being cancelled; None while it is not. Cancelling reaches an executor as `asyncio.CancelledError`."""
+        """The reason why the run is being cancelled; None while it is not. An executor gets an `asyncio.CancelledError` when it is."""
         ...
 
     async def tell(self, type_: str, data: JsonObject) -> int:
         """Emit an event, and return its number; it is stored and shown within 100 ms, together with others.
 
-        Waits only where the database is far behind.
+        It waits only if the database is far behind.
 
         Raises:
-            EventLimitError: If the run has emitted as many events or bytes as it may; the run fails.
-            ValueError: If the type is one of the server's own, or the data has no form in JSON.
+            EventLimitError: If the run has reached its limit of events or bytes; the run fails.
+            ValueError: If the type is one of the server's own, or JSON cannot express the data.
         """
         ...
 
@@ -197,15 +197,15 @@ class Execution(Protocol):
     ) -> bytes:
         """Do a step once in the life of the run, and return its result.
 
-        Where an earlier attempt recorded the step, its result is returned, and nothing is done. Otherwise `work` is awaited, and its result and the
-        events that it emitted are on disk before this returns. Steps may run concurrently.
+        If an earlier attempt recorded the step, the recorded result is returned and nothing is done. Otherwise `work` is awaited, and its result and the
+        events that it has emitted are on disk before this returns. Steps may run concurrently.
 
         Args:
-            key: Tells the step from the run's others, and is the same for it in every attempt, such as `model:3` or `tool:call_abc`.
-            work: Does it. A `TransientError` is tried again by the server's policy, as long as this try has emitted no event;
-                any other error is the caller's and records nothing.
+            key: Identifies the step within the run, and is the same in every attempt, such as `model:3` or `tool:call_abc`.
+            work: Does the step. After a `TransientError` it is tried again by the server's policy, as long as this try has emitted no event;
+                any other error is raised to the caller, and nothing is recorded.
             retries: Whether it may be tried again at all.
-            after_events: Whether it may be tried again even after the try has emitted events, which stay.
+            after_events: Whether it may be tried again even if the try has emitted events, which stay.
         """
         ...
 
@@ -215,23 +215,23 @@ class Executor(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the system, kept with each run: a server takes up only runs of its own kind."""
+        """The name of the system, which is stored with each run: a server executes only runs of its own system."""
         ...
 
     @property
     def version(self) -> str:
-        """The version of its recorded steps: a run begun under another one is ended with a reason and not gone on with."""
+        """The version of its recorded steps: a run that was begun under another version is not continued, but ended with an error."""
         ...
 
     def agents(self) -> Sequence[AgentDescription]:
         """Return the agents that can be run now.
 
-        A server takes up runs of those that this names when it starts, and of those that `check` takes later; others it leaves to other servers.
+        A server executes runs of the agents that this returns at the start, and of those that `check` accepts later; it leaves others to other servers.
         """
         ...
 
     def check(self, agent: str, request: JsonObject) -> JsonObject:
-        """Return the request as `Execution.request` will hold it; called in another thread if the request is large.
+        """Return the request in the form that `Execution.request` will have. Called in another thread if the request is large.
 
         Raises:
             UnknownAgentError: If there is no such agent.
@@ -240,32 +240,32 @@ class Executor(Protocol):
         ...
 
     def opened(self) -> AbstractAsyncContextManager[None]:
-        """Return a context that holds what all runs share, such as an HTTP client; entered before the first run on the running loop."""
+        """Return a context for what all runs share, such as an HTTP client. It is entered on the running loop before the first run."""
         ...
 
     async def execute(self, run: Execution) -> RunResult:
         """Run an agent to its end.
 
-        An error that this raises ends the run failed with `internal_error`, its text in the server's log only.
+        If this raises an error, the run fails with `internal_error`, and only the server's log has the error's text.
         """
         ...
 
     def interrupted(self, run_id: str, attempts: int) -> RunResult | None:
-        """Decide what becomes of a run whose server died or was stopped.
+        """Decide what happens to a run whose server died or was stopped.
 
         Args:
             run_id: The run.
-            attempts: How often it has been begun.
+            attempts: The number of attempts so far.
 
         Returns:
-            How it ends; None to make another attempt.
+            The result that ends it; None to make another attempt.
         """
         ...
 
 
 class UnknownAgentError(Exception):
-    """There is no agent of this name."""
+    """An agent's name that the executor does not know."""
 
 
 class EventLimitError(Exception):
-    """A run has emitted more events than it may."""
+    """An event over the limit of its run."""

@@ -1,4 +1,4 @@
-"""The HTTP side of a server, and what the routes of an executor's own are made of."""
+"""The HTTP side of a server, and the parts for an executor's own routes."""
 
 from ._http.access import find_tenant
 from ._http.app import build_app

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-"""Where a run stands."""
+"""The state of a run."""
 
 FINISHED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "cancelled"})
 """The states that a run does not leave."""
@@ -38,12 +38,12 @@ class NewRun:
     """A request for a run.
 
     Attributes:
-        tenant: Whose it is.
+        tenant: The tenant who owns the run.
         agent: The agent's name.
-        request: As `Executor.check` returned it.
-        metadata: What the client wants to find again with the run: at most 16 names of 64 characters with texts of 512.
-        idempotency_key: Under the same key of a tenant the same run is returned; None for none.
-        fingerprint: A digest of the client's body, by which another body under the same key is recognised; stored under the storage's key, where there is an idempotency key.
+        request: The request that `Executor.check` returned.
+        metadata: Names and texts to find the run by: at most 16 names of 64 characters with texts of 512.
+        idempotency_key: The same key of a tenant returns the same run; None for none.
+        fingerprint: A digest of the client's body, by which another body under the same key is recognised. With an idempotency key, it is stored as an HMAC.
     """
 
     tenant: str
@@ -56,22 +56,22 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run, from the moment it was accepted.
+    """A run that was accepted.
 
     Attributes:
         run_id: Its id, a UUID.
-        tenant: Whose it is.
+        tenant: The tenant who owns it.
         agent: The agent's name.
-        status: Where it stands.
-        metadata: As the client gave it.
-        attempt: How often it has been begun; 0 while it waits for the first time.
+        status: Its state.
+        metadata: The client's metadata.
+        attempt: The number of attempts so far; 0 while it waits for the first.
         created_at: When it was accepted, in UTC.
-        started_at: When it was first begun; None before. A cancelled run keeps it.
-        finished_at: When it ended; None before.
-        cancel_requested: Whether somebody asked for its end.
-        cancel_reason: Why; None if nobody said.
+        started_at: When its first attempt began; None before that. A cancelled run keeps it.
+        finished_at: When it ended; None before that.
+        cancel_requested: Whether it was asked to be cancelled.
+        cancel_reason: The reason for cancelling it; None if none was given.
         last_event: The number of its newest event, 0 for none.
-        result: How it ended; None before, and for a cancelled run.
+        result: Its result; None before the end, and for a cancelled run.
     """
 
     run_id: str
@@ -100,8 +100,8 @@ class StoredEvent:
         number: Its number in the run, from 1 without gaps.
         type: Its type.
         created_at: When it was emitted, in UTC.
-        data: What it says; not to be changed, for all who watch a run get the same events.
-        shared: Where whoever sends the event to many keeps what was made of it once, such as the bytes of a stream's frame.
+        data: Its data, which must not be changed: all watchers of a run share it.
+        shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame.
     """
 
     number: int
@@ -114,7 +114,7 @@ class StoredEvent:
 OWN_EVENTS: frozenset[str] = frozenset(
     {"run_started", "run_succeeded", "run_failed", "run_cancelled"}
 )
-"""The types of the server's own events, which no executor tells; all but `run_started` are a run's last."""
+"""The types of the server's own events, which no executor may emit; all but `run_started` are a run's last event."""
 
 LAST_EVENTS: frozenset[str] = OWN_EVENTS - {"run_started"}
 """The types of a run's last event."""
@@ -125,11 +125,11 @@ class RunFilter:
     """A selection of runs.
 
     Attributes:
-        agent: Only of this agent.
-        status: Only in one of these states; none for all.
-        metadata: Only with these names and texts.
-        created_after: Only later ones.
-        created_before: Only earlier ones.
+        agent: Only runs of this agent.
+        status: Only runs in one of these states; all if empty.
+        metadata: Only runs with these names and texts.
+        created_after: Only runs that were created later.
+        created_before: Only runs that were created earlier.
     """
 
     agent: str | None = None
@@ -145,7 +145,7 @@ class RunPage:
 
     Attributes:
         runs: The runs.
-        next_cursor: Where the next page begins; None if this is the last.
+        next_cursor: The cursor of the next page; None if this is the last.
     """
 
     runs: Sequence[Run]
@@ -159,13 +159,13 @@ class Statistics:
     Attributes:
         runs: How many runs of the database are in each state, as last counted.
         oldest_queued_seconds: How long the oldest waiting run has waited.
-        executing: How many runs this server executes now.
-        watchers: How many follow events here now.
+        executing: How many runs this server is executing.
+        watchers: How many watchers follow events here.
         ended: How many runs ended here, by state.
         duration_seconds: The durations of the runs that ended here: upper bounds of buckets in seconds, and how many ended within each.
         duration_sum_seconds: Their sum.
         tokens: Tokens used by the runs that ended here, by kind: `input`, `output`, `cached`, `reasoning`.
-        database_is_away: Whether the database cannot be reached now.
+        database_is_away: Whether the database cannot be reached.
     """
 
     runs: Mapping[RunStatus, int]
@@ -180,20 +180,20 @@ class Statistics:
 
 
 class RunNotFoundError(Exception):
-    """There is no such run, or it is another tenant's."""
+    """A run that does not exist, or belongs to another tenant."""
 
 
 class QueueFullError(Exception):
-    """Too many runs wait."""
+    """A queue with as many waiting runs as it may have."""
 
 
 class IdempotencyConflictError(Exception):
-    """An idempotency key came before, with another body."""
+    """An idempotency key that was used before with another body."""
 
 
 class TooManyWatchersError(Exception):
-    """The server has as many watchers as it may."""
+    """A server with as many watchers as it may have."""
 
 
 class DatabaseAwayError(Exception):
-    """The database cannot be reached just now."""
+    """A database that cannot be reached at the moment."""

@@ -1,4 +1,4 @@
-"""The settings of a server, from flags and environment variables, under one naming."""
+"""The settings of a server, from flags and environment variables with the same names."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError
 __all__ = ["DEFAULT_TENANT", "LOOPBACK_HOSTS", "ServerSettings"]
 
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-"""The names of this machine that only this machine can call."""
+"""The names of this machine that only the machine itself can reach."""
 
 DEFAULT_TENANT: Final = "default"
 """The tenant of requests without a key, or with a key that names no tenant: the operator, who sees the metrics of all."""
@@ -26,7 +26,7 @@ _DATABASE_KINDS: Final = "expected sqlite:///path or postgresql://user:password@
 _KEY_FORM: Final = (
     "expected pairs of tenant:key with commas between, of printable characters without spaces"
 )
-# A tenant names a folder, too: that of its run logs.
+# A tenant's name is also the name of the folder for its run logs.
 _TENANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 _KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
 
@@ -97,7 +97,7 @@ class ServerSettings(BaseSettings):
     @field_validator("*")
     @classmethod
     def _validate_number(cls, value: object) -> object:
-        # Above these, databases, sockets and clocks fail one by one, long after the start.
+        # Beyond these, databases, sockets and clocks fail one after the other, long after the start.
         if isinstance(value, int) and value > _LARGEST_INT:
             raise ValueError(f"expected at most {_LARGEST_INT}")
         if isinstance(value, float) and value > _LARGEST_FLOAT:
@@ -168,19 +168,19 @@ class ServerSettings(BaseSettings):
         return value
 
     def keys(self) -> Mapping[str, str]:
-        """Return the tenant of each key; empty where nobody needs one."""
+        """Return the tenant of each key; empty if no key is needed."""
         return {} if self.api_keys is None else _parse_api_keys(self.api_keys.get_secret_value())
 
     def tenant_logs(self, tenant: str) -> Path | None:
-        """Return the folder for the run logs of a tenant, which need not be there yet; None where none are written."""
+        """Return the folder for the run logs of a tenant, which need not exist yet; None if none are written."""
         return None if self.run_logs is None else self.run_logs / tenant
 
 
 def _parse_api_keys(text: str) -> Mapping[str, str]:
-    """Return the tenant of each key of `tenant:key,…`.
+    """Return the tenant of each key in `tenant:key,…`.
 
     Raises:
-        ValueError: If it is something else; it names no key.
+        ValueError: If the text has another form; the error names no key.
     """
     tenants: dict[str, str] = {}
     for pair in text.split(","):

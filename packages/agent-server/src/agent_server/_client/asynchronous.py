@@ -1,4 +1,4 @@
-"""The client for asyncio, of which the blocking one is generated."""
+"""The client for asyncio, from which the blocking one is generated."""
 
 import uuid
 from asyncio import sleep
@@ -32,12 +32,12 @@ class AsyncClient:
     """A client for asyncio; close it, or use it as a context manager. Bound a wait with `asyncio.timeout`.
 
     Args:
-        base_url: Where the server is, such as `http://127.0.0.1:8080`.
-        api_key: The key; None where the server asks for none.
-        retries: How often a call is tried again, and how often a stream of events that was cut off is taken up again without a new event.
+        base_url: The URL of the server, such as `http://127.0.0.1:8080`.
+        api_key: The key; None if the server needs none.
+        retries: How often a call is tried again, and how often a broken stream of events is resumed without a new event.
         timeout_seconds: How long an answer may take.
-        silence_seconds: How long a stream of events may say nothing, not even a comment, before it counts as cut off.
-        transport: A transport of httpx's own in place of the network.
+        silence_seconds: How long a stream of events may be silent, without even a comment, before it counts as broken.
+        transport: An httpx transport to use instead of the network.
 
     Example:
         >>> async with AsyncClient("http://127.0.0.1:8080") as client:  # doctest: +SKIP
@@ -98,11 +98,11 @@ class AsyncClient:
         """Create a run, and return it as it was accepted.
 
         Args:
-            agent: The agent's name; None where the server has one agent only.
-            request: What the agent shall do, such as `{"input": {…}}`.
-            metadata: What to find again with the run.
-            idempotency_key: Under the same key the same run is returned again; made up where there is none, so that a try of this call
-                after a cut makes no second run.
+            agent: The agent's name; None if the server has only one agent.
+            request: The agent's task, such as `{"input": {…}}`.
+            metadata: Names and texts to find the run by.
+            idempotency_key: The same key returns the same run again; made up if left out, so that retrying this call after a broken
+                connection makes no second run.
 
         Raises:
             ServerProblemError: If the server refuses it.
@@ -117,7 +117,7 @@ class AsyncClient:
         """Return a run.
 
         Raises:
-            ServerProblemError: If there is none of this id (404).
+            ServerProblemError: If there is no run with this id (404).
         """
         return await self._call(build_call("GET", "runs", run_id), RunDocument)
 
@@ -133,11 +133,11 @@ class AsyncClient:
         """Iterate over the runs, newest first; pages are fetched as needed.
 
         Args:
-            agent: Only of this agent.
-            status: Only in one of these states; none for all.
-            metadata: Only with these names and texts.
-            created_after: Only later ones.
-            created_before: Only earlier ones.
+            agent: Only runs of this agent.
+            status: Only runs in one of these states; all if empty.
+            metadata: Only runs with these names and texts.
+            created_after: Only runs that were created later.
+            created_before: Only runs that were created earlier.
 
         Raises:
             ValueError: If a time has no zone.
@@ -161,10 +161,10 @@ class AsyncClient:
             cursor = [("cursor", page.next_cursor)]
 
     async def cancel(self, run_id: str, *, reason: str | None = None) -> RunDocument:
-        """Ask for a run to be cancelled, and return it as it is then.
+        """Ask for a run to be cancelled, and return its state after that.
 
         Raises:
-            ServerProblemError: If there is none of this id (404).
+            ServerProblemError: If there is no run with this id (404).
         """
         body = {} if reason is None else {"reason": reason}
         call = build_call("POST", "runs", run_id, "cancel", json=body)
@@ -175,10 +175,10 @@ class AsyncClient:
 
         Args:
             run_id: The run.
-            after: The number of the last event that is known; 0 for none.
+            after: The number of the last event that the caller has; 0 for none.
 
         Raises:
-            ServerProblemError: If there is none of this id (404).
+            ServerProblemError: If there is no run with this id (404).
             httpx.TransportError: If the server cannot be reached for too long.
         """
         tries = Retries(self._retries)
@@ -205,10 +205,10 @@ class AsyncClient:
             await sleep(pause)
 
     async def wait(self, run_id: str) -> RunDocument:
-        """Wait for the end of a run, and return it.
+        """Wait for the end of a run, and return the run.
 
         Raises:
-            ServerProblemError: If there is none of this id (404).
+            ServerProblemError: If there is no run with this id (404).
         """
         while (run := await self.get(run_id)).status not in FINISHED:
             async with aclosing(self.events(run_id, after=run.last_event)) as events:

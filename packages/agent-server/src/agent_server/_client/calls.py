@@ -1,4 +1,4 @@
-"""Requests, their answers, and retries: what both clients call."""
+"""The parts that both clients share: requests, their answers, and retries."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from agent_server._http.documents import FieldProblemDocument, ProblemDocument
 
 
 SILENCE_SECONDS: Final = 60.0
-"""Longer than a living stream is silent, for it carries comments."""
+"""The default silence of a stream: longer than a living one is ever silent, since it carries comments."""
 
 _FIRST_PAUSE_SECONDS: Final = 0.2
 _LONGEST_PAUSE_SECONDS: Final = 30.0
@@ -27,13 +27,13 @@ _LATER: Final = frozenset(
 
 
 class ServerProblemError(Exception):
-    """An answer that says what is wrong with a request, or with the server.
+    """An answer that reports a problem with a request or with the server.
 
     Attributes:
         status: The HTTP status.
         detail: What is wrong.
-        errors: The same, field by field; empty where no field is wrong.
-        retry_after_seconds: When the server wants to be asked again; None if it does not say.
+        errors: The same, field by field; empty if no field is wrong.
+        retry_after_seconds: How long the server wants the client to wait before it asks again; None if it does not say.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class ServerProblemError(Exception):
 
 
 type Call = dict[str, Any]
-"""The arguments with which httpx makes a request."""
+"""The arguments of httpx for a request."""
 
 
 class Retries:
     """The retries of a call.
 
     Args:
-        maximum: How often.
+        maximum: How often it may be retried.
     """
 
     def __init__(self, maximum: int) -> None:
@@ -74,7 +74,7 @@ class Retries:
         """Return how many seconds to wait before the next try.
 
         Raises:
-            ServerProblemError: If another try would be answered the same, or there were enough.
+            ServerProblemError: If another try would get the same answer, or there were enough tries.
             httpx.TransportError: If there were enough tries.
         """
         at_least = 0.0
@@ -101,12 +101,12 @@ def check_answer(answer: httpx.Response) -> httpx.Response:
     seconds = float(after) if after.isdecimal() else None
     try:
         problem = ProblemDocument.model_validate_json(answer.content)
-    except ValidationError:  # of a proxy, perhaps
+    except ValidationError:  # The answer of a proxy, perhaps.
         raise ServerProblemError(answer.status_code, answer.reason_phrase, (), seconds) from None
     raise ServerProblemError(answer.status_code, problem.detail, problem.errors or (), seconds)
 
 
 def build_call(method: str, *path: str, **more: Any) -> Call:
-    """Return a request for a path below `/v1`, of which each part may be any text."""
+    """Return a request for a path below `/v1`. Each part of the path may be any text."""
     parts = [quote(part, safe="") for part in path]
     return {"method": method, "url": "/".join(["/v1", *parts]), **more}

@@ -1,1 +1,1 @@
-"""Starting and stopping a server; `agent_server.command` is the public side."""
+"""Starting and stopping a server; `agent_server.command` has the public part."""

@@ -25,7 +25,8 @@ from agent_server.settings import ServerSettings
 BAD_USAGE: Final = 2
 
 _BACKLOG: Final = 2048
-# By default a burst of a thousand streams is taken for garbage in the making, and the whole heap is searched each time.
+# With Python's default, a burst of a thousand streams looks like garbage in the making, and the
+# whole heap is searched each time.
 _ALLOCATIONS_BEFORE_SEARCH: Final = 20_000
 
 
@@ -43,18 +44,18 @@ def refuse(*problems: str) -> NoReturn:
 def serve(
     executor: Executor, settings: ServerSettings, *, routes: Sequence[BaseRoute] = ()
 ) -> None:
-    """Serve an agent system until the process is asked to stop; this command prints where it listens.
+    """Serve an agent system until the process is asked to stop, and print the address that it listens on.
 
     Args:
         executor: The agent system.
-        settings: Where to listen, whose requests to answer, and how much of everything.
-        routes: Routes of the executor's own.
+        settings: Its address, keys and limits.
+        routes: Additional routes of the executor.
 
     Raises:
-        Exit: If the address or the database cannot be had, or the server's name is taken: code 2, after one sentence.
+        Exit: If the address or the database cannot be used, or the server's name is taken: code 2, after one sentence.
     """
     gc.set_threshold(_ALLOCATIONS_BEFORE_SEARCH)
-    gc.freeze()  # What was imported stays.
+    gc.freeze()  # What was imported lives as long as the process and need not be searched.
     _make_logs_folder(settings)
     with closing(_bind(settings.host, settings.port)) as listener:
         asyncio.run(_serve(executor, settings, routes, listener))
@@ -79,11 +80,11 @@ async def _serve(
         except StorageError as error:
             refuse(str(error))
         except asyncio.CancelledError:
-            return  # A signal came before the server was there.
+            return  # A signal came before the server was started.
 
 
 class _Stop:
-    """A signal handler that stops the server, or what comes before it, in good order.
+    """A signal handler that stops the server gracefully, or cancels its start.
 
     Attributes:
         server: The server, once there is one.
@@ -96,8 +97,8 @@ class _Stop:
     def installed(self) -> Generator["_Stop"]:
         """Handle signals within the context.
 
-        While it serves, uvicorn obeys most of them by itself, and raises each again once it has stopped: that must not end the process
-        before the engine has put its runs away.
+        While it serves, uvicorn handles most of them itself, and raises each again once it has stopped: that must not end the process
+        before the engine has put its runs back into the queue.
         """
         loop = asyncio.get_running_loop()
         task = cast("asyncio.Task[None]", asyncio.current_task())
@@ -118,7 +119,7 @@ class _Stop:
 
 
 def _make_logs_folder(settings: ServerSettings) -> None:
-    """Make the folder for run logs now, so that the start fails if it cannot be made, and not each run."""
+    """Make the folder for run logs now: if that fails, the start should fail, not each run."""
     if settings.run_logs is None:
         return
     try:

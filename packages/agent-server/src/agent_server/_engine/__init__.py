@@ -1,1 +1,1 @@
-"""Executes the runs of the database, and pushes their events to those who watch."""
+"""The engine: executes the runs of the database, and pushes their events to watchers."""

@@ -1,4 +1,4 @@
-"""The dispatcher: takes runs from the queue, executes them, and stores how they end."""
+"""The dispatcher, which claims runs from the queue, executes them and stores their ends."""
 
 import asyncio
 import logging
@@ -18,9 +18,9 @@ from .parts import Parts
 
 _logger = logging.getLogger("agent_server")
 
-# For what runs do when they are told to stop, and for storing that they wait again.
+# Time for what runs do when they are told to stop, and for storing that they wait again.
 _STOPPING_SECONDS = 10.0
-# Where the database is away, others will notice by themselves.
+# If the database is away, nothing can be stored; other servers will notice the silence.
 _AWAY_SECONDS = 0.5
 
 
@@ -30,10 +30,10 @@ class _Job:
 
     Attributes:
         execution: The attempt.
-        task: Executes it.
-        is_asked_to_end: Whether its end was asked for.
-        is_given_up: Whether it is not to be ended here: it was lost, or the server stops.
-        is_interrupted: Whether nothing can interrupt it any more: its executor has heard that it shall stop, or its end is being stored.
+        task: The task that executes it.
+        is_asked_to_end: Whether somebody has cancelled the run.
+        is_given_up: Whether its end is not for this server to store: the run was lost, or the server stops.
+        is_interrupted: Whether it must not be interrupted (again): its executor was told to stop already, or its end is being stored.
     """
 
     execution: RunExecution
@@ -56,8 +56,8 @@ class Dispatcher:
         """Start with no runs.
 
         Args:
-            parts: What stores them, and hears of them.
-            executor: Executes them.
+            parts: The engine's parts that store runs and report them.
+            executor: Executes the runs.
         """
         self._parts = parts
         self._writer = parts.writer
@@ -76,7 +76,7 @@ class Dispatcher:
         return Counter(job.execution.tenant for job in self._jobs.values())
 
     def wake(self) -> None:
-        """Look at the queue soon."""
+        """Have the queue looked at soon."""
         self._wake.set()
 
     async def work(self) -> None:
@@ -88,7 +88,7 @@ class Dispatcher:
             if free > 0:
                 with faults.suppressing():
                     await self._claim(free)
-            await self._wake.wait()  # at the latest with the next beat
+            await self._wake.wait()  # The next heartbeat wakes it at the latest.
 
     def cancel(self, reasons: dict[int, str | None]) -> None:
         """Cancel runs, if they are executed here."""
@@ -115,7 +115,8 @@ class Dispatcher:
 
     async def _claim(self, free: int) -> None:
         mine = {seq for seq, _ in self._jobs}
-        # Shielded: a claim that is committed and not heard of would count as one more server that died of the run.
+        # Shielded: a committed claim whose result nobody sees would count as one more server that
+        # died under the run.
         claimed = await asyncio.shield(
             self._writer.submit(claims.claim_runs, self._owner, limit=free, claimed=mine)
         )
@@ -148,9 +149,9 @@ class Dispatcher:
             elif await job.execution.end(ending):
                 self._parts.tallies.count(claim.tenant, ending, claim.started.created_at)
         except DatabaseAwayError:
-            pass  # The server ends, and others will see that it is silent.
+            pass  # The server ends, and others will notice its silence.
         except Exception:
-            # It is not among this server's jobs any more: the next claim finds it.
+            # It is no longer among this server's jobs, so the next claim requeues it.
             _logger.exception("run %s could not be ended", claim.run_id)
         finally:
             del self._jobs[claim.seq, claim.attempt]

@@ -1,4 +1,4 @@
-"""A server's engine: its parts put together, and what each does when others write to the database."""
+"""A server's engine, which puts its parts together and reacts when others write to the database."""
 
 import asyncio
 import logging
@@ -35,9 +35,9 @@ from .statistics import Tallies
 _logger = logging.getLogger("agent_server")
 
 _READ_THREADS = 4
-# How long a silent database is waited for when the server stops.
+# How long to wait for a silent database when the server stops.
 _ENDING_SECONDS = 3.0
-# What others write in this time is looked at once.
+# Everything that others write in this time is read together.
 _LOOK_SECONDS = 0.05
 
 
@@ -45,12 +45,12 @@ _LOOK_SECONDS = 0.05
 async def open_engine(settings: ServerSettings, executor: Executor) -> AsyncGenerator[RunService]:
     """Open the database, and execute its runs on the running loop until the end of the context.
 
-    Other servers on the same database share the runs of executors of the same name. At the end, runs get `stop_seconds` to end; what is left
-    then waits for another server, or the next start of this one.
+    Servers on the same database share the runs of executors with the same name. At the end of the context, runs get `stop_seconds` to end;
+    those that are left wait for another server, or for the next start of this one.
 
     Args:
-        settings: Which database, how many runs at a time, and how they end.
-        executor: What executes them.
+        settings: The database, and the limits of runs.
+        executor: Executes the runs.
 
     Raises:
         StorageError: If the database cannot be used, a newer version has written it, or a key is missing.
@@ -92,7 +92,7 @@ async def _listening(engine: "_Engine", database: Database) -> AsyncGenerator[No
 
 
 class _Engine:
-    """The parts, and the tasks in which they work."""
+    """The parts of an engine, and the tasks in which they work."""
 
     def __init__(
         self,
@@ -146,14 +146,15 @@ class _Engine:
         try:
             yield
         finally:
-            # No new runs first, then the end of those that go on. Until then the others have to see this server live.
+            # First no new runs are taken, then the others end. Until then other servers have to see
+            # that this one is alive.
             await _end_tasks([dispatching])
             await self._dispatcher.stop(seconds=self.parts.settings.stop_seconds)
             await _end_tasks(others)
             await self._heartbeat.leave()
 
     async def _follow_signals(self) -> None:
-        """Read what others have written, whenever they signal it."""
+        """Read what others have written whenever they signal it."""
         faults = FaultLog("what others have written could not be looked at")
         while True:
             await self._signalled.wait()
@@ -171,7 +172,7 @@ class _Engine:
             await asyncio.sleep(_LOOK_SECONDS)
 
     def on_signals(self, signals: set[str]) -> None:
-        """Note what was written, by other servers or by clients of this one, to be looked at soon."""
+        """Note what other servers, or clients of this one, have written, so that it is read soon."""
         if QUEUED in signals:
             self._dispatcher.wake()
         self._signals |= signals

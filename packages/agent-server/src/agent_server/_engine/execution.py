@@ -1,4 +1,4 @@
-"""One attempt to execute a run: gathers its events, records its steps, retries them."""
+"""One attempt to execute a run, which gathers its events, and records and retries its steps."""
 
 import asyncio
 import contextvars
@@ -18,12 +18,13 @@ from stream_text import LARGE_TEXT, TRUSTED_DEPTH, dump_json, parse_json
 from .parts import Parts
 
 
-# Events are stored together: those of so many seconds, or of so many bytes. A write for each would cost more than all else that a run does.
+# Events are stored in batches of this many seconds or bytes. A write for each would cost more than
+# everything else that a run does.
 _GATHER_SECONDS = 0.1
 _GATHER_BYTES = 4096
-# What may wait for the database; a run that emits more waits itself.
+# How much may wait for the database; a run that emits more has to wait.
 _MOST_WAITING_BYTES = 1024 * 1024
-_EVENT_BYTES = 40  # beside its data
+_EVENT_BYTES = 40  # besides its type and data
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 60.0
 
@@ -43,15 +44,15 @@ _current_try = contextvars.ContextVar[_Try | None]("agent_server_try", default=N
 
 
 class RunExecution:
-    """An attempt, as `agent_server.executor.Execution` describes it."""
+    """An attempt to execute a run; `agent_server.executor.Execution` describes it."""
 
     def __init__(self, claim: Claim, parts: Parts, *, on_lost: Callable[[], None]) -> None:
-        """Start with the event `run_started` alone.
+        """Begin with only the event `run_started`.
 
         Args:
-            claim: The attempt.
-            parts: What stores it, and hears of it.
-            on_lost: Called when the run is no longer this server's.
+            claim: The claim of the attempt.
+            parts: The engine's parts that store and report it.
+            on_lost: Called when the run no longer belongs to this server.
         """
         self.claim = claim
         self.run_id = claim.run_id
@@ -67,20 +68,20 @@ class RunExecution:
         self._on_lost = on_lost
         self._number = claim.started.number
         self._bytes = claim.stored_bytes
-        # Emitted, and not yet on their way to the database.
+        # Emitted, but not yet on their way to the database.
         self._gathered: list[Event] = []
         self._gathered_bytes = 0
-        # On their way, and not yet stored.
+        # On their way, but not yet stored.
         self._waiting_bytes = 0
         self._is_broken = False
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
         self._recorded = set(claim.recorded)
-        # One for each step: who asks for a step that is under way waits, and gets what was recorded.
+        # One per step: a second call for a step under way waits, and gets the recorded result.
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def read_request(self) -> None:
-        """Decrypt and parse the request, a large one outside the event loop; called before the executor asks for it."""
+        """Parse the request, a large one outside the event loop. Called before the executor reads it."""
         text = self.claim.request.decode()
         read = partial(parse_json, text, max_depth=TRUSTED_DEPTH, yields=True)
         self.request = await asyncio.to_thread(read) if len(text) > LARGE_TEXT else read()
@@ -121,20 +122,20 @@ class RunExecution:
             if key in self._recorded:
                 return await self._writer.submit(claims.read_step, self.claim, key)
             result = await self._try(work, self._settings.retries if retries else 0, after_events)
-            # Where the run is not this server's any more, the task that waits for this is cancelled.
+            # If the run no longer belongs to this server, the task that awaits this is cancelled.
             await self._store(claims.record_step, key, result, emitted=self._take())
             self._recorded.add(key)
             return result
 
     async def end(self, ending: RunEnding) -> bool:
-        """Store the end of the run, and return whether it was still this server's to end."""
+        """Store the end of the run, and return whether it still belonged to this server."""
         last = last_event(ending, number=self._number + 1)
         return await self._store(claims.end, ending, emitted=[*self._take(), last])
 
     async def release(self) -> None:
-        """Put the run back into the queue, with the events that it emitted.
+        """Put the run back into the queue, with the events that it has emitted.
 
-        One of which something could not be stored is left for the next claim to find, which counts it among those whose server died.
+        If something of the run could not be stored, it is left for the next claim to find, which counts as the death of its server.
         """
         if not self._is_broken:
             await self._store(claims.release, emitted=self._take())
@@ -173,15 +174,15 @@ class RunExecution:
     def _store(
         self, operation: Callable[..., bool], *args: object, emitted: list[Event]
     ) -> "asyncio.Future[bool]":
-        """Store something of the claim together with events, and return whether the run is still this server's."""
+        """Do an operation for the claim and store events with it, and return whether the run still belongs to this server."""
         stored = self._writer.submit(operation, self.claim, *args, emitted)
         stored.add_done_callback(lambda done: self._on_stored(done, emitted))
-        # Events are stored also where whoever waits for it is cancelled.
+        # Events are stored even if the task that waits for this is cancelled.
         return asyncio.shield(stored)
 
     def _on_stored(self, done: "asyncio.Future[bool]", emitted: list[Event]) -> None:
         if done.exception() is not None:
-            self._is_broken = True  # whoever waits for it hears why
+            self._is_broken = True  # The caller that awaits it gets the error.
         elif not done.result():
             self._on_lost()
         elif emitted:

@@ -1,4 +1,4 @@
-"""The heartbeat: shows that this server is alive, and takes over the runs of servers that are not."""
+"""The heartbeat, which shows that this server is alive, and takes over the runs of servers that are not."""
 
 import asyncio
 import logging
@@ -16,15 +16,15 @@ from .parts import Parts
 
 _logger = logging.getLogger("agent_server")
 
-_BEATS_A_LEASE = 4  # A busy server may miss some, and still counts as alive.
+_BEATS_A_LEASE = 4  # A busy server may miss some and still counts as alive.
 
 
 class ServerNameTakenError(StorageError):
-    """A living server of the database has the name that this one was given."""
+    """A server name that a living server of the database has already."""
 
 
 class Heartbeat:
-    """The heartbeat of a server, and its watch over the heartbeats of others."""
+    """The heartbeat of a server, and its watch over those of others."""
 
     def __init__(self, parts: Parts) -> None:
         self._server = parts.server
@@ -33,11 +33,11 @@ class Heartbeat:
         self._lease_seconds = parts.settings.lease_seconds
 
     async def enter(self) -> None:
-        """Register the server, once servers that are in its way are sure to be dead.
+        """Register the server, once conflicting servers are certain to be dead.
 
         Raises:
             ServerNameTakenError: If a living server has its name.
-            StorageError: If a living server has not got the key with which it encrypts.
+            StorageError: If a living server does not have the key that it encrypts with.
         """
         watch = LeaseWatch(lease_seconds=self._lease_seconds)
         seen: set[tuple[str, str, int]] = set()
@@ -57,8 +57,8 @@ class Heartbeat:
                 f"server_name: expected a name that no living server has, got {other.name}"
             )
         return StorageError(
-            f"storage_keys: expected a first key that all living servers have, and {other.name} has it not;"
-            " give it to each behind the old one first, or stop them"
+            f"storage_keys: expected a first key that all living servers have, and {other.name} does not have it;"
+            " add it behind the old one on every server first, or stop them all"
         )
 
     async def leave(self) -> None:
@@ -70,12 +70,12 @@ class Heartbeat:
         """Beat, and take over from servers that no longer do, until it is cancelled.
 
         Args:
-            dispatcher: What executes the runs that are no longer this server's where others took it for dead.
-            look: Called with each beat: looks whether others have written anything, should word of it have been lost on its way.
+            dispatcher: Executes the runs, which are lost if other servers took this one for dead.
+            look: Called with each beat to look for what others have written, in case a signal was lost.
         """
         watch = LeaseWatch(lease_seconds=self._lease_seconds)
         beats = FaultLog("this server could not show that it lives")
-        looks = FaultLog("it could not be seen which other servers live")
+        looks = FaultLog("this server could not see which others live")
         while True:
             await self._sleep()
             with beats.suppressing():
@@ -88,11 +88,12 @@ class Heartbeat:
     async def _beat(self, dispatcher: Dispatcher) -> None:
         if await self._writer.submit(servers.beat, self._server):
             return
-        # The runs are others' already. Only once all of them are given up may it enter again, and claim some anew.
+        # The runs belong to other servers already. Only when all of them are given up may this server
+        # register again and claim new ones.
         dispatcher.give_up_all()
         if rivals := await self._writer.submit(servers.enter, self._server):
             raise self._refuse(rivals[0])
-        _logger.warning("others took this server for dead; it has begun anew")
+        _logger.warning("others took this server for dead; it has registered again")
 
     async def _take_over(self, silent: Sequence[Beat]) -> None:
         taken = [one for one in silent if await self._writer.submit(servers.take_over, one)]

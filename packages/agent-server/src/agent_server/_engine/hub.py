@@ -1,4 +1,4 @@
-"""The hub: pushes events to those who watch a run, reading each only once for all of them."""
+"""The hub, which pushes a run's events to its watchers, reading each only once for all of them."""
 
 import asyncio
 from collections import Counter
@@ -14,10 +14,10 @@ from .reading import Readers
 
 
 _PAGE = 500
-# Newest events of a watched run, kept so that its watchers need not read them from the database.
+# The newest events of a watched run, kept so that its watchers need not read them from the database.
 _KEPT_EVENTS = 1000
 _KEPT_BYTES = 1024 * 1024
-# How long a run's watchers wait from one batch to the next, for each of them: many get larger batches less often.
+# How long a run's watchers wait between two batches, per watcher: many get larger batches less often.
 _PACE_SECONDS_PER_WATCHER = 0.0015
 _PACE_SECONDS = 2.0
 
@@ -30,12 +30,12 @@ class _Channel:
         last: The number of the newest event that is known to be stored.
         is_over: Whether no more will come.
         recent: The newest events, without gaps, up to `last`.
-        parts: How many of them were published together, and their bytes, the oldest first.
-        changed: Set when watchers shall look for more.
-        watchers: How many watch.
-        reads: Reads under way, by the number behind which they begin.
-        woken_at: When watchers were last let look, by the loop's clock.
-        timer: Will let them look; one for all, for a thousand timers cost more than what they wait for.
+        parts: The number of events and the bytes of each published batch in `recent`, the oldest first.
+        changed: Set when watchers should look for more.
+        watchers: The number of watchers.
+        reads: The reads under way, by the number after which they begin.
+        woken_at: When the watchers were last woken, by the loop's clock.
+        timer: Wakes them. There is one for all, since a thousand timers cost more than what they wait for.
     """
 
     last: int = 0
@@ -69,7 +69,7 @@ class _Channel:
         return min(self.watchers * _PACE_SECONDS_PER_WATCHER, _PACE_SECONDS)
 
     def reach(self, reach: Reach) -> None:
-        """Note how far the stored events reach."""
+        """Note how far the stored events go."""
         if reach.last > self.last or reach.is_finished > self.is_over:
             if reach.last > self.last:
                 self.last = reach.last
@@ -93,13 +93,13 @@ class _Channel:
 
 
 class Hub:
-    """The runs that are watched on this server."""
+    """The watched runs of a server, and their watchers."""
 
     def __init__(self, readers: Readers, encryption: Encryption, *, max_watchers: int) -> None:
         """Start without watchers.
 
         Args:
-            readers: The threads that read events of the database.
+            readers: The threads that read events from the database.
             encryption: Decrypts them.
             max_watchers: How many may watch at a time.
         """
@@ -116,14 +116,14 @@ class Hub:
             channel.take([to_stored(event) for event in emitted], size)
 
     async def look(self) -> None:
-        """Look for events of watched runs that other servers have stored."""
+        """Look for events that other servers have stored for watched runs."""
         if self._channels:
             await self._look_at(dict(self._channels))
 
     async def _look_at(self, channels: Mapping[int, _Channel]) -> None:
         reaches = await self._readers.read(read_reaches, list(channels))
         for seq, channel in channels.items():
-            # A run that is not there any more was deleted.
+            # A run that is missing was deleted.
             channel.reach(reaches.get(seq, Reach(last=channel.last, is_finished=True)))
 
     async def watch(
@@ -133,11 +133,11 @@ class Hub:
 
         Args:
             seq: The run.
-            tenant: Whose it is.
-            after: The number of the last event that the watcher has; one that the run has not reached counts as its newest.
+            tenant: Its tenant.
+            after: The number of the last event that the watcher has; a number that the run has not reached counts as its newest.
 
         Raises:
-            TooManyWatchersError: If there are as many watchers as there may be.
+            TooManyWatchersError: If the limit of watchers is reached.
         """
         if self.watchers.total() >= self._max_watchers:
             raise TooManyWatchersError
@@ -147,16 +147,16 @@ class Hub:
         channel.watchers += 1
         try:
             if is_new or after > channel.last:
-                # A new channel looks only now, for what is stored from here on is published to it. And another
-                # server may have stored more of a run than this one has heard of yet.
+                # A new channel looks only now that it exists: what is stored from here on is published to
+                # it. And another server may have stored more of a run than this one knows of.
                 await self._look_at({seq: channel})
-            # Who says that it has more than there is hears what comes.
+            # A watcher that claims to have more events than there are gets those that come.
             position = after if channel.is_over else min(after, channel.last)
             while True:
                 changed = channel.changed
                 if position < channel.last:
                     batch = await self._next(seq, channel, position)
-                    if not batch:  # it was deleted
+                    if not batch:  # The run was deleted.
                         return
                     yield batch
                     position = batch[-1].number
@@ -176,7 +176,7 @@ class Hub:
             return recent[position + 1 - recent[0].number :]
         read = channel.reads.get(position)
         if read is None:
-            # Who asks for the same at the same time gets the same.
+            # Watchers that ask for the same events at the same time share one read.
             read = asyncio.ensure_future(self._read_page(seq, position))
             channel.reads[position] = read
             read.add_done_callback(lambda _: channel.reads.pop(position))

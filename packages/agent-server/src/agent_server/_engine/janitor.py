@@ -1,4 +1,4 @@
-"""The janitor: fails runs that no server can execute, deletes old ones, and frees their space."""
+"""The janitor, which fails runs that no server can execute, deletes old ones and frees their space."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from .parts import Parts
 
 
 _TIDY_SECONDS = 10.0
-_PAUSE_SECONDS = 0.02  # Between two pieces of work, for the runs that wait for the writer.
+_PAUSE_SECONDS = 0.02  # Between two pieces of work, so that runs get their turn at the writer.
 
 
 class Janitor:
-    """The upkeep of a database, every few seconds; each of its servers does it."""
+    """The upkeep of a database every few seconds, which each of its servers does."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -36,7 +36,7 @@ class Janitor:
             await asyncio.sleep(min(_TIDY_SECONDS, self._parts.settings.lease_seconds))
 
     async def _end_stranded(self) -> None:
-        """End runs whose version or agent no living server has."""
+        """Fail runs whose version or agent no living server has."""
         seconds = self._parts.settings.unserved_seconds
         ended = list(await self._maintain(housekeeping.end_stranded, self._executor))
         with suppress(DatabaseAwayError):
@@ -65,7 +65,7 @@ class Janitor:
             await self._pause()
         with suppress(DatabaseAwayError):
             if self._must_wipe:
-                # SQLite's log still has what was deleted, or encrypted under the old key.
+                # SQLite's log still holds what was deleted, or encrypted with the old key.
                 self._must_wipe = not await self._parts.readers.read(housekeeping.wipe_log)
 
     async def _maintain[**Arguments, Result](
@@ -74,7 +74,7 @@ class Janitor:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:
-        """Do work that looks at the whole database, without the time limits of other statements."""
+        """Do work on the whole database, without the time limit of other statements."""
 
         def unhurried(write: Write) -> Result | Exception:
             lift_limits(write.connection)

@@ -16,12 +16,12 @@ class Parts:
     """The settings and the parts that all others need.
 
     Attributes:
-        settings: How many runs there may be, and for how long they are kept.
-        server: This server, as the others of its database see it.
+        settings: The server's settings.
+        server: This server, as the others on its database see it.
         writer: The thread that writes.
         readers: The threads that read.
-        hub: Where events go that were stored, to be pushed to those who watch.
-        tallies: Where runs are counted that ended here.
+        hub: Pushes stored events to watchers.
+        tallies: Counts the runs that ended here.
     """
 
     settings: ServerSettings

@@ -15,7 +15,7 @@ from agent_server.runs import DatabaseAwayError
 
 
 class Readers:
-    """A few threads that read the database."""
+    """The threads that read the database."""
 
     def __init__(self, database: Database, writer: Writer, pool: ThreadPoolExecutor) -> None:
         self._database = database
@@ -29,7 +29,7 @@ class Readers:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:
-        """Call a query with a connection and the arguments, and return what it finds.
+        """Call a query with a connection and the arguments, and return its result.
 
         Raises:
             DatabaseAwayError: If the database cannot be reached.

@@ -1,4 +1,4 @@
-"""The service that clients use: the runs of a database, whichever server executes them."""
+"""The service for clients: the runs of a database, whichever server executes them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -23,9 +23,9 @@ class RunService:
     """The runs of a database. Every method raises `DatabaseAwayError` while the database cannot be reached.
 
     Args:
-        parts: What reads and writes them.
-        encryption: Encrypts what is written of them.
-        dispatcher: Executes some of them.
+        parts: The engine's parts, which read and write runs.
+        encryption: Encrypts what is written.
+        dispatcher: Executes this server's runs.
     """
 
     def __init__(self, parts: Parts, encryption: Encryption, dispatcher: Dispatcher) -> None:
@@ -40,12 +40,12 @@ class RunService:
         """Store a run, and return it with whether it is new.
 
         Raises:
-            QueueFullError: If too many runs wait, of all or of this tenant.
+            QueueFullError: If too many runs wait, in all or for this tenant.
             IdempotencyConflictError: If the key came before with another body.
         """
         request = None
         if has_many_values(run.request):
-            # Not where the database's only writer would be held up.
+            # In a thread of its own: in the writer, all other writes would wait.
             request = await asyncio.to_thread(self._repository.encrypt_request, run)
         return await self._parts.writer.write(self._repository.create, run, request)
 
@@ -53,7 +53,7 @@ class RunService:
         """Return a run.
 
         Raises:
-            RunNotFoundError: If the tenant has none of this id.
+            RunNotFoundError: If the tenant has no run with this id.
         """
         return await self._parts.readers.read(self._repository.get, run_id, tenant)
 
@@ -63,15 +63,15 @@ class RunService:
         """Return a page of a tenant's runs, newest first.
 
         Raises:
-            RequestRefusedError: If the cursor is none of ours.
+            RequestRefusedError: If the cursor is not one of ours.
         """
         return await self._parts.readers.read(self._repository.list, which, tenant, limit, cursor)
 
     async def cancel(self, run_id: str, *, tenant: str, reason: str | None = None) -> Run:
-        """Cancel a run; one that is finished stays as it is.
+        """Cancel a run, and return it; a finished run stays as it is.
 
         Raises:
-            RunNotFoundError: If the tenant has none of this id.
+            RunNotFoundError: If the tenant has no run with this id.
         """
         asked = await self._parts.writer.write(self._repository.cancel, run_id, tenant, reason)
         await self._parts.hub.look()
@@ -82,10 +82,10 @@ class RunService:
     ) -> Sequence[StoredEvent]:
         """Return the stored events after a number, at most `limit`.
 
-        Large ones may be fewer: it reads no more than 256 KiB and one batch, and none only where there is none.
+        There may be fewer if they are large: it reads up to 256 KiB plus one batch, and returns none only if there are none.
 
         Raises:
-            RunNotFoundError: If the tenant has none of this id.
+            RunNotFoundError: If the tenant has no run with this id.
         """
         position = min(after, _LARGEST_NUMBER)
 
@@ -103,8 +103,8 @@ class RunService:
         """Yield the events after a number as they come, in batches that are never empty, up to and including the run's last.
 
         Raises:
-            RunNotFoundError: If the tenant has none of this id.
-            TooManyWatchersError: If the server has as many watchers as it may.
+            RunNotFoundError: If the tenant has no run with this id.
+            TooManyWatchersError: If the server's limit of watchers is reached.
         """
         seq = await self._parts.readers.read(self._repository.find, run_id, tenant)
         async with aclosing(self._parts.hub.watch(seq, tenant=tenant, after=after)) as batches:
@@ -112,7 +112,7 @@ class RunService:
                 yield batch
 
     async def ping(self) -> None:
-        """Return if runs can be accepted and executed now, by this server."""
+        """Return if this server can accept and execute runs now; raise otherwise."""
         await self._parts.writer.probe()
 
     def statistics(self, *, tenant: str | None = None) -> Statistics:

@@ -18,8 +18,8 @@ class Tally:
 
     Attributes:
         ended: How many runs ended, by state.
-        durations: How many took at most so many seconds.
-        duration_sum: What they took together, in seconds.
+        durations: How many runs took at most this many seconds.
+        duration_sum: The sum of their durations, in seconds.
         tokens: Tokens used, by kind.
     """
 
@@ -44,7 +44,7 @@ class Tally:
 
 
 class Tallies:
-    """The counts of all tenants, and of the database as last counted."""
+    """The counts of all tenants, and the last count of the database."""
 
     def __init__(self) -> None:
         self._all = Tally()
@@ -57,18 +57,18 @@ class Tallies:
         self._counted, self._counted_at = counted, time.monotonic()
 
     def count(self, tenant: str, ending: RunEnding, started_at: int) -> None:
-        """Count a run that ended here, and when it was begun, in microseconds since 1970."""
-        # The clock may have been set back meanwhile, or be behind that of the server that began it.
+        """Count a run that ended here; `started_at` is in microseconds since 1970."""
+        # The clock may have been set back, or be behind that of the server that began the run.
         seconds = max(now() - started_at, 0) / 1_000_000
         for tally in (self._all, self._tenants.setdefault(tenant, Tally())):
             tally.count(ending, seconds)
 
     def of(self, tenant: str | None) -> Tally:
-        """Return the counts of a tenant; of all for None."""
+        """Return the counts of a tenant, or of all for None."""
         return self._all if tenant is None else self._tenants.get(tenant, Tally())
 
     def runs(self, tenant: str | None) -> Mapping[RunStatus, int]:
-        """Return how many runs of a tenant are in each state, as last counted; of all for None."""
+        """Return how many runs of a tenant, or of all for None, are in each state, as last counted."""
         found: Counter[RunStatus] = Counter()
         for (owner, status), number in self._counted.runs.items():
             if tenant in {None, owner}:
@@ -76,7 +76,7 @@ class Tallies:
         return found
 
     def waited_seconds(self, tenant: str | None) -> float:
-        """Return how long the oldest run of a tenant has waited, as last counted; of all for None."""
+        """Return how long the oldest waiting run of a tenant, or of all for None, has waited, as last counted."""
         waited = [
             microseconds
             for owner, microseconds in self._counted.oldest_queued.items()

@@ -1,4 +1,4 @@
-"""Access: by a tenant's key; without keys, only to this machine by its own names."""
+"""Access control: by a tenant's key or, without keys, only for this machine under its own names."""
 
 import base64
 import hashlib
@@ -25,8 +25,8 @@ class AccessMiddleware:
     """A middleware that finds the tenant of each request.
 
     Args:
-        app: What answers those who may ask.
-        keys: The tenant of each key; none to ask for none.
+        app: The application that answers allowed requests.
+        keys: The tenant of each key; empty if no key is needed.
     """
 
     def __init__(self, app: ASGIApp, *, keys: Mapping[str, str]) -> None:
@@ -48,7 +48,7 @@ class AccessMiddleware:
     def _find_tenant(self, scope: Scope) -> str:
         headers = Headers(scope=scope)
         if not self._tenants:
-            # Only this stops a web page whose own name resolves to 127.0.0.1 (DNS rebinding).
+            # Only this stops a web page with a name that resolves to 127.0.0.1 (DNS rebinding).
             if _host_name(headers.get("host", "")) not in LOOPBACK_HOSTS:
                 raise ProblemError(
                     400, "Expected the header Host to name this machine, such as 127.0.0.1."
@@ -58,7 +58,7 @@ class AccessMiddleware:
             return DEFAULT_TENANT
         is_page = scope["path"].startswith(_PAGES) and scope["method"] in {"GET", "HEAD"}
         given = _digest(_read_key(headers, basic=is_page))
-        # All are compared, so that the time says nothing.
+        # All are compared, so that the time reveals nothing.
         found = [tenant for digest, tenant in self._tenants if hmac.compare_digest(digest, given)]
         if not found:
             raise ProblemError(
@@ -87,7 +87,8 @@ def _read_key(headers: Headers, *, basic: bool) -> bytes:
     scheme, _, token = given.partition(" ")
     if scheme.lower() == "bearer":
         return token.strip().encode()
-    # A browser asks its user for a password, and sends it with what a page asks for; to what acts it must not be sent by itself.
+    # A browser asks its user for the password and then sends it with every request of a page. Only pages
+    # that read accept it: requests that act must not be authorised by a browser on its own.
     if basic and scheme.lower() == "basic":
         with suppress(ValueError):
             return base64.b64decode(token, validate=True).partition(b":")[2]

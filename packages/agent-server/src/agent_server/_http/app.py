@@ -1,4 +1,4 @@
-"""The application: routes, middleware, error handlers."""
+"""The application, with its routes, middleware and error handlers."""
 
 from collections.abc import Sequence
 
@@ -27,10 +27,10 @@ def build_app(
     """Build the application of a server.
 
     Args:
-        settings: Who may ask, and how much.
-        executor: Which agents there are.
+        settings: The settings, with keys and limits.
+        executor: The executor, which knows the agents.
         runs: The runs of an open engine.
-        routes: Routes of the executor's own, behind the same keys; see the other functions of `agent_server.http`.
+        routes: Additional routes of the executor, behind the same keys; see the other functions of `agent_server.http`.
     """
     app = Starlette(
         routes=[*build_routes(), *build_pages(settings), *routes],

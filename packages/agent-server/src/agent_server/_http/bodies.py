@@ -15,19 +15,19 @@ from .problems import ProblemError, find_problems, refuse_field
 
 
 async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
-    """Return a request's body, which is declared as JSON.
+    """Return a request's body, which must be declared as JSON.
 
     Args:
         request: The request.
         is_optional: Whether there may be no body, for which an empty object is returned.
 
     Raises:
-        ProblemError: If it is not declared as JSON (415), is larger than the settings allow (413), or does not come to its end in time (408).
+        ProblemError: If it is not declared as JSON (415), is larger than the settings allow (413), or does not arrive in time (408).
         ClientDisconnect: If the client has gone.
     """
     settings: ServerSettings = request.app.state.settings
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    # Asked for by name: a page in a browser may send other types anywhere without being asked.
+    # Required by name: a page in a browser may send some other types to any server without asking.
     if kind != "application/json":
         if is_optional and not kind and not await _read_body(request, settings):
             return b"{}"
@@ -39,12 +39,12 @@ async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
 async def work_on_body[*Args, Result](
     body: bytes, work: Callable[[*Args], Result], *arguments: *Args
 ) -> Result:
-    """Do work on a body and return its result; a large body is worked on in a thread, so that others are answered meanwhile.
+    """Do work on a body and return its result; for a large body in a thread, so that others are answered meanwhile.
 
     Args:
         body: The body.
         work: Does it.
-        arguments: What it takes.
+        arguments: Its arguments.
     """
     if len(body) <= LARGE_TEXT:
         return work(*arguments)
@@ -55,7 +55,7 @@ def parse_body(body: bytes) -> Any:
     """Return the JSON of a body.
 
     Raises:
-        ProblemError: If it is none (422).
+        ProblemError: If it is not JSON (422).
     """
     try:
         return parse_json(body.decode("utf-8-sig"), yields=True)
@@ -73,7 +73,7 @@ async def read_json(request: Request, *, is_optional: bool = False) -> Any:
         is_optional: Whether there may be no body, for which an empty object is returned.
 
     Raises:
-        ProblemError: If there is none; see `read_body` and `parse_body`.
+        ProblemError: If there is no such body; see `read_body` and `parse_body`.
         ClientDisconnect: If the client has gone.
     """
     body = await read_body(request, is_optional=is_optional)
@@ -87,8 +87,8 @@ async def read_model[Model: BaseModel](
 
     Args:
         request: The request.
-        model: The model; JSON's types are taken as they are, and no text for a number.
-        is_optional: Whether there may be no body, which is taken for an empty object.
+        model: The model; JSON's types are taken strictly, so a text is not a number.
+        is_optional: Whether there may be no body, which counts as an empty object.
 
     Raises:
         ProblemError: If there is no such JSON; see `read_json`.
@@ -100,7 +100,7 @@ async def read_model[Model: BaseModel](
 
 
 def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:
-    """Return the model of a value.
+    """Return the model that a value describes.
 
     Raises:
         RequestRefusedError: If the model refuses it.
@@ -115,14 +115,15 @@ async def _read_body(request: Request, settings: ServerSettings) -> bytes:
     maximum = settings.max_request_bytes
     too_large = ProblemError(413, f"Expected a body of at most {maximum} bytes.")
     if int(request.headers.get("content-length", 0)) > maximum:
-        raise too_large  # before a client that waits for `100 Continue` sends it
+        raise too_large  # Before a client that waits for `100 Continue` sends it.
     body = bytearray()
     try:
         async with asyncio.timeout(settings.client_seconds):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > maximum:
-                    # The connection stays, for who is still sending would not read this; what comes is thrown away, for some seconds.
+                    # The connection stays open, since a client that is still sending would not read the
+                    # answer otherwise; what it sends is thrown away for some seconds.
                     raise too_large
     except TimeoutError:
         detail = f"Expected the body within {settings.client_seconds:g} seconds."

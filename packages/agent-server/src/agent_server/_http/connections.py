@@ -1,6 +1,6 @@
-"""Connections with time limits: a client that is too slow, or gone, is disconnected.
+"""Connections with time limits, which disconnect a client that is too slow or gone.
 
-uvicorn bounds how long a connection may be idle between requests, not how long a request takes to arrive or an answer to be read.
+uvicorn limits how long a connection may be idle between requests, but not how long a request may take to arrive or an answer to be read.
 """
 
 import asyncio
@@ -24,12 +24,13 @@ from .problems import (
 
 
 type WriteChunk = Callable[[bytes], Awaitable[None]]
-"""Writes a piece of an answer of which the length is not known before, and returns once the client has room for the next."""
+"""A function that writes a piece of an answer of unknown length, and returns once the client has room for the next."""
 
 CHUNKS: Final = "agent_server.chunks"
-"""The extension of a request's scope that is a `WriteChunk`, where the answer may be written so."""
+"""The extension of a request's scope that holds a `WriteChunk`, if the answer may be written in this way."""
 
-# The application answers a body that does not come with 408; only where nobody reads the body does the connection end by itself.
+# The application answers with 408 if a body does not arrive; the connection ends it only if nothing
+# reads the body.
 _GRACE_SECONDS: Final = 2.0
 _TWO_LENGTHS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
@@ -38,7 +39,7 @@ class PatientProtocol(H11Protocol):
     """A connection with time limits for its client.
 
     Attributes:
-        client_seconds: How long the head of a request may take, its body, and the reading of what was sent.
+        client_seconds: How long the head of a request, its body, and reading an answer may take each.
     """
 
     client_seconds: float
@@ -60,7 +61,8 @@ class PatientProtocol(H11Protocol):
         self._arrival: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._expected: Any = None
-        # The kernel drops a client whose machine is gone, once it has not taken what it was sent for as long: where the system has that, and not for every kind of socket.
+        # Has the kernel drop a client whose machine is gone, once it has not acknowledged data for this
+        # long. Not every system and kind of socket has the option.
         with contextlib.suppress(AttributeError, OSError):
             option, milliseconds = socket.TCP_USER_TIMEOUT, int(self.client_seconds * 1000)
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, option, milliseconds)
@@ -68,14 +70,14 @@ class PatientProtocol(H11Protocol):
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop all clocks."""
+        """Stop all timers."""
         _cancel(self._arrival)
         _cancel(self._reading)
         super().connection_lost(exc)
 
     @override
     def data_received(self, data: bytes) -> None:
-        """Receive data, and set the clock for what is expected next."""
+        """Receive data, and set the timer for what is expected next."""
         super().data_received(data)
         self._expect()
 
@@ -98,7 +100,7 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
             return
         if self.cycle is not None:  # pyright: ignore[reportUnnecessaryComparison] - before a first request
-            # Whoever still works on the request has nobody left to answer.
+            # The application may still work on the request, but nobody is left to answer.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         error = ProblemError(400, msg)
@@ -116,7 +118,7 @@ class PatientProtocol(H11Protocol):
     async def _offer_chunks(self, scope: Any, receive: Any, send: Any) -> None:
         names = {name for name, _ in scope["headers"]}
         if names >= _TWO_LENGTHS:
-            # What one reader takes for the body's end is another's next request.
+            # Readers disagree on where such a body ends and the next request begins (request smuggling).
             detail = "Expected Content-Length or Transfer-Encoding, not both."
             error = ProblemError(400, detail, headers={"Connection": "close"})
             await build_problem(error)(scope, receive, send)
@@ -126,14 +128,14 @@ class PatientProtocol(H11Protocol):
         await self._app(scope, receive, send)
 
     async def _write_chunk(self, data: bytes) -> None:
-        """Write a piece past h11 and the middleware, which for a thousand streams cost as much as the kernel does."""
+        """Write a piece directly to the transport: for a thousand streams, h11 and the middleware would cost as much as the kernel."""
         if self.flow.write_paused:
             await self.flow.drain()
         if not self.transport.is_closing():
             self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
 
     def _expect(self) -> None:
-        """Set the clock for the head or the body of a request, once for each."""
+        """Set the timer for the head or the body of a request, once for each."""
         expected = self.conn.their_state
         if expected is self._expected:
             return
@@ -152,7 +154,7 @@ class PatientProtocol(H11Protocol):
 
 
 def build_protocol(client_seconds: float) -> type[PatientProtocol]:
-    """Return a class of connections for uvicorn, which passes them no settings: the time limit is the class's."""
+    """Return a class of connections for uvicorn, which passes them no settings: the class holds the time limit."""
     return type("Connection", (PatientProtocol,), {"client_seconds": client_seconds})
 
 

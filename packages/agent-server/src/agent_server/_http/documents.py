@@ -1,4 +1,4 @@
-"""The models of what clients send and read, used for validation, by the client and in the OpenAPI description."""
+"""The models of what clients send and read, used for validation, by the clients and in the OpenAPI description."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -22,7 +22,7 @@ type MetadataText = Annotated[str, StringConstraints(max_length=512)]
 
 
 def _refuse_many(value: Any) -> Any:
-    """Refuse too many names before each of them is validated."""
+    """Refuse too many names before any of them is validated."""
     if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > MAX_METADATA:
         raise ValueError(f"expected at most {MAX_METADATA} names")
     return value  # pyright: ignore[reportUnknownVariableType] - any JSON
@@ -36,14 +36,14 @@ type Metadata = Annotated[
 
 
 class RunRequest(BaseModel):
-    """A request for a run; all members besides these two are the agent's own.
+    """A request for a run. All other members belong to the agent's request.
 
     Attributes:
-        agent: The agent's name; may be left out where the server has one agent only.
-        metadata: What to find again with the run: at most 16 names of up to 64 letters, digits, `_`, `.` and `-`, with texts of up to 512 characters.
+        agent: The agent's name; may be left out if the server has only one agent.
+        metadata: Names and texts to find the run by: at most 16 names of up to 64 letters, digits, `_`, `.` and `-`, with texts of up to 512 characters.
     """
 
-    # `extra="allow"` would copy them, however many, while no other thread runs.
+    # `extra="allow"` would copy the other members, however many, while no other thread can run.
     model_config = ConfigDict(
         extra="ignore", strict=True, json_schema_extra={"additionalProperties": True}
     )
@@ -56,7 +56,7 @@ class CancelRequest(BaseModel):
     """A request to cancel a run.
 
     Attributes:
-        reason: Why.
+        reason: Why the run is cancelled.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -69,7 +69,7 @@ class AgentDocument(BaseModel):
 
     Attributes:
         name: Its name.
-        input_schema: The JSON schema of what it takes; null if it has none to show.
+        input_schema: The JSON schema of its input; null if it declares none.
     """
 
     name: str
@@ -80,23 +80,23 @@ class AgentsDocument(BaseModel):
     """The agents of a server.
 
     Attributes:
-        agents: Each of them.
+        agents: The agents.
     """
 
     agents: list[AgentDocument]
 
 
 class UsageDocument(BaseModel):
-    """What the models of a run used, and what it cost.
+    """The usage of a run's models, and its cost.
 
     Attributes:
-        input_tokens: Tokens sent, cached ones included.
-        output_tokens: Tokens received, those of reasoning included.
-        cached_tokens: Of the tokens sent, those read from a cache; null if unknown.
-        reasoning_tokens: Of the tokens received, those of reasoning; null if unknown.
-        model_requests: How often a model was asked.
+        input_tokens: Tokens sent, including cached ones.
+        output_tokens: Tokens received, including reasoning.
+        cached_tokens: The part of the input tokens that was read from a cache; null if unknown.
+        reasoning_tokens: The part of the output tokens that was reasoning; null if unknown.
+        model_requests: How many requests were made to models.
         cost: The price as a decimal, such as `0.0123`; null if unknown.
-        currency: Of the cost, in ISO 4217.
+        currency: The currency of the cost, in ISO 4217.
     """
 
     input_tokens: int
@@ -113,7 +113,7 @@ class ErrorDocument(BaseModel):
 
     Attributes:
         type: The kind of error, such as `interrupted`.
-        message: The same for people.
+        message: The error in words.
     """
 
     type: str
@@ -126,19 +126,19 @@ class RunDocument(BaseModel):
     Attributes:
         run_id: Its id.
         agent: Its agent.
-        status: Where it stands.
-        metadata: As it was given.
-        attempt: How often it has been begun; 0 while it waits for the first time.
+        status: Its state.
+        metadata: The metadata of its request.
+        attempt: The number of attempts so far; 0 while it waits for the first.
         created_at: When it was accepted.
-        started_at: When it was first begun; null before.
-        finished_at: When it ended; null before.
-        cancel_requested: Whether somebody asked for its end.
-        cancel_reason: Why; null if nobody said.
+        started_at: When its first attempt began; null before that.
+        finished_at: When it ended; null before that.
+        cancel_requested: Whether it was asked to be cancelled.
+        cancel_reason: The reason for cancelling it; null if none was given.
         last_event: The number of its newest event; 0 for none.
-        output: The answer; null before, and where there is none.
+        output: The answer; null before the end, and if there is none.
         error: Why it failed; null if it did not.
-        usage: What its models used; null before, and if unknown.
-        details: What else its executor says of the end.
+        usage: The usage of its models; null before the end, and if unknown.
+        details: Further facts from its executor about the end.
     """
 
     run_id: str
@@ -163,7 +163,7 @@ class RunsDocument(BaseModel):
 
     Attributes:
         runs: The runs.
-        next_cursor: What to ask for the next page with; null if this is the last.
+        next_cursor: The `cursor` of the next page; null if this is the last.
     """
 
     runs: list[RunDocument]
@@ -171,13 +171,13 @@ class RunsDocument(BaseModel):
 
 
 class EventDocument(BaseModel):
-    """An event of a run, in a page and as the data of a stream's frame.
+    """An event of a run, in a page or as the data of a stream's frame.
 
     Attributes:
         number: Its number in the run, from 1 without gaps.
         type: Its type; `run_started`, `run_succeeded`, `run_failed` and `run_cancelled` are the server's own.
         created_at: When it was emitted.
-        data: What it says.
+        data: Its data.
     """
 
     number: int
@@ -191,8 +191,8 @@ class EventsDocument(BaseModel):
 
     Attributes:
         events: The events, the oldest first.
-        next_after: What to ask with for those behind them.
-        is_complete: Whether the run has ended, and nothing comes behind them.
+        next_after: The `after` of the next page.
+        is_complete: Whether the run has ended and there are no more events.
     """
 
     events: list[EventDocument]
@@ -201,10 +201,10 @@ class EventsDocument(BaseModel):
 
 
 class FieldProblemDocument(BaseModel):
-    """What is wrong with one field.
+    """A problem with one field of a request.
 
     Attributes:
-        field: Where it stands, with dots.
+        field: The path of the field, with dots.
         message: What was expected.
     """
 
@@ -213,13 +213,13 @@ class FieldProblemDocument(BaseModel):
 
 
 class ProblemDocument(BaseModel):
-    """An error, as RFC 9457 has it.
+    """An error, in the form of RFC 9457.
 
     Attributes:
         title: The status in words.
         status: The HTTP status.
         detail: What is wrong.
-        errors: The same, field by field, where there are any.
+        errors: The same, field by field, if fields are wrong.
     """
 
     title: str
@@ -242,7 +242,7 @@ DESCRIBED: Final = (
     *(RunRequest, CancelRequest, AgentsDocument, RunDocument, RunsDocument),
     *(EventDocument, EventsDocument, ProblemDocument, StateDocument),
 )
-"""The models of bodies and answers that the OpenAPI description names."""
+"""The models of bodies and answers in the OpenAPI description."""
 
 
 class EventsQuery(BaseModel):
@@ -250,7 +250,7 @@ class EventsQuery(BaseModel):
 
     Attributes:
         after: The number of the last event that the client has; 0 for none.
-        limit: How many at most, where they come as a page.
+        limit: The maximum number of events in a page.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -260,7 +260,7 @@ class EventsQuery(BaseModel):
 
 
 def describe_run(run: Run) -> dict[str, Any]:
-    """Return a run as a `RunDocument` has it."""
+    """Return a run in the form of a `RunDocument`."""
     result = run.result or RunResult(status="succeeded")
     return {
         "run_id": run.run_id,
@@ -284,7 +284,7 @@ def describe_run(run: Run) -> dict[str, Any]:
 
 
 def dump_event(event: StoredEvent) -> bytes:
-    """Return an event as JSON, which is made once and kept."""
+    """Return an event as JSON, which is encoded only once."""
     encoded = event.shared.get("json")
     if encoded is None:
         document = {

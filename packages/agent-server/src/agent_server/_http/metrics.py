@@ -61,7 +61,7 @@ class _Figures(Collector):
 
 
 def render_metrics(figures: Statistics, *, with_process: bool) -> bytes:
-    """Return the metrics as text, with those of the process if they are wanted."""
+    """Return the metrics as text, optionally with those of the process."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Figures(figures))
     if with_process:

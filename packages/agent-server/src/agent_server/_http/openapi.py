@@ -1,4 +1,4 @@
-"""The description of what is answered, as OpenAPI has it.
+"""The OpenAPI description of a server.
 
 Source: https://spec.openapis.org/oas/v3.1.0.
 """
@@ -20,10 +20,10 @@ type Json = dict[str, Any]
 
 _REFERENCES: Final = "#/components/schemas/{model}"
 _WORDS: Final = {
-    400: "The request is no HTTP, calls the server by a name that it does not have, or sets a field that no client may set.",
-    401: "No key of this server.",
+    400: "The request is not HTTP, calls the server by a name that it does not have, or sets a field that no client may set.",
+    401: "The key is missing or unknown.",
     404: "There is no such run.",
-    408: "The body did not come to its end in time.",
+    408: "The body did not arrive in time.",
     413: "The body is too large.",
     415: "The body is not declared as JSON.",
     422: "The request is not valid; `errors` names the fields.",
@@ -36,17 +36,17 @@ _QUERIES: Final = (RunsQuery, EventsQuery)
 
 
 def build_description(name: str, agents: Sequence[str]) -> Json:
-    """Return the description of a server.
+    """Return the OpenAPI description of a server.
 
     Args:
-        name: What its agents are called together.
-        agents: The names of those that there are now.
+        name: The name of its executor.
+        agents: The names of its current agents.
     """
     definitions = copy.deepcopy(_build_models())
     for query in _QUERIES:
         del definitions[query.__name__]
     request = definitions["RunRequest"]
-    # Where there is only one, it need not be named.
+    # If there is only one agent, a request need not name it.
     is_needed = len(agents) != 1
     request["properties"]["agent"] = {"enum": [*agents, *(() if is_needed else (None,))]}
     request["required"] = ["agent"] if is_needed else []
@@ -78,10 +78,10 @@ def _build_paths() -> Json:
     one = {"parameters": [run_id]}
     return {
         "/health": {
-            "get": {**_state("health", "Say that the process answers.", ()), "security": []}
+            "get": {**_state("health", "Check that the process answers.", ()), "security": []}
         },
         "/ready": {
-            "get": {**_state("ready", "Say whether runs can be accepted.", (503,)), "security": []}
+            "get": {**_state("ready", "Check that runs can be accepted.", (503,)), "security": []}
         },
         "/metrics": {"get": _build_metrics()},
         "/v1/agents": {
@@ -103,13 +103,13 @@ def _build_paths() -> Json:
 
 def _build_create() -> Json:
     accepted = _json("RunDocument") | {
-        "headers": {"Location": {"description": "Where the run is.", "schema": {"type": "string"}}}
+        "headers": {"Location": {"description": "Path of the run.", "schema": {"type": "string"}}}
     }
     key = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
     return {
         **_operation(
             "create_run",
-            "Ask for a run; with the `Idempotency-Key` of an earlier request, for the same run again.",
+            "Create a run, or return the run of an earlier request with the same `Idempotency-Key`.",
             {202: accepted, 200: accepted},
             (401, *_BODY, 429, 503),
         ),
@@ -134,7 +134,7 @@ def _build_cancel() -> Json:
     return {
         **_operation(
             "cancel_run",
-            "Ask for the end of a run; one that has ended stays as it is.",
+            "Cancel a run; one that has ended stays as it is.",
             {200: _json("RunDocument"), 202: _json("RunDocument")},
             (401, 404, *_BODY, 503),
         ),
@@ -149,10 +149,10 @@ def _build_events() -> Json:
     return {
         **_operation(
             "read_events",
-            "Read a page of events, or follow them as server-sent events where `Accept` asks for `text/event-stream`.",
+            "Read a page of events, or follow them as server-sent events if `Accept` asks for `text/event-stream`.",
             {
                 200: page,
-                204: {"description": "As a stream: the run has ended and all of it was seen."},
+                204: {"description": "As a stream: the run has ended, and all was seen."},
             },
             (401, 404, 422, 429, 503),
         ),
@@ -165,12 +165,10 @@ def _build_events() -> Json:
 
 def _build_metrics() -> Json:
     text = {
-        "description": "The figures.",
+        "description": "The metrics.",
         "content": {"text/plain": {"schema": {"type": "string"}}},
     }
-    return _operation(
-        "tell_metrics", "Tell the figures that Prometheus reads.", {200: text}, (401,)
-    )
+    return _operation("tell_metrics", "Return the metrics for Prometheus.", {200: text}, (401,))
 
 
 def _state(name: str, summary: str, problems: tuple[int, ...]) -> Json:
@@ -195,7 +193,7 @@ def _operation(
 
 
 def _query_parameters(model: type[BaseModel]) -> list[Json]:
-    """Return the parameters of a query. None of them can be null: what nobody wants to say is left out."""
+    """Return the parameters of a query. None of them can be null: a client leaves out those that it does not need."""
     found: list[Json] = []
     for name, described in _build_models()[model.__name__]["properties"].items():
         schema = {key: value for key, value in described.items() if key != "title"}

@@ -1,4 +1,4 @@
-"""The page of run logs, separate for each tenant."""
+"""The page of run logs, a separate one for each tenant."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from .streams import find_watchers
 
 
 _PATH: Final = "/v1/view"
-_OPEN_PAGES: Final = 32  # Of the tenants who used theirs most recently.
+_OPEN_PAGES: Final = 32  # Those of the tenants who used theirs most recently.
 
 
 def build_pages(settings: ServerSettings) -> Sequence[BaseRoute]:
-    """Return the routes of the page; none where no logs are written."""
+    """Return the routes of the page; none if no logs are written."""
     if settings.run_logs is None:
         return []
 
@@ -39,14 +39,14 @@ def build_pages(settings: ServerSettings) -> Sequence[BaseRoute]:
 
 
 def _to_folder(_request: Request) -> Response:
-    """Send a browser to the page's folder, from which it asks for everything else."""
+    """Redirect a browser to the page's folder, where everything else is found by relative links."""
     return RedirectResponse("view/")
 
 
 async def _answer_until_stop(
     app: ASGIApp, closed: asyncio.Event, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Let an application answer, and end its answer when the server stops, even a stream that would last as long as a run."""
+    """Let an application answer, and end the answer when the server stops, even a stream that would last as long as a run."""
     is_open = False
 
     async def follow(message: Message) -> None:

@@ -58,7 +58,7 @@ class ProblemError(Exception):
 
 
 def dump_json(value: object) -> bytes:
-    """Return JSON in UTF-8; where a text holds halves of surrogate pairs, which UTF-8 has no bytes for, with escapes."""
+    """Return a value as JSON in UTF-8; with escapes if a text holds unpaired surrogates, which UTF-8 cannot encode."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
@@ -66,7 +66,7 @@ def dump_json(value: object) -> bytes:
 
 
 def refuse_field(field: str, message: str) -> ProblemError:
-    """Return the error for a request of which one field is wrong."""
+    """Return the error for a request with one wrong field."""
     return ProblemError(422, "The request is not valid.", Problem(field=field, message=message))
 
 
@@ -96,11 +96,11 @@ def build_problem(error: ProblemError) -> Response:
 
 
 def find_problems(error: ValidationError) -> Sequence[Problem]:
-    """Return what a pydantic model says is wrong, field by field, without values."""
+    """Return the problems that a pydantic model has found, field by field, without values."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     return [
         Problem(
-            # pydantic marks the name of a member, where that is what is wrong.
+            # pydantic adds this mark if the name of a member is wrong.
             field=".".join(str(part) for part in one["loc"] if part != "[key]") or "body",
             message=one["msg"].removeprefix("Value error, "),
         )
@@ -114,7 +114,7 @@ def _cut(text: str) -> str:
 
 
 def to_problem(error: Exception) -> ProblemError:
-    """Return any part's error as the one that clients see."""
+    """Return the problem that clients see for an error of any part."""
     match error:
         case ProblemError():
             return error
@@ -143,10 +143,10 @@ _ANSWERS: Final[Mapping[type[Exception], tuple[int, str, int]]] = {
 
 
 class LastResort:
-    """A guard that answers what nobody expected with a problem document, too, and logs it once.
+    """A middleware that answers unexpected errors with a problem document, too, and logs them once.
 
     Args:
-        app: What may fail.
+        app: The application that may fail.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -176,7 +176,7 @@ async def _answer(_request: Request, error: Exception) -> Response:
 
 
 async def _answer_nobody(_request: Request, _error: Exception) -> Response:
-    """Answer a client that has gone while it was sending its request."""
+    """Answer a client that disconnected while it was sending its request."""
     return Response(status_code=400)
 
 
@@ -185,4 +185,4 @@ HANDLERS: Final[Mapping[Any, ExceptionHandler]] = {
     **dict.fromkeys((IdempotencyConflictError, HTTPException, *_ANSWERS), _answer),
     ClientDisconnect: _answer_nobody,
 }
-"""What answers each error that a route raises."""
+"""The handler for each error that a route raises."""

@@ -17,7 +17,7 @@ from .problems import refuse_field
 
 
 _METADATA: Final = re.compile(r"metadata\[(.*)\]", re.DOTALL)
-# Source: https://www.rfc-editor.org/rfc/rfc3339, section 5.6, without leap seconds, which no clock of ours shows.
+# Source: https://www.rfc-editor.org/rfc/rfc3339, section 5.6, without leap seconds, which Python does not know.
 _TIME: Final = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
@@ -28,13 +28,13 @@ class RunsQuery(BaseModel):
     """A selection of runs.
 
     Attributes:
-        agent: Only of this agent.
-        status: Only in one of these states.
-        metadata: Only with these names and texts, as `metadata[name]=text`.
-        created_after: Only later ones.
-        created_before: Only earlier ones.
-        limit: How many at most.
-        cursor: The `next_cursor` of the page before.
+        agent: Only runs of this agent.
+        status: Only runs in one of these states.
+        metadata: Only runs with these names and texts, as `metadata[name]=text`.
+        created_after: Only runs that were created later.
+        created_before: Only runs that were created earlier.
+        limit: The maximum number of runs.
+        cursor: The `next_cursor` of the previous page.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -50,7 +50,7 @@ class RunsQuery(BaseModel):
     @field_validator("created_after", "created_before", mode="before")
     @classmethod
     def _parse_time(cls, value: str) -> datetime:
-        # A plus sign that nobody has escaped arrives as a space.
+        # An unescaped plus sign arrives as a space.
         text = value.replace(" ", "+")
         if _TIME.fullmatch(text):
             try:
@@ -74,7 +74,7 @@ def read_runs_query(request: Request) -> RunsQuery:
     """Return the query of a request for a page of runs.
 
     Raises:
-        RequestRefusedError: If it asks for what there is not.
+        RequestRefusedError: If a parameter is unknown or wrong.
     """
     query = request.query_params
     fields: JsonObject = {}
@@ -89,11 +89,11 @@ def read_runs_query(request: Request) -> RunsQuery:
 
 
 def read_events_query(request: Request) -> EventsQuery:
-    """Return the query of a request for events; the header `Last-Event-ID`, which browsers send by themselves, wins over `after`.
+    """Return the query of a request for events; the header `Last-Event-ID`, which browsers send by themselves, overrides `after`.
 
     Raises:
-        ProblemError: If the header is no event's number.
-        RequestRefusedError: If the query asks for what there is not.
+        ProblemError: If the header is not an event's number.
+        RequestRefusedError: If a parameter is unknown or wrong.
     """
     query = request.query_params
     fields: dict[str, Any] = {name: _read_one(query, name) for name in query}

@@ -1,4 +1,4 @@
-"""The routes of every server: `/v1`, health, metrics."""
+"""The routes of every server: `/v1`, health and metrics."""
 
 import hashlib
 import json
@@ -45,12 +45,12 @@ def build_routes() -> Sequence[BaseRoute]:
 
 
 async def answer_health(_request: Request) -> Response:
-    """Say that the process answers."""
+    """Answer that the process is alive."""
     return _to_json({"status": "ok"})
 
 
 async def answer_ready(request: Request) -> Response:
-    """Say whether runs can be accepted and executed."""
+    """Answer whether runs can be accepted and executed."""
     if request.app.state.is_ending:
         raise ProblemError(503, "The server is about to stop.", headers={"Retry-After": "2"})
     await find_runs(request).ping()
@@ -58,7 +58,7 @@ async def answer_ready(request: Request) -> Response:
 
 
 async def answer_metrics(request: Request) -> Response:
-    """Return metrics: to the operator those of the server, to a tenant those of its own runs."""
+    """Return metrics: those of the server to the operator, those of its own runs to a tenant."""
     tenant = find_tenant(request)
     of = None if tenant == DEFAULT_TENANT else tenant
     content = render_metrics(find_runs(request).statistics(tenant=of), with_process=of is None)
@@ -66,7 +66,7 @@ async def answer_metrics(request: Request) -> Response:
 
 
 async def answer_description(request: Request) -> Response:
-    """Describe what is answered under `/v1`."""
+    """Return the OpenAPI description."""
     executor = _executor(request)
     return _to_json(build_description(executor.name, [one.name for one in executor.agents()]))
 
@@ -81,7 +81,7 @@ async def list_agents(request: Request) -> Response:
 
 async def answer_runs(request: Request) -> Response:
     """Create a run, or list runs."""
-    # One route, so that the answer to another method names both.
+    # One route for both, so that the answer to any other method names both.
     return await (create_run if request.method == "POST" else list_runs)(request)
 
 
@@ -120,7 +120,7 @@ def _build_run(executor: Executor, body: bytes, tenant: str, key: str | None) ->
 
 
 def _build_fingerprint(body: bytes, value: Any, agent: str) -> str:
-    """Return a digest of a body. The order of members does not matter in a small one; sorting a large one would keep others waiting."""
+    """Return a digest of a body. In a small one the order of members does not matter; sorting a large one would keep other requests waiting."""
     if len(body) <= LARGE_TEXT:
         text = json.dumps({**value, "agent": agent}, sort_keys=True, separators=(",", ":"))
         body = text.encode()
@@ -128,7 +128,7 @@ def _build_fingerprint(body: bytes, value: Any, agent: str) -> str:
 
 
 async def list_runs(request: Request) -> Response:
-    """Return a page of the client's runs."""
+    """Return a page of the tenant's runs."""
     query = read_runs_query(request)
     page = await find_runs(request).list(
         query.to_filter(), tenant=find_tenant(request), limit=query.limit, cursor=query.cursor
@@ -178,22 +178,22 @@ async def stream_events(
         request: A request whose header `Last-Event-ID`, or query `after`, has the number of the last event that the client has.
         run_id: The run.
         project: Returns the frames of an event.
-        view: The name of what it returns, `v1` for the server's own: what it made for one stream of the run is sent to others, too.
-        after: The number of the last event that the client has, where the request says it in another way; None to read it there.
+        view: The name of that form, `v1` for the server's own: streams of a run with the same name share their frames.
+        after: The number of the last event that the client has, if the request says it in another way; None to read it from the request.
 
     Raises:
-        RunNotFoundError: If the client has no such run.
-        TooManyWatchersError: If there are as many streams as there may be.
+        RunNotFoundError: If the tenant has no such run.
+        TooManyWatchersError: If the limit of streams is reached.
     """
     if after is None:
         after = read_events_query(request).after
     runs, tenant = find_runs(request), find_tenant(request)
     run = await runs.get(run_id, tenant=tenant)
     if run.status in FINISHED and after == run.last_event:
-        # Tells an EventSource that nothing more comes; it would otherwise reconnect for ever.
+        # Tells an EventSource that no more will come; otherwise it would reconnect for ever.
         return Response(status_code=HTTPStatus.NO_CONTENT)
     if run.status in FINISHED:
-        # Who says that it has more than there is hears how the run ended.
+        # A client that claims to have more events than there are still gets the run's end.
         after = min(after, run.last_event - 1)
     if request.method == "HEAD":
         return Response(media_type=EventStream.media_type)
@@ -207,7 +207,7 @@ async def stream_events(
 
 
 def find_runs(request: Request) -> RunService:
-    """Return the runs that the server of a request serves."""
+    """Return the run service of a request's server."""
     return request.app.state.runs
 
 

@@ -1,4 +1,4 @@
-"""The HTTP server, made of uvicorn."""
+"""The HTTP server, based on uvicorn."""
 
 import asyncio
 import socket
@@ -23,7 +23,7 @@ class Server(uvicorn.Server):
 
     Args:
         app: The application.
-        settings: How long clients may take; the sockets are handed to `serve`.
+        settings: The settings, with time limits for clients; the sockets are passed to `serve`.
     """
 
     def __init__(self, app: Starlette, settings: ServerSettings) -> None:
@@ -36,7 +36,7 @@ class Server(uvicorn.Server):
                 http=build_protocol(settings.client_seconds),
                 lifespan="off",
                 ws="none",
-                log_level="error",  # Anybody can send what uvicorn warns of, as often as they like.
+                log_level="error",  # Any client can cause uvicorn's warnings, as often as it likes.
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
@@ -54,7 +54,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Go on answering for a while, so that load balancers notice, then end the streams, which would last as long as their runs."""
         deadline = time.monotonic() + self._unready_seconds
-        while self._signals == 1 and time.monotonic() < deadline:  # noqa: ASYNC110 - an event would be set inside of a signal
+        while self._signals == 1 and time.monotonic() < deadline:  # noqa: ASYNC110 - an event would be set in a signal handler
             await asyncio.sleep(_LOOK_SECONDS)
         self._app.state.watchers.close()
         await super().shutdown(sockets)

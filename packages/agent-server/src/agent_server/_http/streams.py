@@ -23,18 +23,18 @@ from .documents import dump_event
 
 
 type Project = Callable[[StoredEvent], bytes]
-"""Returns the frames of an event, each with its empty line; nothing for an event that is not shown."""
+"""A function that returns the frames of an event, each with its empty line; nothing for an event that is not shown."""
 
 type Batches = AsyncGenerator[Sequence[StoredEvent]]
 
 _AWAY_SECONDS: Final = 1.0
-_BEATS: Final = 10  # How often all streams are looked at in the time after which a silent one carries a comment.
+_BEATS: Final = 10  # How often all streams are checked within `keep_alive_seconds`.
 _COMMENT: Final = b": keep-alive\n\n"
-# What is sent at a time: of a client that does not read no more than this is held for long.
+# How much is sent at a time: no more than this is kept in memory for a client that does not read.
 _PIECE_BYTES: Final = 64 * 1024
-# How many forms of a batch are kept for others that get the same, beside the JSON of its last event.
+# How many forms of a batch are kept for other streams, besides the JSON of its last event.
 _MOST_SHARED: Final = 4
-# Readers of lines that follow Unicode, and not the standard of events, take these for ends of lines.
+# Line readers that follow Unicode instead of the event stream standard take these for line ends.
 _LINE_ENDS: Final = {
     end.encode(): f"\\u{ord(end):04x}".encode() for end in ("\u0085", "\u2028", "\u2029")
 }
@@ -46,9 +46,9 @@ def build_frame(data: bytes, *, number: int | None = None, type_: str | None = N
     """Return a frame of a stream.
 
     Args:
-        data: What it carries: JSON on one line.
-        number: The event's number, by which a client that was cut off goes on; None for none.
-        type_: Its type, without ends of lines; None for `message`.
+        data: Its data: JSON on one line.
+        number: The event's number, from which a disconnected client resumes; None for none.
+        type_: Its type, without line ends; None for `message`.
     """
     for end, escape in _LINE_ENDS.items():
         if end in data:
@@ -60,16 +60,16 @@ def build_frame(data: bytes, *, number: int | None = None, type_: str | None = N
 
 
 def project_event(event: StoredEvent) -> bytes:
-    """Return the frame of an event as `/v1` shows it."""
+    """Return the frame of an event in the form of `/v1`."""
     type_ = "".join(event.type.splitlines())
     return build_frame(dump_event(event), number=event.number, type_=type_)
 
 
 class Watchers:
-    """The open streams, counted for each tenant; all end when the server stops.
+    """The open streams, counted per tenant; all of them end when the server stops.
 
     Args:
-        settings: How many there may be.
+        settings: The settings, with the limits.
 
     Attributes:
         closed: Set once the server stops.
@@ -88,7 +88,7 @@ class Watchers:
         """Count a stream in.
 
         Raises:
-            TooManyWatchersError: If there are as many as there may be, in all or of the tenant.
+            TooManyWatchersError: If the limit is reached, in all or for the tenant.
         """
         if self._counts.total() >= self._max or self._counts[tenant] >= self._max_per_tenant:
             raise TooManyWatchersError
@@ -110,7 +110,7 @@ class Watchers:
             self._streams.discard(stream)
 
     def _wait(self) -> None:
-        # One timer for all: a thousand of them, and the tasks that they wake, cost as much as the events.
+        # One timer for all streams: a thousand timers and their tasks would cost as much as the events.
         seconds = self._keep_alive_seconds / _BEATS
         self._beat = asyncio.get_running_loop().call_later(seconds, self._look)
 
@@ -137,11 +137,11 @@ class EventStream(Response):
     """A response that streams a run's events up to the last.
 
     Args:
-        batches: The events, from the one that the client wants first.
-        project: What becomes of each.
-        view: The name of that, under which all streams of one run and one name show the same.
-        tenant: Whose stream it is.
-        watchers: Where it is counted.
+        batches: The events, beginning with the first that the client wants.
+        project: Returns the frames of each event.
+        view: The name of that form: all streams of a run with the same name show the same.
+        tenant: The tenant of the stream.
+        watchers: Counts the stream.
     """
 
     media_type = "text/event-stream"
@@ -172,7 +172,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events until the run has ended, the client has gone, or the server stops.
 
-        A client that does not read is dropped by the connection, which looks to that for every answer (`_http.connections`).
+        A client that does not read is dropped by its connection, as for every answer (`_http.connections`).
         """
         self._watchers.admit(self._tenant)
         try:
@@ -194,7 +194,7 @@ class EventStream(Response):
             self._watchers.dismiss(self._tenant)
 
     def break_silence(self, seconds: float) -> None:
-        """Send a comment if nothing was sent for this long."""
+        """Send a comment if nothing has been sent for this long."""
         silence = asyncio.get_running_loop().time() - self._sent_at
         if silence >= seconds and not self._sending.locked():
             self._comment = asyncio.create_task(self._send(_COMMENT))
@@ -210,7 +210,7 @@ class EventStream(Response):
                     await self._send(frames)
 
     def _build_frames(self, batch: Sequence[StoredEvent]) -> bytes:
-        """Return the frames of a batch, made once for all streams that show the same."""
+        """Return the frames of a batch, which are built only once for all streams that show the same."""
         shared = batch[-1].shared
         key = f"{self._view} {batch[0].number}"
         frames = shared.get(key)
@@ -245,7 +245,7 @@ async def _end(*tasks: asyncio.Task[None]) -> None:
     await asyncio.wait(tasks)
     for task in tasks:
         if not task.cancelled() and (error := task.exception()) is not None:
-            # The head has gone: all that is left is to end the stream, and the client comes back for the rest.
+            # The head was sent, so the stream can only end; the client reconnects for the rest.
             _logger.error("a stream of events ended early", exc_info=error)
 
 
@@ -255,7 +255,7 @@ async def watch_run(runs: RunService, run_id: str, *, tenant: str, after: int) -
     Args:
         runs: All runs.
         run_id: The run.
-        tenant: Whose it is.
+        tenant: Its tenant.
         after: The number of the last event that the client has.
     """
     while True:

@@ -1,1 +1,1 @@
-"""The database of runs: its tables, its one writer, and each transaction as one function."""
+"""The database of runs: its tables, its single writer, and each transaction as a function."""

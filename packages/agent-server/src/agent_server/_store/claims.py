@@ -1,7 +1,7 @@
-"""Claims: runs are claimed by a server, written for while they are its own, and ended or let go.
+"""Claims: a server claims runs, writes for them while they are its own, and ends or releases them.
 
-A claim is fenced: each statement that writes for a run asks whether it is still this server's, and in this attempt. A server that was taken for dead, and wakes
-up, finds that nothing that it writes is stored.
+A claim is fenced: each statement that writes for a run checks that the run still belongs to this server, in this attempt. A server that was taken for dead and
+wakes up finds that nothing it writes is stored.
 """
 
 import json
@@ -24,7 +24,7 @@ from .servers import Server, requeue
 from .writer import Write
 
 
-# Statements of every run are built once: building one takes longer than executing it.
+# Statements that every run needs are built once: building one takes longer than executing it.
 _IS_CLAIMED = (
     (runs.c.seq == sa.bindparam("claimed"))
     & (runs.c.status == "running")
@@ -63,7 +63,7 @@ _FIND_WAITING = (
     .limit(sa.bindparam("most"))
     .with_for_update(skip_locked=True)
 )
-# Whoever takes a server out waits for the lock, and then finds what it has claimed.
+# Another server that deregisters this one waits for the lock, and then finds what it has claimed.
 _FIND_ENTRY = (
     sa.select(servers.c.name)
     .where(servers.c.name == sa.bindparam("owner"), servers.c.token == sa.bindparam("entered_as"))
@@ -87,9 +87,9 @@ class Owner:
     """A server that claims runs.
 
     Attributes:
-        server: The server; runs of agents that it has not got are left for others.
+        server: The server; it leaves runs of agents that it does not have to others.
         max_attempts: How many servers may die under a run.
-        interrupted: What becomes of a run that was begun before, by its id and how often; None to begin it again.
+        interrupted: Returns the result of a run that was begun before, from its id and the number of attempts; None to begin it again.
     """
 
     server: Server
@@ -104,14 +104,14 @@ class Claim:
     Attributes:
         seq: The run's number in the store.
         run_id: Its id.
-        tenant: Whose it is.
+        tenant: Its tenant.
         agent: The agent's name.
-        request: As it was accepted, in JSON.
-        metadata: As the client gave it.
+        request: The accepted request, as JSON.
+        metadata: The client's metadata.
         server: The name of the server.
         attempt: The number of this attempt.
         started: The event with which the attempt began.
-        stored_bytes: What its events and request take up to here.
+        stored_bytes: The size of its request and events so far.
         recorded: The keys of the steps that earlier attempts recorded.
     """
 
@@ -129,7 +129,7 @@ class Claim:
 
     @property
     def fence(self) -> Mapping[str, Any]:
-        """The parameters by which a statement finds the run only while the claim holds."""
+        """The parameters with which a statement finds the run only while the claim holds."""
         return {"claimed": self.seq, "owner": self.server, "current": self.attempt}
 
 
@@ -140,10 +140,10 @@ def claim_runs(
 
     Args:
         write: The transaction.
-        owner: Who takes them.
-        limit: At most how many.
-        claimed: The runs that the server knows to be its own. Others that the store says are its own were claimed by a transaction of which it
-            never heard whether it was committed: they count as interrupted.
+        owner: The server that claims them.
+        limit: The maximum number of runs.
+        claimed: The runs that the server knows to be its own. Others that are its own in the store were claimed by a transaction that was
+            committed without the server getting to know: they count as interrupted.
     """
     server = owner.server
     entry = {"owner": server.name, "entered_as": server.token}
@@ -201,7 +201,7 @@ def _begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
 
 
 def _read(row: sa.Row[Any], encryption: Encryption) -> tuple[bytes, Mapping[str, str]] | None:
-    """Return the request, in JSON, and the metadata of a run; None if they were tampered with."""
+    """Return the request, as JSON, and the metadata of a run; None if they cannot be decrypted."""
     try:
         return encryption.decrypt(row.request), json.loads(encryption.decrypt(row.metadata))
     except StorageError:
@@ -222,12 +222,12 @@ def _refuse(row: sa.Row[Any], owner: Owner, encryption: Encryption) -> RunEnding
 
 
 def append(write: Write, claim: Claim, emitted: Sequence[Event]) -> bool:
-    """Store events of a run, and return whether the run is still this server's."""
+    """Store events of a run, and return whether the run still belongs to this server."""
     body = write.encryption.encrypt(dump_events(emitted))
     first, last = emitted[0].number, emitted[-1].number
     values = {**claim.fence, "before": first - 1, "newest": last, "more": len(body)}
     if write.connection.execute(_GROW, values).rowcount == 0:
-        # A commit of which nobody heard whether it was done is tried again.
+        # A commit of unknown outcome is tried again, and may have succeeded the first time.
         row = _find(write, claim)
         return row is not None and row[runs.c.last_event] >= last
     write_events(write, claim.seq, emitted, body)
@@ -237,7 +237,7 @@ def append(write: Write, claim: Claim, emitted: Sequence[Event]) -> bool:
 def record_step(
     write: Write, claim: Claim, key: str, result: bytes, emitted: Sequence[Event]
 ) -> bool:
-    """Store the result of a step with the events before it, and return whether the run is still this server's."""
+    """Store the result of a step with the events before it, and return whether the run still belongs to this server."""
     is_claimed = append(write, claim, emitted) if emitted else _find(write, claim) is not None
     if is_claimed and _find_step(write, claim, key) is None:
         values = {"run": claim.seq, "key": key, "result": write.encryption.encrypt(result)}
@@ -246,15 +246,15 @@ def record_step(
 
 
 def end(write: Write, claim: Claim, ending: RunEnding, emitted: Sequence[Event]) -> bool:
-    """Store the end of a run, and return whether it was still this server's.
+    """Store the end of a run, and return whether it still belonged to this server.
 
-    A commit of which nobody heard whether it was done finds the run ended, and counts as no longer this server's.
+    A repeated commit whose first outcome was unknown may find the run ended, and counts as no longer belonging to this server.
 
     Args:
         write: The transaction.
         claim: The attempt.
         ending: How the run ends.
-        emitted: What is not stored yet of its events; the last one is that of the end.
+        emitted: The events that are not stored yet; the last one is that of the end.
     """
     row = _find(write, claim)
     if row is None:
@@ -264,10 +264,10 @@ def end(write: Write, claim: Claim, ending: RunEnding, emitted: Sequence[Event])
 
 
 def release(write: Write, claim: Claim, emitted: Sequence[Event]) -> bool:
-    """Put a run back into the queue, with the events that it emitted, and return whether it was still this server's."""
+    """Put a run back into the queue, with the events that it has emitted, and return whether it still belonged to this server."""
     is_claimed = append(write, claim, emitted) if emitted else True
     mine = (runs.c.seq == claim.seq) & (runs.c.attempt == claim.attempt)
-    # Whoever stops in good order has not died of the run.
+    # A server that stops gracefully has not died under the run.
     return requeue(write, mine & (runs.c.server == claim.server), is_lost=False) and is_claimed
 
 
@@ -279,7 +279,7 @@ def read_step(write: Write, claim: Claim, key: str) -> bytes:
 def read_cancelled(
     connection: sa.Connection, server: str, encryption: Encryption
 ) -> dict[int, str | None]:
-    """Return the runs of a server that are to be cancelled, each with the reason."""
+    """Return the runs of a server that are to be cancelled, each with its reason."""
     statement = sa.select(runs.c.seq, runs.c.cancel_reason).where(
         runs.c.server == server,
         runs.c.status == "running",

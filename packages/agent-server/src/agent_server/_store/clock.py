@@ -1,6 +1,6 @@
-"""The database's clock, which dates runs: the clocks of servers may differ, or be wrong.
+"""The database's clock, which dates runs, because the clocks of servers may differ or be wrong.
 
-PostgreSQL has one for all servers. SQLite's is the machine's, on which all of them run.
+PostgreSQL has one for all servers. SQLite's is the clock of the machine that all of them run on.
 """
 
 import sqlite3
@@ -14,7 +14,7 @@ from sqlalchemy.sql.functions import GenericFunction
 
 
 class clock(GenericFunction[int]):  # noqa: N801 - a function
-    """The time in microseconds since 1970, or the latest of its arguments where the clock was set back behind them."""
+    """The time in microseconds since 1970, or the latest of its arguments if the clock was set back behind them."""
 
     name = "agent_server_clock"
     type = sa.BigInteger()

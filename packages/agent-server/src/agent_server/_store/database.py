@@ -26,7 +26,7 @@ from .sessions import CLIENT_LIMITS, Sessions
 _logger = logging.getLogger("agent_server")
 
 _READERS = 4
-# Others' transactions are short. Whoever has to wait for longer shall hear that the database is away.
+# Transactions of others are short. If a writer has to wait for longer, the database counts as away.
 _BUSY_MILLISECONDS = 2000
 _AGAIN_SECONDS = 0.02
 _INCREMENTAL = 2
@@ -39,9 +39,9 @@ class Database:
     Attributes:
         writer: One connection that begins each transaction by taking the right to write.
         reader: A few connections for reading.
-        encryption: How content is written down.
-        url: Where it is; it may hold a password.
-        sessions: Those of both with PostgreSQL.
+        encryption: Encrypts stored content.
+        url: Its URL, which may hold a password.
+        sessions: The sessions of both with PostgreSQL.
     """
 
     writer: sa.Engine
@@ -62,9 +62,9 @@ class Database:
 
 
 def open_database(settings: ServerSettings, executor: Executor) -> Database:
-    """Open the database of a server, and make or migrate its tables.
+    """Open the database of a server, and create or migrate its tables.
 
-    A SQLite file is made for its owner alone, and so is its folder; one that others can read is closed to them.
+    A SQLite file and its folder are created with access for their owner only; if other users can read an existing file, that is changed.
 
     Raises:
         StorageError: If it cannot be used, a newer version has written it, or a key is missing.
@@ -92,7 +92,7 @@ def open_database(settings: ServerSettings, executor: Executor) -> Database:
 
 
 def state_folder(settings: ServerSettings, executor: Executor) -> Path:
-    """Return the folder of a server's own: the one that the settings name, or one where a user's programs keep such things.
+    """Return the folder for the server's own files: the one in the settings, or one where a user's programs keep their state.
 
     Source: https://specifications.freedesktop.org/basedir-spec/latest/, `XDG_STATE_HOME`.
     """
@@ -129,22 +129,22 @@ def _create_private_file(path: Path) -> None:
 
 
 def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: object) -> None:
-    # Python would begin transactions only before a change, after what was read for it.
+    # Python would begin a transaction only before the first change, after the reads that it is based on.
     connection.isolation_level = None
     add_clock(connection)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
     if connection.execute("PRAGMA page_count").fetchone() == (0,):
-        # Heard only before the first table, and later it would write.
+        # Has an effect only before the first table exists, and would write later.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    connection.execute("PRAGMA secure_delete = ON")  # requests may hold credentials
+    connection.execute("PRAGMA secure_delete = ON")  # Requests may hold credentials.
     _keep_write_ahead_log(connection)
-    # What clients were told is accepted survives a power cut.
+    # Runs that were accepted must survive a power cut.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA journal_size_limit = 16777216")
 
 
 def _let_shrink(engine: sa.Engine) -> None:
-    """Rewrite a file that could not shrink, once: one that was made without `auto_vacuum`, such as by restoring a dump."""
+    """Rewrite a file that cannot shrink, once: one that was created without `auto_vacuum`, for instance from a dump."""
     with closing(engine.raw_connection()) as raw, closing(raw.cursor()) as cursor:
         if cursor.execute("PRAGMA auto_vacuum").fetchone() == (_INCREMENTAL,):
             return
@@ -161,7 +161,7 @@ def _keep_write_ahead_log(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError:
-            # SQLite does not wait here, as it does elsewhere, where another server does the same to a new file.
+            # Unlike elsewhere, SQLite does not wait here while another server does the same to a new file.
             if time.monotonic() > deadline:
                 raise
             time.sleep(_AGAIN_SECONDS)

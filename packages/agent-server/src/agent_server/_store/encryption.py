@@ -15,13 +15,13 @@ PLAIN = "plain"
 _ID_LENGTH = 8
 _PLAIN_MARK = b"plain\0\0\0"
 _MISSING_KEY = "storage_keys: expected the key that the database was written with"
-_PROBE = b"agent-server"  # Encrypted under each key, so that a missing one is noticed before anything is done.
+_PROBE = b"agent-server"  # Stored encrypted with each key, to notice a missing key at the start.
 
 
 class Encryption:
-    """The encryption of content before it is stored, with keys that can be changed.
+    """The encryption of stored content, with keys that can be rotated.
 
-    What is stored begins with the id of its key, so that what an old key has encrypted can be found. Without keys content is stored as it is.
+    Stored content begins with the id of its key, so that content encrypted with an old key can be found. Without keys, content is stored unencrypted.
 
     Attributes:
         key_id: The id of the key that encrypts.
@@ -32,7 +32,7 @@ class Encryption:
         """Read the keys.
 
         Args:
-            keys: Fernet keys with commas between. The first encrypts, each decrypts what it has encrypted.
+            keys: Fernet keys, separated by commas. The first encrypts, all can decrypt.
         """
         texts = [text.strip() for text in keys.split(",") if text.strip()]
         self._fernets = {_key_id(text): Fernet(text) for text in texts}
@@ -42,15 +42,15 @@ class Encryption:
         self._mark = key_mark(self.key_id)
 
     def encrypt(self, content: bytes) -> bytes:
-        """Return content as it is stored."""
+        """Return content in its stored form."""
         fernet = self._fernets.get(self.key_id)
         return self._mark + (fernet.encrypt(content) if fernet else content)
 
     def decrypt(self, stored: bytes) -> bytes:
-        """Return the content of what is stored.
+        """Return the content of its stored form.
 
         Raises:
-            StorageError: If its key is not here, or it is not as it was written.
+            StorageError: If its key is missing, or it was changed.
         """
         mark, text = stored[:_ID_LENGTH], stored[_ID_LENGTH:]
         if mark == _PLAIN_MARK:
@@ -61,11 +61,11 @@ class Encryption:
             raise StorageError(_MISSING_KEY) from None
 
     def digest(self, content: str) -> str:
-        """Return a digest of content by which it is recognised; without the key it says nothing of it."""
+        """Return a digest that identifies content, but reveals nothing about it without the key."""
         return self._digest(content, self.key_id)
 
     def is_of(self, digest: str, content: str) -> bool:
-        """Return whether a digest is of this content; yes where its key was taken away, for then nobody can tell."""
+        """Return whether a digest is of this content; True if its key was removed, because then nobody can tell."""
         key_id, _, _ = digest.partition(":")
         return key_id not in self._keys or hmac.compare_digest(
             self._digest(content, key_id), digest
@@ -85,7 +85,7 @@ def _key_id(key: str) -> str:
 
 
 def check_keys(connection: sa.Connection, encryption: Encryption) -> None:
-    """Return if all that is stored can be decrypted.
+    """Check that everything stored can be decrypted.
 
     Raises:
         StorageError: If a key is missing.
@@ -98,7 +98,7 @@ def check_keys(connection: sa.Connection, encryption: Encryption) -> None:
 
 
 def enter_key(connection: sa.Connection, encryption: Encryption) -> None:
-    """Record the key that encrypts, if it is new."""
+    """Record the current key, if it is new."""
     row = {"key_id": encryption.key_id, "probe": encryption.encrypt(_PROBE)}
-    # Both dialects take this form.
+    # SQLite takes this form, too.
     connection.execute(insert(encryption_keys).values(row).on_conflict_do_nothing())

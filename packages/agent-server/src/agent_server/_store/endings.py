@@ -1,4 +1,4 @@
-"""The ends of runs: the last event and the last state, in one transaction."""
+"""Ending runs: the last event and the last state, in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from .signals import EMITTED
 from .writer import Write
 
 
-# Statements of every run are built once: building one takes longer than executing it.
+# Statements that every run needs are built once: building one takes longer than executing it.
 _INSERT_EVENTS = sa.insert(events)
 _END = (
     sa.update(runs)
@@ -37,8 +37,8 @@ class RunEnding:
 
     Attributes:
         status: Its last state.
-        data: Of its last event.
-        result: What is kept as its result; None for a cancelled run.
+        data: The data of its last event.
+        result: The stored result; None for a cancelled run.
     """
 
     status: RunStatus
@@ -48,14 +48,14 @@ class RunEnding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A run that was ended while nobody executed it.
+    """A run that was ended while no server executed it.
 
     Attributes:
         seq: The run's number in the store.
-        tenant: Whose it is.
+        tenant: Its tenant.
         ending: How it ended.
         event: The event of its end.
-        started_at: When it was first begun, in microseconds since 1970; when it ended, if it never was.
+        started_at: When it was first begun, in microseconds since 1970, or when it ended if it never was.
     """
 
     seq: int
@@ -91,14 +91,14 @@ def write_end(
 
     Args:
         write: The transaction.
-        seq: The run, which is this server's to end.
+        seq: The run, which this server may end.
         ending: How it ends.
         emitted: The events to store; the last is that of the end.
-        stored_bytes: What the run's events before take.
+        stored_bytes: The size of the run so far.
     """
     body = write.encryption.encrypt(dump_events(emitted))
     result = None if ending.result is None else write.encryption.encrypt(ending.result.to_json())
-    # The steps go with the end: until then the next attempt needs them.
+    # The steps are deleted only with the end: until then a next attempt needs them.
     write_events(write, seq, emitted, body)
     values = {
         "ended": seq,
@@ -112,14 +112,14 @@ def write_end(
 
 
 def write_events(write: Write, seq: int, emitted: Sequence[Event], body: bytes) -> None:
-    """Store a batch of events of a run, of which the body is encrypted already."""
+    """Store a batch of events of a run, with its body already encrypted."""
     values = {"run": seq, "first": emitted[0].number, "last": emitted[-1].number, "body": body}
     write.connection.execute(_INSERT_EVENTS, values)
     write.signals.add(EMITTED)
 
 
 def end_waiting(write: Write, row: sa.Row[Any], ending: RunEnding) -> Ended:
-    """End a run that nobody executes."""
+    """End a run that no server executes."""
     event = last_event(ending, number=row.last_event + 1)
     write_end(write, row.seq, ending, [event], stored_bytes=row.bytes)
     return Ended(

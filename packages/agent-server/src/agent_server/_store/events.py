@@ -12,7 +12,7 @@ from .records import load_events
 from .schema import events, runs
 
 
-# A batch takes 4 kB, unless one event is larger: the first ones show which kind of run it is.
+# A batch takes 4 kB unless one event is larger, so the first batches show how large those of a run are.
 _FIRST_BATCHES = 4
 _MOST_BATCHES = 64
 _MOST_BYTES = 256 * 1024
@@ -20,7 +20,7 @@ _MOST_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """The number of a run's newest event, and whether it is the last.
+    """The newest event of a run, and whether more will come.
 
     Attributes:
         last: The number of the newest.
@@ -74,7 +74,7 @@ def _first_of(seq: int, after: int) -> sa.ColumnElement[int]:
 
 
 def read_reaches(connection: sa.Connection, seqs: Collection[int]) -> dict[int, Reach]:
-    """Return how far the events of runs go; a run that is no longer there has none."""
+    """Return how far the events of runs go; deleted runs are left out."""
     statement = sa.select(runs.c.seq, runs.c.last_event, runs.c.status).where(
         runs.c.seq.in_(sorted(seqs))
     )

@@ -1,4 +1,4 @@
-"""Logging of faults that last, or come and go: at most once a minute."""
+"""Logging faults that last, or come and go, at most once a minute."""
 
 import logging
 import time
@@ -14,13 +14,13 @@ _SECONDS = 60.0
 
 
 class OnceAMinute:
-    """A limit of how often something is logged."""
+    """A limit on how often something is logged."""
 
     def __init__(self) -> None:
         self._logged_at = -_SECONDS
 
     def is_due(self) -> bool:
-        """Return whether to log now; it counts as logged."""
+        """Return whether to log now, which counts as logged."""
         now = time.monotonic()
         if now - self._logged_at < _SECONDS:
             return False
@@ -29,10 +29,10 @@ class OnceAMinute:
 
 
 class FaultLog:
-    """The log of a task that a server tries again for ever, whatever goes wrong.
+    """The log of a task that a server repeats for ever, whatever goes wrong.
 
     Args:
-        complaint: What is logged, with the traceback, where an attempt fails by an error of ours. A database that is away is the writer's to log.
+        complaint: The message that is logged, with the traceback, if an attempt fails. The writer logs it if the database is away.
     """
 
     def __init__(self, complaint: str) -> None:
@@ -41,7 +41,7 @@ class FaultLog:
 
     @contextmanager
     def suppressing(self) -> Generator[None]:
-        """Log the error that the context raises, and go on behind it."""
+        """Log an error that is raised inside the context, and go on after it."""
         try:
             yield
         except Exception as error:

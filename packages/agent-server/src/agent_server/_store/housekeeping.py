@@ -19,12 +19,12 @@ from .schema import encryption_keys, events, labels, runs, servers, steps
 from .writer import Write
 
 
-_MAX_ROWS = 200  # In one transaction, for which all runs wait.
+_MAX_ROWS = 200  # In one transaction, for which all runs have to wait.
 _DAY = 24 * 3600 * 1_000_000
-# What a run takes beside its content: its rows and their places in the indexes.
+# Beside its content, a run takes space for its rows and their index entries: about 1 kB.
 _SIZE = runs.c.bytes + 1000
 _WAITS = (runs.c.status == "queued") & runs.c.finished_at.is_(None)
-# No living server encrypts with it.
+# Keys that no living server encrypts with.
 _IS_UNUSED = encryption_keys.c.key_id.not_in(sa.select(servers.c.key_id))
 
 _ENCRYPTED = (
@@ -39,11 +39,11 @@ _ENCRYPTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """The numbers of runs in the database.
+    """A count of the runs in the database.
 
     Attributes:
         runs: How many runs of each tenant are in each state.
-        oldest_queued: How long the oldest that waits has waited, in microseconds, for each tenant of which one waits.
+        oldest_queued: How long the oldest waiting run of each tenant has waited, in microseconds.
     """
 
     runs: Mapping[tuple[str, RunStatus], int]
@@ -67,7 +67,7 @@ def count(connection: sa.Connection, executor: str) -> Count:
 
 
 def prune(write: Write, settings: ServerSettings) -> int:
-    """Delete some of the finished runs that are too old or too many, and return how many."""
+    """Delete some of the finished runs that are too old or too many, and return their number."""
     old = sa.select(runs.c.seq).where(
         runs.c.finished_at.is_not(None),
         runs.c.finished_at < clock() - int(settings.keep_days * _DAY),
@@ -82,7 +82,7 @@ def prune(write: Write, settings: ServerSettings) -> int:
 
 
 def _find_surplus(connection: sa.Connection, settings: ServerSettings) -> list[int]:
-    """Return some of the oldest finished runs of tenants over their limits: a flood of one tenant deletes nothing of another."""
+    """Return some of the oldest finished runs of tenants over their limits, so that a flood of one tenant deletes nothing of another."""
     held = connection.execute(
         sa.select(
             runs.c.tenant,
@@ -105,7 +105,7 @@ def _find_surplus(connection: sa.Connection, settings: ServerSettings) -> list[i
 
 
 def _find_share(sizes: Sequence[int], most: int) -> float:
-    """Return the largest share that each may have so that all together fit: whoever has less loses nothing."""
+    """Return the largest share that each tenant may have so that all fit together; one that uses less loses nothing."""
     left = most
     for index, size in enumerate(sorted(sizes)):
         share = left / (len(sizes) - index)
@@ -149,7 +149,7 @@ def end_stranded(write: Write, executor: str) -> Sequence[Ended]:
 
 
 def read_unserved(connection: sa.Connection, executor: str) -> frozenset[str]:
-    """Return the agents that runs wait for and no living server has."""
+    """Return the agents that runs wait for but no living server has."""
     statement = sa.select(runs.c.agent).where(runs.c.executor == executor, _WAITS).distinct()
     return frozenset(connection.scalars(statement)) - _served(connection, executor)
 
@@ -161,9 +161,9 @@ def end_unserved(
 
     Args:
         write: The transaction.
-        executor: The kind of runs.
-        agents: Of which runs are ended, unless a server has come that has it.
-        seconds: For how long there was none.
+        executor: The executor of the runs.
+        agents: The agents whose runs are ended, unless a server has one by now.
+        seconds: For how long no server had them.
     """
     gone = sorted(set(agents) - _served(write.connection, executor))
     return _fail(
@@ -196,13 +196,13 @@ def _fail(
 
 
 def free_space(write: Write) -> bool:
-    """Return some of SQLite's free pages to the disk, and return whether there are more; PostgreSQL needs no help."""
+    """Give some of SQLite's free pages back to the disk, and return whether there are more; PostgreSQL needs no help."""
     if write.connection.dialect.name != "sqlite":  # pragma: no cover - nox -s postgresql
         return False
     with closing(write.connection.connection.cursor()) as cursor:
         before, *_ = cursor.execute("PRAGMA freelist_count").fetchone()
         cursor.execute("PRAGMA incremental_vacuum(500)")
-        cursor.fetchall()  # each page is one step
+        cursor.fetchall()  # Each page is one step of the statement.
         after, *_ = cursor.execute("PRAGMA freelist_count").fetchone()
     return 0 < after < before
 
@@ -219,9 +219,9 @@ def wipe_log(connection: sa.Connection) -> bool:
 
 
 def reencrypt(write: Write) -> bool:
-    """Encrypt some content of older keys with the current one, and return whether there may be more.
+    """Encrypt some content of older keys with the current key, and return whether there may be more.
 
-    Once nothing is left, the other keys are forgotten, unless a living server still encrypts with them.
+    Once nothing is left, the records of the other keys are deleted, unless a living server still encrypts with them.
     """
     key_id = encryption_keys.c.key_id
     is_old = (key_id != write.encryption.key_id) & _IS_UNUSED

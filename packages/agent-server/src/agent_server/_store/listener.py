@@ -1,4 +1,4 @@
-"""The thread that listens for what other servers write to PostgreSQL."""
+"""The thread that listens for signals of other servers on PostgreSQL."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ _LOOK_SECONDS = 0.5
 
 
 class Listener:  # pragma: no cover - nox -s postgresql
-    """A listening connection. If it breaks it is opened again, and everything is looked at."""
+    """A listening connection. If it breaks, it is opened again, and everything is looked at."""
 
     def __init__(
         self, database: Database, *, server: str, on_signals: Callable[[set[str]], None]
@@ -24,9 +24,9 @@ class Listener:  # pragma: no cover - nox -s postgresql
         """Start the thread.
 
         Args:
-            database: Where to listen.
-            server: The name of this server, of which nothing is heard.
-            on_signals: Called on the running loop with what others have written.
+            database: The database to listen to.
+            server: The name of this server, whose own signals are ignored.
+            on_signals: Called on the running loop with the signals of other servers.
         """
         self._url = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._server = server
@@ -56,13 +56,13 @@ class Listener:  # pragma: no cover - nox -s postgresql
             self._post(set(ALL_SIGNALS))
             while not self._is_closing.is_set():
                 heard = [
-                    one.payload.rpartition(" ")  # anybody may tell anything
+                    one.payload.rpartition(" ")  # Other programs may send anything.
                     for one in connection.notifies(timeout=_LOOK_SECONDS, stop_after=1)
                 ]
                 if signals := {signal for server, _, signal in heard if server != self._server}:
                     self._post(signals)
 
     def _post(self, signals: set[str]) -> None:
-        # While this server stops the loop may be gone.
+        # The loop may be closed already while this server stops.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._on_signals, signals)

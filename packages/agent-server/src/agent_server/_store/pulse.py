@@ -1,11 +1,11 @@
-"""Telling a database that is away from one that is only busy."""
+"""Distinguishing a database that is away from one that is only busy."""
 
 import asyncio
 import time
 from typing import Any
 
 
-# As long as a client is let wait for a database that does nothing, before it hears that it is away.
+# How long a client waits for a database that does nothing, before that counts as away.
 PATIENCE_SECONDS = 4.0
 
 
@@ -20,9 +20,9 @@ class Pulse:
         self._beaten_at = time.monotonic()
 
     async def wait_for(self, done: asyncio.Future[Any]) -> bool:
-        """Wait for queued work, and return whether it is done; it is given up once no work has begun for seconds.
+        """Wait for queued work, and return whether it is done; it is given up once no other work has begun for some seconds.
 
-        Whoever stands behind five hundred others, or asks a process that has much else to do, waits for longer than that.
+        So work that is queued behind five hundred others, or in a busy process, may wait for longer.
         """
         try:
             while not done.done():

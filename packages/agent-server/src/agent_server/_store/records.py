@@ -43,7 +43,7 @@ def now() -> int:
 
 
 def to_microseconds(time: datetime) -> int:
-    """Return a time in microseconds since 1970; one without a zone is taken for UTC."""
+    """Return a time in microseconds since 1970; a time without a zone counts as UTC."""
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
     return (time - _EPOCH) // _MICROSECOND
@@ -55,13 +55,13 @@ def to_datetime(microseconds: int) -> datetime:
 
 
 def dump_events(events: Iterable[Event]) -> bytes:
-    """Return the JSON of a batch of events; their numbers are not in it."""
+    """Return a batch of events as JSON, without their numbers."""
     rows = (f"[{dump_json(one.type)},{one.created_at},{one.text}]" for one in events)
     return f"[{','.join(rows)}]".encode()
 
 
 def load_events(first: int, body: bytes) -> list[StoredEvent]:
-    """Return the events of a batch that begins with a number."""
+    """Return the events of a batch whose first event has this number."""
     return [
         StoredEvent(number=number, type=type_, created_at=to_datetime(created_at), data=data)
         for number, (type_, created_at, data) in enumerate(json.loads(body), start=first)
@@ -69,7 +69,7 @@ def load_events(first: int, body: bytes) -> list[StoredEvent]:
 
 
 def to_stored(event: Event) -> StoredEvent:
-    """Return an event as it will be read."""
+    """Return an event in the form in which it will be read."""
     return StoredEvent(
         number=event.number,
         type=event.type,
@@ -79,7 +79,7 @@ def to_stored(event: Event) -> StoredEvent:
 
 
 def load_run(row: sa.Row[Any], encryption: Encryption) -> Run:
-    """Return the run of a row."""
+    """Return the run in a row."""
     return Run(
         run_id=row.run_id,
         tenant=row.tenant,
@@ -98,20 +98,20 @@ def load_run(row: sa.Row[Any], encryption: Encryption) -> Run:
 
 
 def encrypt_text(text: str | None, encryption: Encryption) -> bytes | None:
-    """Return a text, encrypted."""
+    """Return a text in encrypted form."""
     return None if text is None else encryption.encrypt(dump_json(text).encode())
 
 
 def decrypt_text(stored: bytes | None, encryption: Encryption) -> str | None:
-    """Return a text that was encrypted."""
+    """Return the text of an encrypted form."""
     return None if stored is None else json.loads(encryption.decrypt(stored))
 
 
 def digest(*parts: str) -> bytes:
-    """Return a digest by which texts are found; any text has one."""
+    """Return a digest by which texts are found, even texts with unpaired surrogates."""
     return hashlib.blake2b(dump_json(parts).encode(), digest_size=16).digest()
 
 
 def label_digests(metadata: Mapping[str, str]) -> Sequence[bytes]:
-    """Return the digest of each name with its text."""
+    """Return a digest for each name with its text."""
     return [digest(name, text) for name, text in metadata.items()]

@@ -1,4 +1,4 @@
-"""The repository of runs: creates, finds, lists and cancels them."""
+"""The repository, which creates, finds, lists and cancels runs."""
 
 import base64
 import re
@@ -41,9 +41,9 @@ from .writer import Write
 
 
 _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
-# What clients see of a run; a request may be as large as a body.
+# The columns that clients see: all but the request, which may be as large as a body.
 _SEEN = [column for column in runs.c if column is not runs.c.request]
-_ROWS_PER_READ = 21  # A page of the usual size, and one row to see whether there are more.
+_ROWS_PER_READ = 21  # A page of the default size, plus one row to see whether there are more.
 _PAGE_BYTES = 4 * 1024 * 1024
 
 
@@ -52,9 +52,9 @@ class RunRepository:
     """The runs of one kind of executor.
 
     Attributes:
-        server: This server. The agents of runs that it accepts become its own, so that these come to it.
+        server: This server. It adds the agents of runs that it accepts to its own, so that it can execute them.
         encryption: Encrypts what is written.
-        settings: How many runs may wait.
+        settings: The settings, with the limits of the queue.
     """
 
     server: Server
@@ -62,7 +62,7 @@ class RunRepository:
     settings: ServerSettings
 
     def encrypt_request(self, run: NewRun) -> bytes:
-        """Return a request as it is stored."""
+        """Return a run's request in its stored form."""
         return self.encryption.encrypt(dump_json(run.request).encode())
 
     def create(
@@ -73,7 +73,7 @@ class RunRepository:
         Args:
             write: The transaction.
             run: The run.
-            request: Its request as it is stored, where that was made before.
+            request: Its request in stored form, if that was made before.
         """
         key = None if run.idempotency_key is None else digest(run.idempotency_key)
         if key is not None and (row := self._known(write.connection, run.tenant, key)) is not None:
@@ -101,7 +101,7 @@ class RunRepository:
             "last_event": 0,
             "bytes": len(request),
         }
-        # Another server may have entered the same key since it was looked for. Both dialects take this form.
+        # Another server may have stored the same key meanwhile. SQLite takes this form of insert, too.
         entered = insert(runs).values(values).on_conflict_do_nothing().returning(*_SEEN)
         row = write.connection.execute(entered).one_or_none()
         if row is None:  # pragma: no cover - nox -s postgresql
@@ -152,10 +152,10 @@ class RunRepository:
         limit: int,
         cursor: str | None,
     ) -> RunPage:
-        """Return a page of a tenant's runs, the newest first; one whose results take 4 MiB ends before it has as many as it may.
+        """Return a page of a tenant's runs, newest first; a page ends early once its results take 4 MiB.
 
         Raises:
-            RequestRefusedError: If the cursor is none of ours.
+            RequestRefusedError: If the cursor is not one of ours.
         """
         conditions = self._are_of(tenant)
         if cursor is not None:
@@ -183,7 +183,7 @@ class RunRepository:
         return RunPage(runs=page, next_cursor=None)
 
     def cancel(self, write: Write, run_id: str, tenant: str, reason: str | None) -> Run | Exception:
-        """Record that a run shall end; one that waits ends here."""
+        """Record that a run is to be cancelled, and return it; a waiting run ends at once."""
         try:
             row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
         except RunNotFoundError as error:
@@ -219,7 +219,7 @@ class RunRepository:
 
 
 def _iter_rows(connection: sa.Connection, statement: sa.Select[Any]) -> Generator[sa.Row[Any]]:
-    """Yield rows, the newest runs first, some at a time: each may be large."""
+    """Yield rows, newest runs first; a few are read at a time, since each may be large."""
     rest = statement
     while True:
         rows = connection.execute(rest.limit(_ROWS_PER_READ)).all()

@@ -41,14 +41,14 @@ runs = sa.Table(
     sa.UniqueConstraint("executor", "tenant", "idempotency"),
     sqlite_autoincrement=True,
 )
-"""One row a run. `server` is who executes it, or did last, and `losses` counts the servers that died under it. Times are in microseconds since 1970.
+"""One row per run. `server` is the one that executes it, or did so last, and `losses` counts the servers that died under it. Times are in microseconds since 1970.
 
-A finished run has no request any more: it may hold credentials.
+The request of a finished run is deleted, since it may hold credentials.
 """
 
 
 def _index_some(where: sa.TextClause, name: str, *columns: sa.Column[Any]) -> sa.Index:
-    """Return an index of some rows only."""
+    """Return an index of only some rows."""
     return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where)
 
 
@@ -68,7 +68,7 @@ labels = sa.Table(
     sa.Column("label", sa.LargeBinary, nullable=False),
     sa.PrimaryKeyConstraint("run", "label"),
 )
-"""Digests of the names and texts of metadata, by which runs are found."""
+"""Digests of names and texts of metadata, by which runs are found."""
 
 _labels_index = sa.Index("agent_run_labels_label", labels.c.label, labels.c.run)
 
@@ -81,7 +81,7 @@ events = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.PrimaryKeyConstraint("run", "first"),
 )
-"""Events in batches: those numbered `first` to `last`."""
+"""Batches of events, each with the numbers `first` to `last`."""
 
 steps = sa.Table(
     "agent_run_steps",
@@ -91,7 +91,7 @@ steps = sa.Table(
     sa.Column("result", sa.LargeBinary, nullable=False),
     sa.PrimaryKeyConstraint("run", "key"),
 )
-"""What steps of unfinished runs came to."""
+"""The recorded results of steps of unfinished runs."""
 
 servers = sa.Table(
     "agent_servers",
@@ -105,9 +105,9 @@ servers = sa.Table(
     sa.Column("keys", sa.Text, nullable=False, server_default=""),
     sa.Column("agents", sa.Text, nullable=False, server_default="[]"),
 )
-"""The servers that are alive; each lets its beat grow. `token` tells a server from a later one of the same name.
+"""The servers that are alive, each with a growing `beat`. `token` distinguishes a server from a later one of the same name.
 
-`key_id` is of the key that it encrypts with, `keys` are the ids of all that it has, with commas between, and `agents` is a JSON list of names.
+`key_id` is the id of the key that it encrypts with, `keys` are the ids of all its keys, separated by commas, and `agents` is a JSON list of names.
 """
 
 encryption_keys = sa.Table(
@@ -116,7 +116,7 @@ encryption_keys = sa.Table(
     sa.Column("key_id", sa.Text, primary_key=True),
     sa.Column("probe", sa.LargeBinary, nullable=False),
 )
-"""The keys under which something may be stored, each with a known text, to notice a missing one before anything is done."""
+"""The keys that stored content may be encrypted with, each with a known text, so that a missing key is noticed at the start."""
 
 _versions = sa.Table(
     "agent_server_schema",
@@ -139,23 +139,24 @@ _FROM_1_TO_2 = (
     "UPDATE agent_servers SET keys = key_id",
 )
 
-# They were bare digests of the requests.
+# Fingerprints of version 2 were plain digests of the requests, not HMACs under the storage key.
 _FROM_2_TO_3 = ("UPDATE agent_runs SET fingerprint = ''",)
 
-# The first brings a database of version 1 to 2, and so on. Those that were released are never changed, only followed by others.
+# The first migrates a database from version 1 to 2, and so on. Released migrations are never changed;
+# new ones are added after them.
 _MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3)
 _VERSION = 1 + len(_MIGRATIONS)
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Migrate a database to this version, within the connection's transaction; an empty one gets all tables.
+    """Migrate a database to this version in the connection's transaction; an empty one gets all tables.
 
     Raises:
         StorageError: If a later version of this package has written it.
     """
     if connection.dialect.name == "postgresql":  # pragma: no cover - nox -s postgresql
-        # Servers that start at the same time wait for each other. The number is ours.
-        # So does a migration for a backup, and it takes as long as it takes.
+        # Servers that start at the same time wait for each other; the number of the lock is our choice.
+        # A migration also waits for a backup to end, and may take long itself, so no limits apply.
         connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
         lift_limits(connection)
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727465131)")

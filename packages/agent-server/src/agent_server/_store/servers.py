@@ -1,7 +1,7 @@
 """The servers of a database: which of them are alive, and the runs of those that are not.
 
-A living server lets a number grow in the database. Who watches measures the silence with a clock of its own, so clocks need not agree
-between machines.
+A living server keeps increasing a number in the database. The others measure its silence with their own clocks, so the clocks of
+different machines need not agree.
 """
 
 import json
@@ -18,16 +18,16 @@ from .writer import Write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server, as the others see it.
+    """A server, as other servers see it.
 
     Attributes:
         name: Its name.
-        token: Tells it from a later one of the same name.
+        token: Distinguishes it from a later server of the same name.
         executor: The kind of runs that it executes.
-        version: Of the steps that its executor understands.
-        key_id: Of the key with which it encrypts.
+        version: The version of steps that its executor understands.
+        key_id: The id of the key that it encrypts with.
         keys: The ids of all keys that it has.
-        agents: The names of the agents that it has; more may come.
+        agents: The names of its agents; more may be added.
     """
 
     name: str
@@ -41,11 +41,11 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """The last sign of life of a server.
+    """The latest heartbeat of a server.
 
     Attributes:
         server: The server.
-        number: The number that grows.
+        number: The growing number.
     """
 
     server: Server
@@ -53,10 +53,10 @@ class Beat:
 
 
 def enter(write: Write, server: Server) -> Sequence[Server]:
-    """Register a server, or return the servers in its way: one with its name, and those without its key.
+    """Register a server, or return the servers that prevent it: one with the same name, and those without its key.
 
     Raises:
-        StorageError: If it has not got the keys of all that is stored.
+        StorageError: If it lacks a key of stored content.
     """
     check_keys(write.connection, write.encryption)
     others = [one.server for one in read_beats(write.connection)]
@@ -66,13 +66,13 @@ def enter(write: Write, server: Server) -> Sequence[Server]:
     enter_key(write.connection, write.encryption)
     lists = {"keys": ",".join(server.keys), "agents": _dump(server.agents)}
     write.connection.execute(sa.insert(servers).values(**asdict(server) | lists, beat=0))
-    # Runs under this name are those of a server that is gone.
+    # Running runs under this name belong to a server that is gone.
     requeue(write, runs.c.server == server.name, is_lost=True)
     return []
 
 
 def beat(write: Write, server: Server) -> bool:
-    """Let a server's beat grow, and return whether it is still registered."""
+    """Increase a server's beat, and return whether it is still registered."""
     grown = (
         sa.update(servers)
         .where(servers.c.name == server.name, servers.c.token == server.token)
@@ -99,13 +99,13 @@ def take_over(write: Write, silent: Beat) -> bool:
 
 def _deregister(write: Write, which: sa.ColumnElement[bool], name: str, *, is_lost: bool) -> bool:
     is_removed = write.connection.execute(sa.delete(servers).where(which)).rowcount == 1
-    # Nothing is taken from who is no longer entered, or has come back to life.
+    # Nothing is taken from a server that is not registered any more or has shown that it lives.
     requeue(write, runs.c.server.in_([name] if is_removed else []), is_lost=is_lost)
     return is_removed
 
 
 def requeue(write: Write, which: sa.ColumnElement[bool], *, is_lost: bool) -> bool:
-    """Put running runs back into the queue, and return whether there were any; `is_lost` counts a death of their server."""
+    """Put running runs back into the queue, and return whether there were any; with `is_lost`, the death of their server is counted."""
     statement = (
         sa.update(runs)
         .where(which, runs.c.status == "running", runs.c.finished_at.is_(None))
@@ -141,7 +141,7 @@ def read_beats(connection: sa.Connection) -> list[Beat]:
 
 
 class LeaseWatch:
-    """A watch for servers that have been silent for too long."""
+    """A watch over servers, which finds those that have been silent for too long."""
 
     def __init__(self, *, lease_seconds: float) -> None:
         self._lease_seconds = lease_seconds
@@ -151,12 +151,12 @@ class LeaseWatch:
     def find_silent(self, beats: list[Beat], *, now: float) -> list[Beat]:
         """Return the servers whose beat has not grown for the time of a lease.
 
-        Who could not look for half of that time, because the database was away or the process stood still, begins anew: the others may
-        have been as unable to show that they live.
+        If this server could not look for half of that time, because the database was away or the process was suspended, it starts anew: the
+        others may have been just as unable to show that they are alive.
 
         Args:
             beats: The beats as they are now.
-            now: The time by a clock that never goes back, in seconds.
+            now: The time of a monotonic clock, in seconds.
         """
         was_away = self._looked_at is None or now - self._looked_at > self._lease_seconds / 2
         seen: Mapping[tuple[str, str], tuple[int, float]] = {} if was_away else self._seen

@@ -1,6 +1,6 @@
-"""Sessions with PostgreSQL: their time limits on both sides, and when one must not be used again.
+"""Sessions with PostgreSQL: their time limits on both sides, and which must not be used again.
 
-A server that vanishes, or stands still, inside a transaction holds locks, for which all others have to wait.
+A server that vanishes or is suspended inside a transaction holds locks that all others have to wait for.
 """
 
 import os
@@ -29,9 +29,10 @@ CLIENT_LIMITS: dict[str, Any] = {
     "keepalives_count": 2,
     "application_name": "agent-server",
 }
-"""How soon this side notices that the other is gone, for libpq."""
+"""Settings of libpq that decide how soon this side notices that PostgreSQL is gone."""
 
-# How soon PostgreSQL does, and what it lets nobody wait for: the time from one statement to the next, for a lock, and for a statement.
+# How soon PostgreSQL notices that a server is gone, and its limits for the time between two
+# statements of a transaction, for a lock, and for a statement.
 _SERVER_LIMITS = {
     "idle_in_transaction_session_timeout": "5s",
     "lock_timeout": "2s",
@@ -46,21 +47,21 @@ _LIMIT = "; ".join(f"SET {name} = '{value}'" for name, value in _SERVER_LIMITS.i
 
 def limit(connection: psycopg.Connection[Any]) -> None:  # pragma: no cover - nox -s postgresql
     """Set PostgreSQL's time limits for a new session."""
-    # Not by the option `options`, which poolers between refuse.
+    # Not by libpq's `options`, which connection poolers refuse.
     connection.execute(_LIMIT)
     connection.commit()
 
 
 def lift_limits(connection: sa.Connection) -> None:
-    """Lift the time limit of statements for a transaction that works on a whole, perhaps large, database."""
+    """Lift the time limit of statements for a transaction that works on a whole database, which may be large."""
     if connection.dialect.name == "postgresql":  # pragma: no cover - nox -s postgresql
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
 
 
 class Sessions:
-    """The sessions of a server.
+    """The sessions of a server with PostgreSQL.
 
-    None that is older than an outage is used again: behind its address there may be another server by now, and it would go on talking to the one that was.
+    A session older than an outage is never used again: after a failover another server may be behind the address, and the session would still talk to the old one.
     """
 
     def __init__(self) -> None:
@@ -74,7 +75,7 @@ class Sessions:
         event.listen(engine, "handle_error", self._hear)
 
     def cut(self) -> None:  # pragma: no cover - nox -s postgresql
-        """Break all connections, to end threads that wait for a silent one."""
+        """Break all connections, to end threads that wait for a silent database."""
         for connection in list(self._connections):
             with (
                 suppress(OSError, psycopg.Error),
@@ -91,7 +92,7 @@ class Sessions:
     def _check(
         self, _connection: object, record: ConnectionPoolEntry, _proxy: object
     ) -> None:  # pragma: no cover - nox -s postgresql
-        # A new connection has none noted yet.
+        # A new connection has no count yet, and gets the current one.
         if record.info.setdefault("outages", self._outages) < self._outages:
             raise DisconnectionError
 

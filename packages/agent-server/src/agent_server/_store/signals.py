@@ -1,4 +1,4 @@
-"""The signals between servers about what to look at."""
+"""Signals between servers about what to look at."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ QUEUED: Final = "queued"
 """A run waits."""
 
 CANCELLED: Final = "cancelled"
-"""The end of a run was asked for."""
+"""A run is to be cancelled."""
 
 EMITTED: Final = "told"
 """A run has new events."""
@@ -15,4 +15,4 @@ EMITTED: Final = "told"
 ALL_SIGNALS: Final = frozenset({QUEUED, CANCELLED, EMITTED})
 
 CHANNEL: Final = "agent_server"
-"""Of NOTIFY, on PostgreSQL. The payload is the name of who notifies, a space, and a signal."""
+"""The channel of PostgreSQL's NOTIFY. The payload is the name of the sending server, a space, and a signal."""

@@ -1,4 +1,4 @@
-"""The writer: one thread that writes for all runs, many operations in one transaction."""
+"""The writer, a thread that writes for all runs, many operations in one transaction."""
 
 import asyncio
 import logging
@@ -24,10 +24,11 @@ from .signals import ALL_SIGNALS, CHANNEL, EMITTED
 
 _logger = logging.getLogger("agent_server")
 
-# A commit waits for the disk, so operations share one. With more of them the first would wait too long for its answer.
+# A commit waits for the disk, so operations share one. With more of them, the first would wait too
+# long for its answer.
 _MAX_OPERATIONS = 100
 _RETRY_SECONDS = 0.5
-# SQLite has no notifications: this is how often it is asked whether others have written.
+# SQLite has no notifications: this is how often the writer checks whether others have written.
 _LOOK_SECONDS = 0.1
 
 
@@ -36,9 +37,9 @@ class Write:
     """A transaction under way.
 
     Attributes:
-        connection: To write with.
+        connection: The connection to write with.
         encryption: Encrypts what is written.
-        signals: What other servers, and this one, should look at once it is committed, see `agent_server._store.signals`.
+        signals: What this server and others should look at after the commit; see `agent_server._store.signals`.
     """
 
     connection: sa.Connection
@@ -47,7 +48,7 @@ class Write:
 
 
 type Operation[**Arguments, Result] = Callable[Concatenate[Write, Arguments], Result | Exception]
-"""What is done in a transaction with others. An exception that it returns is raised where the result is waited for, and harms no other."""
+"""A function that is called in a transaction together with others. An exception that it returns is raised for its caller only, and does not harm the others."""
 
 
 @dataclass(slots=True, eq=False)
@@ -58,9 +59,10 @@ class _Job:
 
 
 class Writer:
-    """The thread, and the queue before it.
+    """The thread that writes, and its queue.
 
-    Operations are executed in the order in which they came. Where one raises, those that came with it are done without it. While the database cannot be reached, patient operations wait, and the others fail.
+    Operations are executed in the order in which they arrive. If one raises an error, the others of its transaction are done without it. While the database cannot be reached, patient operations wait and
+    the others fail.
     """
 
     def __init__(
@@ -69,15 +71,16 @@ class Writer:
         """Start the thread.
 
         Args:
-            database: Where to write.
-            server: The name under which other servers hear of what is written.
-            on_signals: Called on the running loop with what was written here or, on SQLite, by others.
+            database: The database to write to.
+            server: The name of this server in signals to others.
+            on_signals: Called on the running loop with signals about what was written here or, on SQLite, by others.
         """
         self._database = database
         self._server = server
         self._on_signals = on_signals
         self._loop = asyncio.get_running_loop()
-        # Guards the queue and whether the database is away: the loop adds and asks, the thread takes and finds out.
+        # Guards the queue and whether the database is away: the loop adds operations and reads the
+        # state, the thread takes operations and finds the state out.
         self._lock = threading.Condition()
         self._jobs: list[_Job] = []
         self._is_closing = False
@@ -93,7 +96,7 @@ class Writer:
 
     @property
     def is_away(self) -> bool:
-        """Whether the database could not be reached the last time, or does not answer."""
+        """Whether the database could not be reached when last tried, or does not answer."""
         since = self._busy_since
         if (
             self._away_since is None
@@ -109,7 +112,7 @@ class Writer:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> asyncio.Future[Result]:
-        """Queue an operation, which is called with the transaction and the arguments; it waits if the database is away."""
+        """Queue an operation, which is called with the transaction and the arguments. It waits while the database is away."""
         return self._enqueue(lambda write: operation(write, *args, **kwargs), is_patient=True)
 
     async def write[**Arguments, Result](
@@ -132,7 +135,7 @@ class Writer:
         return done.result()
 
     async def probe(self) -> None:
-        """Write something that changes nothing, to see whether the database can be written.
+        """Write without changing anything, to check that the database can be written.
 
         Raises:
             DatabaseAwayError: If it cannot.
@@ -140,7 +143,7 @@ class Writer:
         await self.write(self._touch)
 
     def _touch(self, write: Write) -> None:
-        # A database that can be read and not written answers as usual until something is written.
+        # A read-only database answers as usual until something is written.
         mine = servers.c.name == self._server
         write.connection.execute(sa.update(servers).where(mine).values(beat=servers.c.beat))
 
@@ -164,7 +167,7 @@ class Writer:
         return job.done
 
     def suspect(self, error: Exception) -> None:
-        """Note that the database could not be read, and check whether it can be reached."""
+        """Note that the database could not be read, and have the thread check whether it can be reached."""
         with self._lock:
             self._note_away(error)
             self._lock.notify()
@@ -174,7 +177,7 @@ class Writer:
             self._busy_since = time.monotonic()
             try:
                 undone = self._commit(jobs) if jobs else self._look()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it cannot be looked at
+            except Exception as error:  # noqa: BLE001 - whatever it is, the database cannot be used
                 self._note_away(error)
                 undone = []
             self._busy_since = None
@@ -195,7 +198,7 @@ class Writer:
         return [job for job in taken if not job.done.cancelled()]
 
     def _commit(self, jobs: list[_Job]) -> list[_Job]:
-        """Do jobs, and return those that are left because the database is away."""
+        """Execute jobs, and return those that are left because the database is away."""
         try:
             results, signals = self._transact(jobs)
         except Exception as error:  # noqa: BLE001 - it is the caller's
@@ -207,7 +210,7 @@ class Writer:
                 return []
             return [job for job in jobs if self._away_since is not None or self._commit([job])]
         self._note_reached()
-        # Who watches hears of these events from those who emitted them.
+        # Watchers here get these events from the runs that have emitted them.
         self._post(jobs, results, signals - {EMITTED})
         return []
 
@@ -236,7 +239,7 @@ class Writer:
             ):
                 (version,) = cursor.execute("PRAGMA data_version").fetchone()
             if version != self._seen_version:
-                # Counts what others commit, not what this connection does.
+                # The version changes with commits of other connections only.
                 self._seen_version = version
                 self._post([], [], set(ALL_SIGNALS))
         return []
@@ -288,7 +291,8 @@ class Writer:
 
 def _refuse(done: asyncio.Future[Any], error: Exception) -> None:
     done.set_exception(error)
-    # Nothing is logged where nobody waits for it any more: whoever it concerns hears of it by other ways.
+    # Reading the error keeps asyncio from logging it if nobody awaits the job any more: whom it
+    # concerns gets to know in other ways.
     done.exception()
 
 
