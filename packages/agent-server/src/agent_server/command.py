@@ -66,6 +66,7 @@ def takes_settings[Settings: ServerSettings](
             given = {name: options.pop(name) for name in kind.model_fields}
             function(settings=read_settings(kind, given, renamed=renamed), **options)
 
+        # typer reads the flags from these two.
         command.__signature__ = signature.replace(parameters=[*own, *flags])  # pyright: ignore[reportAttributeAccessIssue] - where inspect looks
         command.__annotations__ = {one.name: one.annotation for one in (*own, *flags)}
         return command
@@ -122,6 +123,7 @@ def _build_flag(kind: type[ServerSettings], name: str, field: FieldInfo) -> insp
 def _describe(kind: type[ServerSettings]) -> Mapping[str, str]:
     """Return the description of each setting, from the docstrings of a class and its bases."""
     meanings: dict[str, str] = {}
+    # Bases first, so that a subclass can describe a setting anew.
     for one in reversed(kind.__mro__):
         text = inspect.cleandoc(one.__doc__ or "").partition("Attributes:\n")[2]
         found = {match[1]: " ".join(match[2].split()) for match in _ATTRIBUTE.finditer(text)}

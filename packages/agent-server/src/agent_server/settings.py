@@ -28,6 +28,7 @@ _KEY_FORM: Final = (
 )
 # A tenant's name is also the name of the folder for its run logs.
 _TENANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
+# Printable ASCII without the comma, which separates pairs.
 _KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
 
 
@@ -109,6 +110,7 @@ class ServerSettings(BaseSettings):
     def _validate_api_keys(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         if value is not None:
             _parse_api_keys(value.get_secret_value())
+        # A host that was refused itself is not in the data.
         elif info.data.get("host", "localhost") not in LOOPBACK_HOSTS:
             raise ValueError(
                 "expected at least one key where other machines can reach the server; for none listen on 127.0.0.1"

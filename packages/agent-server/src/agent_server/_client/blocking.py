@@ -59,6 +59,7 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._retries = retries
+        # For streams, which last as long as a run: only silence ends them.
         self._timeout = httpx.Timeout(timeout_seconds, read=silence_seconds)
         self._http = httpx.Client(
             base_url=base_url,
@@ -195,10 +196,12 @@ class Client:
                     for frame in EventSource(answer).iter_sse():
                         event = EventDocument.model_validate_json(frame.data)
                         after = event.number
+                        # Only tries in a row count: an event shows that the server is alive.
                         tries.reset()
                         yield event
                         if event.type in LAST_EVENTS:
                             return
+                # The stream ended before the run did, for instance because the server stops.
                 pause = tries.next_pause()
             except (httpx.TransportError, ServerProblemError) as error:
                 pause = tries.next_pause(error)
@@ -211,6 +214,7 @@ class Client:
             ServerProblemError: If there is no run with this id (404).
         """
         while (run := self.get(run_id)).status not in FINISHED:
+            # Its end is what counts, so the events so far are not read again.
             with closing(self.events(run_id, after=run.last_event)) as events:
                 for _ in events:
                     pass

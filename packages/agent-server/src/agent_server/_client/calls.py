@@ -16,6 +16,7 @@ SILENCE_SECONDS: Final = 60.0
 
 _FIRST_PAUSE_SECONDS: Final = 0.2
 _LONGEST_PAUSE_SECONDS: Final = 30.0
+# Answers after which the same call may succeed later.
 _LATER: Final = frozenset(
     {
         HTTPStatus.TOO_MANY_REQUESTS,

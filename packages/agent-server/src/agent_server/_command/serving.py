@@ -57,6 +57,7 @@ def serve(
     gc.set_threshold(_ALLOCATIONS_BEFORE_SEARCH)
     gc.freeze()  # What was imported lives as long as the process and need not be searched.
     _make_logs_folder(settings)
+    # Before the database is opened: a server that cannot listen must not claim runs.
     with closing(_bind(settings.host, settings.port)) as listener:
         asyncio.run(_serve(executor, settings, routes, listener))
 
@@ -107,6 +108,7 @@ class _Stop:
             if self.server is not None:
                 self.server.should_exit = True
             else:
+                # The handler may interrupt the loop anywhere, so the loop does this itself.
                 loop.call_soon_threadsafe(task.cancel)
 
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

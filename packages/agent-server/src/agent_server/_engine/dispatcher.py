@@ -67,6 +67,7 @@ class Dispatcher:
             max_attempts=parts.settings.max_attempts,
             interrupted=executor.interrupted,
         )
+        # A run may be here twice: a lost attempt that has not ended yet, and a new one.
         self._jobs: dict[tuple[int, int], _Job] = {}  # by run and attempt
         self._wake = asyncio.Event()
 
@@ -126,6 +127,7 @@ class Dispatcher:
                 self._parts.tallies.count(one.tenant, one.ending, one.started_at)
             else:
                 self._start(one)
+        # Some may have ended at once, so there may be room for more.
         if len(claimed) == free:
             self.wake()
 
@@ -173,6 +175,7 @@ class Dispatcher:
             result = RunResult(
                 status="failed", error="an error inside the server", error_type="internal_error"
             )
+        # A cancelled executor may end with an error of its own. A success stays a success.
         if job.is_asked_to_end and result.status == "failed":
             return cancelled(job.execution.cancel_reason)
         return with_result(result)

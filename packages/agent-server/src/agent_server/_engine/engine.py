@@ -74,6 +74,7 @@ async def _end_threads(writer: Writer, pool: ThreadPoolExecutor, database: Datab
         asyncio.gather(writer.close(), asyncio.to_thread(pool.shutdown, cancel_futures=True))
     )
     if not (await asyncio.wait([ending], timeout=_ENDING_SECONDS))[0]:
+        # Threads that wait for a silent database end only when their connections break.
         database.sessions.cut()  # pragma: no cover - nox -s postgresql
     await ending
 

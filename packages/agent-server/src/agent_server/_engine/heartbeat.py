@@ -45,6 +45,7 @@ class Heartbeat:
             names = {one.name for one in rivals}
             beats = [one for one in await self._read_beats() if one.server.name in names]
             seen |= {(one.server.name, one.server.token, one.number) for one in beats}
+            # A server whose number was seen to change is alive.
             living = [one for one in rivals if sum(name == one.name for name, _, _ in seen) > 1]
             if living:
                 raise self._refuse(living[0])
@@ -81,6 +82,7 @@ class Heartbeat:
             with beats.suppressing():
                 await self._beat(dispatcher)
             with looks.suppressing():
+                # This server may look silent itself, while it could not write its own beats.
                 silent = watch.find_silent(await self._read_beats(), now=_now())
                 await self._take_over([one for one in silent if one.server != self._server])
             look()

@@ -23,6 +23,7 @@ class Janitor:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._executor = parts.server.executor
+        # Since when agents are missing. Each server measures by itself, so clocks need not agree.
         self._unserved: Mapping[str, float] = {}
         self._must_wipe = False
 

@@ -38,6 +38,7 @@ class Readers:
             raise DatabaseAwayError
 
         def find() -> Result:
+            # Shows that the threads get on, however long the queue is.
             self._pulse.beat()
             with self._database.reader.begin() as connection:
                 return query(connection, *args, **kwargs)

@@ -16,6 +16,7 @@ from .dispatcher import Dispatcher
 from .parts import Parts
 
 
+# Numbers are 32-bit integers in PostgreSQL, and the next one has to be one as well.
 _LARGEST_NUMBER = 2**31 - 2
 
 

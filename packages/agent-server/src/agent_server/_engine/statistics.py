@@ -34,6 +34,7 @@ class Tally:
         self.ended[ending.status] += 1
         self.duration_sum += seconds
         for bound in _BUCKETS:
+            # Prometheus' buckets are cumulative.
             self.durations[bound] += seconds <= bound
         usage = None if ending.result is None else ending.result.usage
         if usage is not None:

@@ -35,6 +35,7 @@ def build_app(
     app = Starlette(
         routes=[*build_routes(), *build_pages(settings), *routes],
         middleware=[
+            # The first is the outermost, so it also answers for errors of the other.
             Middleware(LastResort),
             Middleware(AccessMiddleware, keys=settings.keys()),
         ],

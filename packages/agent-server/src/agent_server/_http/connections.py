@@ -52,6 +52,7 @@ class PatientProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        # uvicorn calls `self.app` for each request.
         self._app, self.app = self.app, self._offer_chunks
 
     @override
@@ -150,6 +151,7 @@ class PatientProtocol(H11Protocol):
             self._arrival = self.loop.call_later(seconds, self._drop)
 
     def _drop(self) -> None:
+        # Not `close`, which would wait until the client has read what is buffered.
         self.transport.abort()
 
 

@@ -305,6 +305,7 @@ def dump_events(
     after = events[-1].number if events else after
     is_complete = "true" if is_over and after >= last_event else "false"
     end = f'],"next_after":{after},"is_complete":{is_complete}}}'
+    # Joined as bytes, since the JSON of each event exists already.
     return b'{"events":[' + b",".join(parts) + end.encode()
 
 

@@ -62,6 +62,7 @@ class _Figures(Collector):
 
 def render_metrics(figures: Statistics, *, with_process: bool) -> bytes:
     """Return the metrics as text, optionally with those of the process."""
+    # One for each answer, since the figures differ between tenants.
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Figures(figures))
     if with_process:

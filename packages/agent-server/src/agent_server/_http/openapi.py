@@ -42,6 +42,7 @@ def build_description(name: str, agents: Sequence[str]) -> Json:
         name: The name of its executor.
         agents: The names of its current agents.
     """
+    # Copied, because the cached models are changed below.
     definitions = copy.deepcopy(_build_models())
     for query in _QUERIES:
         del definitions[query.__name__]
@@ -197,6 +198,7 @@ def _query_parameters(model: type[BaseModel]) -> list[Json]:
     found: list[Json] = []
     for name, described in _build_models()[model.__name__]["properties"].items():
         schema = {key: value for key, value in described.items() if key != "title"}
+        # For an optional parameter pydantic writes `anyOf`, with null last.
         schema = next(iter(schema.pop("anyOf", ())), schema)
         form = {"style": "deepObject", "explode": True} if name == "metadata" else {}
         found.append(_parameter(name, schema) | form)

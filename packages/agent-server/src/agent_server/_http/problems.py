@@ -164,6 +164,7 @@ class LastResort:
         try:
             await self._app(scope, receive, follow)
         except Exception:
+            # Too late for another answer.
             if has_begun:
                 raise
             _logger.exception("a request failed")

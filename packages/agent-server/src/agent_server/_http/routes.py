@@ -195,6 +195,7 @@ async def stream_events(
     if run.status in FINISHED:
         # A client that claims to have more events than there are still gets the run's end.
         after = min(after, run.last_event - 1)
+    # Nobody would read the stream.
     if request.method == "HEAD":
         return Response(media_type=EventStream.media_type)
     return EventStream(

@@ -156,9 +156,11 @@ class EventStream(Response):
         watchers: Watchers,
     ) -> None:
         super().__init__(
+            # nginx would hold frames back without the second.
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
             media_type=self.media_type,
         )
+        # Starlette sets it for an empty body.
         del self.headers["content-length"]
         self._batches = batches
         self._project = project

@@ -34,6 +34,7 @@ _IS_CLAIMED = (
 _FIND_CLAIMED = sa.select(runs.c.last_event, runs.c.bytes).where(_IS_CLAIMED).with_for_update()
 _GROW = (
     sa.update(runs)
+    # The batch has to follow the stored events, so a repeated commit changes nothing.
     .where(_IS_CLAIMED, runs.c.last_event == sa.bindparam("before"))
     .values(last_event=sa.bindparam("newest"), bytes=runs.c.bytes + sa.bindparam("more"))
 )
@@ -57,10 +58,12 @@ _FIND_WAITING = (
         runs.c.agent.in_(sa.bindparam("served", expanding=True)),
         runs.c.status == "queued",
         runs.c.finished_at.is_(None),
+        # A run that was begun has steps that only servers of its version understand.
         (runs.c.attempt == 0) | (runs.c.version == sa.bindparam("understood")),
     )
     .order_by(runs.c.seq)
     .limit(sa.bindparam("most"))
+    # Servers that claim at the same time take different runs instead of waiting.
     .with_for_update(skip_locked=True)
 )
 # Another server that deregisters this one waits for the lock, and then finds what it has claimed.
@@ -239,6 +242,7 @@ def record_step(
 ) -> bool:
     """Store the result of a step with the events before it, and return whether the run still belongs to this server."""
     is_claimed = append(write, claim, emitted) if emitted else _find(write, claim) is not None
+    # A repeated commit finds the step recorded.
     if is_claimed and _find_step(write, claim, key) is None:
         values = {"run": claim.seq, "key": key, "result": write.encryption.encrypt(result)}
         write.connection.execute(sa.insert(steps), values)

@@ -119,6 +119,7 @@ def _open_sqlite(url: sa.URL, encryption: Encryption) -> Database:
 
 
 def _create_engine(url: sa.URL, size: int, **more: Any) -> sa.Engine:
+    # Parameters may hold requests, so they are hidden in errors and logs.
     return sa.create_engine(url, pool_size=size, max_overflow=0, hide_parameters=True, **more)
 
 

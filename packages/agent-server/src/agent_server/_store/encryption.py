@@ -13,6 +13,7 @@ from .schema import encryption_keys
 
 PLAIN = "plain"
 _ID_LENGTH = 8
+# As long as the id of a key.
 _PLAIN_MARK = b"plain\0\0\0"
 _MISSING_KEY = "storage_keys: expected the key that the database was written with"
 _PROBE = b"agent-server"  # Stored encrypted with each key, to notice a missing key at the start.

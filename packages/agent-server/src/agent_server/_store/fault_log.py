@@ -17,6 +17,7 @@ class OnceAMinute:
     """A limit on how often something is logged."""
 
     def __init__(self) -> None:
+        # So that the first fault is logged even when the clock has just started at 0.
         self._logged_at = -_SECONDS
 
     def is_due(self) -> bool:

@@ -106,6 +106,7 @@ def _find_surplus(connection: sa.Connection, settings: ServerSettings) -> list[i
 
 def _find_share(sizes: Sequence[int], most: int) -> float:
     """Return the largest share that each tenant may have so that all fit together; one that uses less loses nothing."""
+    # Tenants that use less than an equal share leave the rest to the others.
     left = most
     for index, size in enumerate(sorted(sizes)):
         share = left / (len(sizes) - index)
@@ -201,9 +202,11 @@ def free_space(write: Write) -> bool:
         return False
     with closing(write.connection.connection.cursor()) as cursor:
         before, *_ = cursor.execute("PRAGMA freelist_count").fetchone()
+        # About 2 MB with SQLite's default pages: the writer must not be held up for long.
         cursor.execute("PRAGMA incremental_vacuum(500)")
         cursor.fetchall()  # Each page is one step of the statement.
         after, *_ = cursor.execute("PRAGMA freelist_count").fetchone()
+    # Without progress it would be in vain to go on now.
     return 0 < after < before
 
 

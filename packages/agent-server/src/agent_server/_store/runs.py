@@ -105,6 +105,7 @@ class RunRepository:
         entered = insert(runs).values(values).on_conflict_do_nothing().returning(*_SEEN)
         row = write.connection.execute(entered).one_or_none()
         if row is None:  # pragma: no cover - nox -s postgresql
+            # This time the other server's run is found.
             return self.create(write, run, request)
         if run.metadata:
             rows = [{"run": row.seq, "label": label} for label in label_digests(run.metadata)]
@@ -210,6 +211,7 @@ class RunRepository:
         queued = sa.select(runs.c.seq).where(active, runs.c.status == "queued")
         tenants = sa.select(runs.c.seq).where(active, runs.c.tenant == tenant)
         return any(
+            # Only whether there are that many: counting all of them would take long.
             connection.execute(which.offset(most - 1).limit(1)).first() is not None
             for which, most in (
                 (queued, self.settings.max_queued),
@@ -230,6 +232,7 @@ def _iter_rows(connection: sa.Connection, statement: sa.Select[Any]) -> Generato
 
 
 def _is_named(agent: str) -> sa.ColumnElement[bool]:
+    # PostgreSQL takes neither surrogates nor NUL in a text, so no run has such an agent.
     try:
         agent.encode()
     except UnicodeEncodeError:

@@ -11,6 +11,7 @@ from .sessions import lift_limits
 
 metadata = sa.MetaData()
 
+# SQLite numbers rows by itself only with INTEGER.
 _SERIAL = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 runs = sa.Table(
