@@ -13,9 +13,9 @@ from pathlib import Path
 from agent_runner._errors import InputProblem, refusing_os_errors
 
 
-MOST_FILES = 20
-MOST_BYTES = 8 * 1024 * 1024
-_LONGEST_NAME = 200
+MAX_FILES = 20
+MAX_BYTES = 8 * 1024 * 1024
+_MAX_NAME_BYTES = 200
 
 
 def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
@@ -29,10 +29,10 @@ def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
     # Some file systems take such names for one.
     if len({name.casefold() for name in files}) < len(files):
         together.append("expected names that differ by more than upper and lower case")
-    if len(files) > MOST_FILES:
-        together.append(f"expected at most {MOST_FILES} files, got {len(files)}")
-    if (size := sum(map(len, files.values()))) > MOST_BYTES:
-        together.append(f"expected at most {MOST_BYTES} bytes in all, got {size}")
+    if len(files) > MAX_FILES:
+        together.append(f"expected at most {MAX_FILES} files, got {len(files)}")
+    if (size := sum(map(len, files.values()))) > MAX_BYTES:
+        together.append(f"expected at most {MAX_BYTES} bytes in all, got {size}")
     return problems + [InputProblem(field="files", message=message) for message in together]
 
 
@@ -89,6 +89,6 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
 def _name_problem(name: str) -> str | None:
     if not name.isprintable() or "/" in name or "\\" in name:
         return "expected a file name without a folder and without control characters"
-    if name in {"", ".", ".."} or len(name.encode()) > _LONGEST_NAME:
-        return f"expected a file name of 1 to {_LONGEST_NAME} bytes"
+    if name in {"", ".", ".."} or len(name.encode()) > _MAX_NAME_BYTES:
+        return f"expected a file name of 1 to {_MAX_NAME_BYTES} bytes"
     return None

@@ -28,7 +28,7 @@ def build_payload(
     """
     text = _dump(dict(fields))
     problems = [
-        *find_doubtful_files(agent, fields, files),
+        *find_ambiguous_files(agent, fields, files),
         *_name_problems(fields),
         *(_value_problems(fields) if text is None else ()),
         *check_files(files),
@@ -51,7 +51,7 @@ def build_payload(
     return f"{text[:-1]}{',' if fields else ''}{dump_json(added)[1:]}".encode()
 
 
-def find_doubtful_files(
+def find_ambiguous_files(
     agent: AgentFolder, fields: Mapping[Any, Any], files: Mapping[str, bytes]
 ) -> list[InputProblem]:
     """Return problems with `files` that could mean both a caller's own field and paths that the runner has written.

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from agent_runner._agent.environment import read_production_env
-from agent_runner._agent.files import MOST_BYTES
+from agent_runner._agent.files import MAX_BYTES
 from agent_runner._errors import (
     ConfigurationError,
     InputError,
@@ -190,12 +190,12 @@ def _read_files(paths: Sequence[Path]) -> dict[str, bytes]:
         if path.name in files:
             raise _bad_input("expected another name than that of a file before it", field)
         try:
-            too_large = path.stat().st_size > MOST_BYTES
+            too_large = path.stat().st_size > MAX_BYTES
             files[path.name] = b"" if too_large else path.read_bytes()
         except OSError as error:
             raise _bad_input(f"expected a file that can be read: {error.strerror}", field) from None
         if too_large:
-            raise _bad_input(f"expected at most {MOST_BYTES} bytes", field)
+            raise _bad_input(f"expected at most {MAX_BYTES} bytes", field)
     return files
 
 

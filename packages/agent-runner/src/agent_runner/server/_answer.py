@@ -11,7 +11,7 @@ from .usage import sum_usage
 
 
 # What is larger stands among the events, and need not be kept twice.
-_MOST_CHARACTERS = 1024 * 1024
+_MAX_CHARACTERS = 1024 * 1024
 
 
 class ScriptAnswer:
@@ -34,7 +34,7 @@ class ScriptAnswer:
                 self._values = [value]
             case TextOutput(text=text):
                 self._characters += len(text) + 1
-                if self._characters <= _MOST_CHARACTERS:
+                if self._characters <= _MAX_CHARACTERS:
                     self._texts.append(text)
             case ErrorOutput(message=message):
                 self._error = message
@@ -63,6 +63,6 @@ class ScriptAnswer:
     def _value(self) -> Any:
         if self._values:
             [value] = self._values
-            return value if len(json.dumps(value)) <= _MOST_CHARACTERS else None
-        is_whole = self._texts and self._characters <= _MOST_CHARACTERS
+            return value if len(json.dumps(value)) <= _MAX_CHARACTERS else None
+        is_whole = self._texts and self._characters <= _MAX_CHARACTERS
         return "\n".join(self._texts) if is_whole else None

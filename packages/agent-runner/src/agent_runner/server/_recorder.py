@@ -32,13 +32,13 @@ class RunRecorder:
             }
             self._writer = RunLog(folder, known=secrets, about=about).begin()
 
-    def ask(self, request: ScriptRequest) -> None:
+    def record_request(self, request: ScriptRequest) -> None:
         """Write what the script is given."""
         if self._writer is not None:
             given = {"input": dict(request.input), "files": sorted(request.files)}
             self._writer.request(1, [{"role": "user", "content": given}], {})
 
-    def hear(self, output: Mapping[str, Any]) -> None:
+    def record_output(self, output: Mapping[str, Any]) -> None:
         """Write what the script printed."""
         if self._writer is not None:
             self._writer.delta(1, f"{_shown(output)}\n")

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from agent_runner._agent.files import MOST_FILES
+from agent_runner._agent.files import MAX_FILES
 from agent_runner._errors import InputProblem
 from agent_server.executor import JsonObject, Problem, RequestRefusedError
 
 
 _MEMBERS = frozenset({"input", "files", "client_request_id"})
 _MAX_ID_CHARACTERS = 200
-_MOST_PROBLEMS = 100  # A small body can be wrong in a million places.
+_MAX_PROBLEMS = 100  # A small body can be wrong in a million places.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +56,10 @@ def refuse(asked: ScriptRequest, problems: tuple[InputProblem, ...]) -> RequestR
 
 def _within_request(asked: ScriptRequest, problems: tuple[InputProblem, ...]) -> Iterator[Problem]:
     # A file is named there by its name, which is the client's, and here by its place.
-    fields = {f"files[{name!r}]": f"files[{place}].name" for place, name in enumerate(asked.files)}
+    fields = {f"files[{name!r}]": f"files[{index}].name" for index, name in enumerate(asked.files)}
     # Without files, what is said of `files` is said of the input's field of that name, which an agent may have.
     fields |= {"input": "input"} | ({"files": "files"} if asked.files else {})
-    for problem in problems[:_MOST_PROBLEMS]:
+    for problem in problems[:_MAX_PROBLEMS]:
         field = fields.get(problem.field, f"input.{problem.field}")
         yield Problem(field=field, message=problem.message)
 
@@ -70,8 +70,8 @@ def _read_files(value: Any) -> Mapping[str, bytes]:
     if not isinstance(value, list):
         raise _refusal("files", "expected a list of objects with name and data")
     items = cast("list[Any]", value)
-    if len(items) > MOST_FILES:
-        raise _refusal("files", f"expected at most {MOST_FILES} files, got {len(items)}")
+    if len(items) > MAX_FILES:
+        raise _refusal("files", f"expected at most {MAX_FILES} files, got {len(items)}")
     files: dict[str, bytes] = {}
     for number, item in enumerate(items):
         match item:

@@ -16,7 +16,7 @@ from typing import Literal
 from agent_runner._agent.environment import ATTEMPT_VARIABLE, RunIds
 from agent_runner._agent.files import remove_folder, run_folder
 from agent_runner._agent.folder import read_folder
-from agent_runner._agent.input import build_payload, find_doubtful_files
+from agent_runner._agent.input import build_payload, find_ambiguous_files
 from agent_runner._errors import ConfigurationError, InputError, RunnerError
 from agent_runner._output.outputs import ErrorOutput
 from agent_runner._process.sweep import kill_marked
@@ -106,9 +106,9 @@ class ScriptExecutor:
         asked = parse_request(request)
         try:
             folder = read_folder(self._agents[agent])
-            if doubtful := find_doubtful_files(folder, asked.input, asked.files):
+            if ambiguous := find_ambiguous_files(folder, asked.input, asked.files):
                 raise RequestRefusedError(
-                    *(Problem(field=one.field, message=one.message) for one in doubtful),
+                    *(Problem(field=one.field, message=one.message) for one in ambiguous),
                     status=HTTPStatus.BAD_REQUEST,
                 )
             build_payload(folder, asked.input, RunIds(), asked.files)
@@ -172,7 +172,7 @@ class ScriptExecutor:
             attempt_id=_attempt_id(run, run.attempt),
             files=request.files,
         )
-        await asyncio.to_thread(recorder.ask, request)
+        await asyncio.to_thread(recorder.record_request, request)
         answer = ScriptAnswer()
         async with aclosing(outputs):
             async for output in outputs:
@@ -181,9 +181,9 @@ class ScriptExecutor:
                     recorder.end(result, output.metadata)
                     return result
                 answer.add(output)
-                told = output.to_dict()
-                recorder.hear(told)
-                await run.tell(output.type, told)
+                emitted = output.to_dict()
+                recorder.record_output(emitted)
+                await run.tell(output.type, emitted)
         raise AssertionError("expected a result at the end of a run")  # pragma: no cover
 
     def _folder(self, agent: str) -> Path:

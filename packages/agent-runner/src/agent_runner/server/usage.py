@@ -10,13 +10,13 @@ from agent_server.executor import Usage
 __all__ = ["sum_usage"]
 
 
-def sum_usage(told: Sequence[Any]) -> Usage | None:
+def sum_usage(reported: Sequence[Any]) -> Usage | None:
     """Return the sum of all `_llm_usage` values that a script printed; None if they hold nothing known.
 
     Known are the names of the Responses API and openai-agents (`input_tokens`, `requests`, …), those of chat completions (`prompt_tokens`, …), and `cost` (or
     `total_price`) with `currency`. Costs in more than one currency have no sum, and are left out.
     """
-    usages = [cast("Mapping[str, Any]", one) for one in told if isinstance(one, dict)]
+    usages = [cast("Mapping[str, Any]", one) for one in reported if isinstance(one, dict)]
     values = [_read(one) for one in usages]
     if not any(any(value.values()) for value in values):
         return None
