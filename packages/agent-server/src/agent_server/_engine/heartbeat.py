@@ -58,7 +58,7 @@ class Heartbeat:
                 f"server_name: expected a name that no living server has, got {other.name}"
             )
         return StorageError(
-            f"storage_keys: expected a first key that all living servers have, and {other.name} does not have it;"
+            f"storage_keys: expected a first key that all living servers have, but {other.name} has no such key;"
             " add it behind the old one on every server first, or stop them all"
         )
 
