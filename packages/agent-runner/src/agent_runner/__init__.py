@@ -1,4 +1,4 @@
-"""Runs an agent script behind a stdin/stdout contract, as typed outputs."""
+"""Runs agent scripts behind a stdin/stdout contract, and returns their typed outputs."""
 
 from ._agent.environment import read_production_env
 from ._errors import ConfigurationError, InputError, InputProblem, RunnerError

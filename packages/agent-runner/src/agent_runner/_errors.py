@@ -1,6 +1,6 @@
 """The errors of this package, by whose fault they are.
 
-A script that fails is none of these: its run ends with a result that says so.
+A script that fails is not an error here: its run ends with a result that says so.
 
 RunnerError
 ├── ConfigurationError   the agent's owner: its folder, its schema, its environment, the command to run it with, a setting of the server
@@ -17,7 +17,7 @@ class RunnerError(Exception):
 
 
 class ConfigurationError(RunnerError):
-    """An agent or a server that cannot be run as it is set up.
+    """An agent or a server that cannot run with its present setup.
 
     Attributes:
         subject: The file or setting at fault.
@@ -30,14 +30,14 @@ class ConfigurationError(RunnerError):
 
 @contextmanager
 def refusing_os_errors(subject: object, message: str) -> Generator[None]:
-    """Raise what the operating system refuses in the block as an error of the setup.
+    """Turn errors of the operating system in the context into errors of the setup.
 
     Args:
         subject: The file or setting at fault.
         message: What was expected; the system's own words follow it.
 
     Raises:
-        ConfigurationError: If it refuses something.
+        ConfigurationError: If the operating system refuses something.
     """
     try:
         yield
@@ -47,7 +47,7 @@ def refusing_os_errors(subject: object, message: str) -> Generator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputProblem:
-    """One thing that is wrong with the input.
+    """One problem with the input.
 
     Attributes:
         field: Path of the field, such as `places[2].name`; `input` for the input as a whole.
@@ -59,10 +59,10 @@ class InputProblem:
 
 
 class InputError(RunnerError, ValueError):
-    """An input that is not what the agent expects; the script was not started.
+    """An input that does not fit the agent; the script was not started.
 
     Attributes:
-        problems: Everything that is wrong, at least one.
+        problems: All problems, at least one.
     """
 
     def __init__(self, *problems: InputProblem) -> None:

@@ -13,7 +13,7 @@ from agent_runner._errors import ConfigurationError
 
 ENV_FILE = ".env"
 REQUEST_VARIABLE = "AGENT_RUNNER_REQUEST_ID"
-ATTEMPT_VARIABLE = "AGENT_RUNNER_ATTEMPT_ID"  # marks an attempt's processes: see `kill_marked`
+ATTEMPT_VARIABLE = "AGENT_RUNNER_ATTEMPT_ID"  # Marks its processes: see `kill_marked`.
 
 _SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _INHERITED = frozenset(
@@ -64,24 +64,24 @@ _INHERITED = frozenset(
         "UV_SYSTEM_CERTS",
     ]
 )
-# Lowest of all, so that everyone may set them otherwise: no surprise downloads of interpreters, no traces sent to OpenAI, UTF-8 on all
-# three pipes whatever the locale.
+# The lowest layer, which every other may override: no surprise downloads of interpreters, no traces
+# sent to OpenAI, and UTF-8 on all three pipes whatever the locale.
 _DEFAULTS = {
     "UV_PYTHON_DOWNLOADS": "never",
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
     "PYTHONIOENCODING": "utf-8",
 }
-# Highest of all: output must arrive as it is written.
+# The highest layer: output must arrive as it is written.
 _FIXED = {"PYTHONUNBUFFERED": "1"}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # which would show secrets
 class EnvironmentSettings:
-    """What the runner's owner adds to a script's environment.
+    """The part of a script's environment that the runner's owner sets.
 
     Attributes:
-        default_model: Value of `OPENAI_DEFAULT_MODEL` where `.env` sets none; None sets none.
-        production_env: Variables that win over `.env`.
+        default_model: Value of `OPENAI_DEFAULT_MODEL` unless `.env` sets one; None sets none.
+        production_env: Variables that override `.env`.
         pass_env: Further variables of the runner's own environment that the script may see.
     """
 
@@ -92,11 +92,11 @@ class EnvironmentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIds:
-    """The ids of one attempt at a run; empty where nothing is started.
+    """The ids of one attempt at a run; empty if nothing is started.
 
     Attributes:
         runner: The runner's id for the run, which all attempts share.
-        attempt: Tells this attempt from the others.
+        attempt: Distinguishes this attempt from the others.
         client: The caller's id for the run, or None.
     """
 
@@ -109,11 +109,11 @@ def build_environment(folder: Path, settings: EnvironmentSettings, ids: RunIds) 
     """Return a script's whole environment.
 
     From low to high: defaults, the allowed part of the runner's own environment, the default model, the folder's `.env`, the production
-    variables, what the contract fixes. Of the runner's own only what a process needs to run, find its interpreter and reach the network is
-    allowed, and what `pass_env` names: the runner's secrets stay with it.
+    variables, and those that the contract fixes. From the runner's own environment, a script gets only what a process needs to run, find its
+    interpreter and reach the network, and what `pass_env` names: the runner keeps its secrets to itself.
 
     Raises:
-        ConfigurationError: If `.env` is not UTF-8, or a variable cannot be handed to a process.
+        ConfigurationError: If `.env` is not UTF-8, or a variable cannot be passed to a process.
     """
     allowed = _INHERITED.union(settings.pass_env)
     model = settings.default_model
@@ -132,9 +132,9 @@ def build_environment(folder: Path, settings: EnvironmentSettings, ids: RunIds) 
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """Return the variables of a file in `.env` form, none if there is no such file.
+    """Return the variables of a file in `.env` form; none if there is no such file.
 
-    `${NAME}` stands for itself, for secrets may hold a dollar sign. A name without `=` is skipped.
+    `${NAME}` is not expanded, because secrets may contain a dollar sign. A name without `=` is skipped.
 
     Raises:
         ConfigurationError: If the file is not UTF-8.
@@ -147,7 +147,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def read_production_env(sources: Iterable[str]) -> dict[str, str]:
-    """Return the variables of several sources, each `NAME=VALUE` or a path to a file in `.env` form; later ones win.
+    """Return the variables of several sources, each `NAME=VALUE` or a path to a file in `.env` form; later ones override earlier ones.
 
     Raises:
         ConfigurationError: If a source is neither, or a file is not UTF-8.

@@ -1,4 +1,4 @@
-"""The files that come with an input, in a folder for the run.
+"""Files that come with an input, in a folder of the run.
 
 Source: docs/contracts/agent-runner.md, E26 to E28.
 """
@@ -19,14 +19,14 @@ _MAX_NAME_BYTES = 200
 
 
 def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
-    """Return the problems with the names, the number and the size of files."""
+    """Return problems with the names, the number and the size of files."""
     problems = [
         InputProblem(field=f"files[{name!r}]", message=message)
         for name in files
         if (message := _name_problem(name))
     ]
     together: list[str] = []
-    # Some file systems take such names for one.
+    # Some file systems treat such names as one.
     if len({name.casefold() for name in files}) < len(files):
         together.append("expected names that differ by more than upper and lower case")
     if len(files) > MAX_FILES:
@@ -37,15 +37,15 @@ def check_files(files: Mapping[str, bytes]) -> list[InputProblem]:
 
 
 def run_folder(attempt_id: str) -> Path:
-    """Return where the files of an attempt are while it runs."""
+    """Return the folder for the files of an attempt while it runs."""
     return Path(tempfile.gettempdir()) / f"agent-runner-{attempt_id}"
 
 
 @contextmanager
 def written_files(folder: Path, files: Mapping[str, bytes]) -> Generator[None]:
-    """Write files into a new folder that only this user can enter; at the end delete it with all that is in it.
+    """Write files into a new folder that only this user can enter, and delete it with everything in it at the end of the context.
 
-    Without files there is no folder.
+    Without files no folder is made.
 
     Raises:
         ConfigurationError: If they cannot be written.
@@ -63,22 +63,22 @@ def remove_folder(folder: Path) -> None:
     """Delete a run's folder if it exists, including what its script has made inaccessible."""
     if folder.is_symlink() or not folder.is_dir():
         return
-    # A script may have taken its own rights away.
+    # A script may have removed its own permissions.
     folder.chmod(0o700)
     for parent, names, _ in os.walk(folder):
         for path in (Path(parent, name) for name in names):
-            if not path.is_symlink():  # the mode would be that of what it leads to
+            if not path.is_symlink():  # It would change the mode of the link's target.
                 path.chmod(0o700)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    # The temporary folder is everybody's: `mkdir` refuses what somebody else has put there, a link
-    # as well, and files get their mode while they are empty.
-    remove_folder(folder)  # of an attempt that died
+    # All users share the temporary folder: `mkdir` fails if somebody else has put something there,
+    # a link included, and files get their mode while they are empty.
+    remove_folder(folder)  # Of an attempt that died.
     with refusing_os_errors(folder, "expected a folder to write a run's files to"):
         folder.mkdir(mode=0o700)
-        folder.chmod(0o700)  # whatever the umask takes
+        folder.chmod(0o700)  # Whatever the umask.
         for name, content in files.items():
             path = folder / name
             path.touch(mode=0o600, exist_ok=False)

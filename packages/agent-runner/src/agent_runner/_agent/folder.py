@@ -14,7 +14,7 @@ INPUT_SCHEMA = "input_schema.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFolder:
-    """A folder with a script, and what the script's input must look like.
+    """A folder with a script and, perhaps, a schema of the script's input.
 
     Attributes:
         path: The folder, absolute.
@@ -29,7 +29,7 @@ def read_folder(folder: Path) -> AgentFolder:
     """Return the agent in a folder.
 
     Raises:
-        ConfigurationError: If there is no `main.py`, or `input_schema.json` is no JSON Schema.
+        ConfigurationError: If there is no `main.py`, or `input_schema.json` is not a JSON Schema.
     """
     path = folder.absolute()
     if not (path / SCRIPT).is_file():

@@ -1,4 +1,4 @@
-"""The JSON that a script gets on stdin."""
+"""The JSON input that a script gets on stdin."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def build_payload(
     """Return the bytes for the script's stdin: one JSON object with the input's fields, the ids of the request and the paths of its files.
 
     Raises:
-        InputError: If a field is reserved, is not JSON, or is not what the agent's schema expects, a file cannot be given, or `files` would mean two things.
+        InputError: If a field is reserved, is not JSON, or does not fit the agent's schema, if a file cannot be passed, or if `files` would be ambiguous.
         ConfigurationError: If the agent's schema cannot be applied.
 
     Source: docs/contracts/agent-runner.md, E4 to E7 and E26.
@@ -38,7 +38,7 @@ def build_payload(
     if agent.input_schema is not None:
         from .schema import validate_value  # noqa: PLC0415 - slow to load, and most agents have no schema
 
-        # As the script will see it: tuples as arrays, for one.
+        # Validated as the script will see it, for instance with tuples as arrays.
         seen = parse_json(text, max_depth=TRUSTED_DEPTH, yields=True)
         validate_value(seen, agent.input_schema, name=INPUT_SCHEMA)
     added: dict[str, Any] = {"runner_request_id": ids.runner}
@@ -47,14 +47,14 @@ def build_payload(
     if files:
         folder = run_folder(ids.attempt)
         added[_FILES] = [str(folder / name) for name in files]
-    # None of these is a name of the input's.
+    # Checked above: the input has none of these names.
     return f"{text[:-1]}{',' if fields else ''}{dump_json(added)[1:]}".encode()
 
 
 def find_ambiguous_files(
     agent: AgentFolder, fields: Mapping[Any, Any], files: Mapping[str, bytes]
 ) -> list[InputProblem]:
-    """Return problems with `files` that could mean both a caller's own field and paths that the runner has written.
+    """Return problems with `files` if it could mean both the caller's own field and paths from the runner.
 
     Source: docs/contracts/agent-runner.md, E26.
     """
@@ -89,7 +89,7 @@ def _value_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
 
 
 def _dump(value: Any) -> str | None:
-    """Return a value in JSON; None if it has no such form."""
+    """Return a value as JSON; None if JSON cannot express it."""
     try:
         return dump_json(value)
     except (TypeError, ValueError, RecursionError):

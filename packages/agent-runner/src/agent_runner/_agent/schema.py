@@ -1,4 +1,4 @@
-"""JSON Schema: checks schemas, and inputs against them."""
+"""Checking JSON Schemas, and inputs against them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,10 +20,10 @@ _SHOWN_CHARACTERS = 200
 def read_schema(schema: Any, *, name: str) -> dict[str, Any]:
     """Return a schema if it is valid.
 
-    Its draft is what `$schema` names, 2020-12 otherwise.
+    Its draft is the one that `$schema` names, or else 2020-12.
 
     Raises:
-        ConfigurationError: If it is no object or no valid JSON Schema.
+        ConfigurationError: If it is not an object, or not a valid JSON Schema.
     """
     if not isinstance(schema, dict):
         raise ConfigurationError(name, "expected a JSON Schema, which is an object")
@@ -40,15 +40,15 @@ def read_schema(schema: Any, *, name: str) -> dict[str, Any]:
 
 
 def validate_value(value: Any, schema: Mapping[str, Any], *, name: str) -> None:
-    """Refuse a value that is not what the schema expects.
+    """Refuse a value that does not fit a schema.
 
     Nothing is fetched to resolve a `$ref`, and `format` is not checked.
 
     Raises:
-        InputError: If the value is not what the schema expects; everything in which it is not is named.
-        ConfigurationError: If the schema refers to what it does not hold, or a pattern in it is broken.
+        InputError: If the value does not fit the schema; the error names every problem.
+        ConfigurationError: If the schema refers to something outside itself, or has a broken pattern.
     """
-    # With an empty registry of our own; that of jsonschema would fetch a `$ref` from the network.
+    # With an empty registry: jsonschema's own would fetch a `$ref` from the network.
     validator = _validator_class(schema)(schema, registry=Registry())
     try:
         errors = sorted(validator.iter_errors(value), key=lambda error: error.json_path)
@@ -73,7 +73,7 @@ def _validator_class(schema: Mapping[str, Any]) -> type[Validator]:
 
 
 def _problems(error: ValidationError) -> Iterator[InputProblem]:
-    """Yield what was expected, without quoting the value, which may be long or private."""
+    """Yield the problems that an error reports, without quoting the value, which may be long or private."""
     field = error.json_path.removeprefix("$").removeprefix(".")
     expected: Any = error.validator_value
     match error.validator:

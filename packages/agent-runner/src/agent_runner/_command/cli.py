@@ -31,24 +31,24 @@ from .view import Progress, Show, print_text, show_json, show_text
 
 _FAILED = 1
 _BAD_USAGE = 2
-_TIMED_OUT = 124  # as `timeout` of the GNU coreutils says it
+_TIMED_OUT = 124  # As `timeout` of the GNU coreutils.
 _INTERRUPTED = 130
-_TEMPLATE_SUFFIX = ".txt"  # so that no tool takes the template for code of this package
+_TEMPLATE_SUFFIX = ".txt"  # So that no tool takes the template for code of this package.
 
 _FOLDER = typer.Argument(help="Folder of the agent, with its main.py.")
 _INPUT = typer.Option(help="The input, a JSON object. Without it the input is read from stdin.")
 _FILE = typer.Option(
-    help="A file for the script, which finds its path in the field files of its input. Repeatable."
+    help="A file for the script, which gets its path in the field files of its input. Repeatable."
 )
 _PRODUCTION_ENV = typer.Option(
-    help="NAME=VALUE or a file in .env form; wins over the agent's .env; repeatable."
+    help="NAME=VALUE or a file in .env form; overrides the agent's .env. Repeatable."
 )
 _PASS_ENV = typer.Option(
     help="Variable of this environment that the script may see; one that is not set is not passed. Repeatable."
 )
-_MODEL = typer.Option(help="Value of OPENAI_DEFAULT_MODEL where the agent's .env sets none.")
+_MODEL = typer.Option(help="Value of OPENAI_DEFAULT_MODEL if the agent's .env sets none.")
 _TIMEOUT = typer.Option(help="Seconds that the run may take.", min=0.001)
-_CLIENT_REQUEST_ID = typer.Option(help="Your own id for the run, handed to the script.")
+_CLIENT_REQUEST_ID = typer.Option(help="Your own id for the run, which the script gets.")
 _JSON = typer.Option("--json", help="Print each output, and finally the result, as a line of JSON.")
 _SAVE_IMAGES = typer.Option(help="Folder to save images to; without --json.")
 
@@ -117,9 +117,9 @@ def new(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def serve(context: typer.Context) -> None:
-    """Serve agents over HTTP, with a queue that outlives the server; `serve --help` says how."""
+    """Serve agents over HTTP, with a queue that outlives the server; see `serve --help`."""
     try:
-        # It takes a second to load, and stands on the extra `server`.
+        # It takes a second to load, and needs the extra `server`.
         from agent_runner.server.command import app as server  # noqa: PLC0415
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
@@ -134,10 +134,10 @@ def main() -> None:
 
 
 def _create_agent(folder: Path) -> list[Path]:
-    """Lay out a working agent in a folder that does not exist yet or is empty, and return its files.
+    """Create a working agent in a new or empty folder, and return its files.
 
     Raises:
-        ConfigurationError: If the folder holds anything, or cannot be written.
+        ConfigurationError: If the folder is not empty, or cannot be written.
     """
     created: list[Path] = []
     with refusing_os_errors(folder, "expected a folder to write to"):
@@ -201,7 +201,7 @@ def _read_files(paths: Sequence[Path]) -> dict[str, bytes]:
 
 def _read_stdin() -> str:
     data = b""
-    if sys.stdin is not None and not sys.stdin.isatty():  # None: it was closed
+    if sys.stdin is not None and not sys.stdin.isatty():  # None if it was closed.
         data = sys.stdin.buffer.read()
     try:
         text = data.decode("utf-8-sig")
@@ -227,5 +227,5 @@ def _exit_code(result: RunResult | None) -> int:
 
 
 def _refused(error: RunnerError) -> typer.Exit:
-    print_text(f"agent-runner: {error}", err=True)  # it may name a field of the input
+    print_text(f"agent-runner: {error}", err=True)  # It may quote a field's name, so it is escaped.
     return typer.Exit(_BAD_USAGE)

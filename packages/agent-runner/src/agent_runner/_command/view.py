@@ -1,4 +1,4 @@
-"""Output of a run, for machines and for people: texts, images and a progress line."""
+"""The output of a run for machines and people: texts, images and a progress line."""
 
 import asyncio
 import base64
@@ -39,12 +39,12 @@ _SUFFIXES = {
 
 
 def show_json(output: Output | RunResult) -> None:
-    """Print one line of JSON, in ASCII so that it survives every terminal and pipe."""
+    """Print an output as a line of JSON, in ASCII so that it survives every terminal and pipe."""
     typer.echo(json.dumps(output.to_dict()))
 
 
 def show_text(output: Output | RunResult, *, save_images: Path | None) -> None:
-    """Print one output, or the result, for a person: the answer on stdout; errors and how the run ended on stderr.
+    """Print one output, or the result, for a person: the answer goes to stdout, errors and the end of the run to stderr.
 
     Args:
         output: The output.
@@ -89,7 +89,7 @@ def _show_image(output: ImageOutput, folder: Path | None) -> None:
 class Progress:
     """A progress line with the run's time and its number of outputs.
 
-    Only where stderr is a terminal; in a pipe or a file there is no trace of it.
+    It is shown only if stderr is a terminal; a pipe or a file gets nothing of it.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Progress:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Keep the line up to date within the context, and erase it in the end."""
+        """Keep the line up to date within the context, and erase it at the end."""
         ticking = asyncio.create_task(self._tick())
         try:
             yield
@@ -109,7 +109,7 @@ class Progress:
             self.erase()
 
     def count(self, output: Output | RunResult) -> None:
-        """Count an output that was printed in place of the line, and draw the line below it."""
+        """Count an output that was printed, and draw the line again below it."""
         if not isinstance(output, RunResult):
             self._outputs += 1
             self._draw()
@@ -146,7 +146,7 @@ def _size(data: str | None) -> str:
 
 
 def print_text(text: str, *, err: bool = False, color: str | None = None) -> None:
-    """Print untrusted text: control characters, and characters that the terminal cannot encode, are shown as escapes."""
+    """Print untrusted text, with control characters and those that the terminal cannot encode as escapes."""
     encoding = (sys.stderr if err else sys.stdout).encoding
     printable = text if text.isprintable() else "".join(map(_printable, text))
     safe = printable.encode(encoding, "backslashreplace").decode(encoding)
@@ -160,7 +160,7 @@ def _printable(character: str) -> str:
 
 
 def _decode_image(output: ImageOutput) -> bytes | None:
-    """Return the image's bytes, or None if they are missing or no base64."""
+    """Return the image's bytes; None if they are missing or not base64."""
     try:
         return base64.b64decode(output.data or "", validate=True) or None
     except ValueError:
@@ -170,7 +170,7 @@ def _decode_image(output: ImageOutput) -> bytes | None:
 def _save_image(output: ImageOutput, data: bytes, folder: Path) -> Path:
     """Write an image to a new file, and return its path.
 
-    Its name is ours: nothing of what the script said goes into it but one of four endings.
+    The name is ours: of what the script printed, only the type decides about its suffix.
 
     Raises:
         ConfigurationError: If the folder cannot be written.
@@ -188,21 +188,21 @@ def _save_image(output: ImageOutput, data: bytes, folder: Path) -> Path:
 def _draw_image(data: bytes) -> bool:
     """Draw an image on the terminal, and return whether that worked.
 
-    It does not where stdin or stdout is no terminal, for a terminal must be asked what it can do; nor without the extra `images`.
+    It needs the extra `images`, and stdin and stdout that are terminals, because a terminal has to be asked what it supports.
 
     Raises:
-        ValueError: If it is no image.
+        ValueError: If it is not an image.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     try:
-        # Asks the terminal, and takes a while to load.
+        # Asks the terminal when it is imported, and takes a while to load.
         from rich.console import Console  # noqa: PLC0415
         from textual_image.renderable import Image  # noqa: PLC0415
-    except Exception:  # noqa: BLE001 - not installed, or not made for this terminal's answer
+    except Exception:  # noqa: BLE001 - not installed, or it cannot handle this terminal's answer
         return False
     try:
         Console(file=sys.stdout).print(Image(BytesIO(data)))
-    except Exception as error:  # whatever a decoder says to bytes that anybody may have made
+    except Exception as error:  # Decoders raise many kinds for untrusted bytes.
         raise ValueError("no image") from error
     return True

@@ -1,1 +1,1 @@
-"""Typed outputs, one for each line that a script prints."""
+"""Typed outputs, one per line that a script prints."""

@@ -1,4 +1,4 @@
-"""Classifies lines of stdout and stderr as typed outputs."""
+"""Classifying lines of stdout and stderr as typed outputs."""
 
 from typing import Any, cast
 
@@ -13,10 +13,10 @@ type _StdoutOutput = JsonOutput | TextOutput | ImageOutput | AudioOutput | Resou
 
 
 def classify_line(line: bytes | str) -> _StdoutOutput:
-    r"""Return the typed output of a line of stdout; no line is refused.
+    r"""Return the typed output of a line of stdout; every line has one.
 
-    JSON whose `type` is `image_output`, `audio_output` or `resource_output` is that; any other JSON is a `JsonOutput`, be it an
-    object, a number or null; the rest is a `TextOutput`. `{"type": "error"}` is plain JSON: errors come from stderr only.
+    JSON with the `type` `image_output`, `audio_output` or `resource_output` becomes that output; any other JSON is a `JsonOutput`, even a
+    number or null; everything else is a `TextOutput`. `{"type": "error"}` is plain JSON: errors come only from stderr.
 
     Args:
         line: The line with or without its end (`\n` or `\r\n`). A leading byte order mark is dropped.
@@ -48,7 +48,7 @@ def classify_error(line: bytes) -> ErrorOutput:
 
 
 def _decode_line(line: bytes | str) -> tuple[str, bool]:
-    """Return the line as text without its end and byte order mark, and whether bytes had to be replaced."""
+    """Return a line as text without its end and byte order mark, and whether bytes had to be replaced."""
     if isinstance(line, str):
         text, invalid = line, False
     else:

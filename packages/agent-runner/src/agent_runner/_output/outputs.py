@@ -1,4 +1,4 @@
-"""The typed outputs: one class for each type of the contract.
+"""The typed outputs, with one class for each type of the contract.
 
 Source: docs/contracts/agent-runner.md, E8 to E14.
 """
@@ -14,7 +14,7 @@ class TextOutput:
 
     Attributes:
         text: The line without its line end.
-        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+        invalid_utf8: Whether bytes that are not UTF-8 were replaced by U+FFFD.
     """
 
     type: ClassVar[Literal["text_output"]] = "text_output"
@@ -28,12 +28,12 @@ class TextOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonOutput:
-    """A line of JSON that has no `type` or one that the contract does not know.
+    """A line of JSON without a `type`, or with one that the contract does not know.
 
     Attributes:
-        value: The JSON value; of an object without the metadata fields.
-        metadata: The fields `_llm_usage`, `_profile_data` and `_trace_data`, which no caller is shown.
-        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+        value: The JSON value; an object comes without the metadata fields.
+        metadata: The fields `_llm_usage`, `_profile_data` and `_trace_data`, which callers do not see.
+        invalid_utf8: Whether bytes that are not UTF-8 were replaced by U+FFFD.
     """
 
     type: ClassVar[Literal["json_output"]] = "json_output"
@@ -53,7 +53,7 @@ class _MediaOutput:
 
     @property
     def mime_type(self) -> str | None:
-        """Return `mimeType`, or None where it is missing or no string."""
+        """Return `mimeType`; None if it is missing or not a string."""
         return self._text_field("mimeType")
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,57 +67,57 @@ class _MediaOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageOutput(_MediaOutput):
-    """An image; its `type` alone makes it one, so that any other field may be missing.
+    """An image. Only its `type` makes it one, so any other field may be missing.
 
     Attributes:
         value: The object as the script printed it.
-        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+        invalid_utf8: Whether bytes that are not UTF-8 were replaced by U+FFFD.
     """
 
     type: ClassVar[Literal["image_output"]] = "image_output"
 
     @property
     def data(self) -> str | None:
-        """Return the image in base64 (not checked), or None where it is missing or no string."""
+        """Return the image in base64 (not checked); None if it is missing or not a string."""
         return self._text_field("data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioOutput(_MediaOutput):
-    """A sound; its `type` alone makes it one, so that any other field may be missing.
+    """A sound. Only its `type` makes it one, so any other field may be missing.
 
     Attributes:
         value: The object as the script printed it.
-        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+        invalid_utf8: Whether bytes that are not UTF-8 were replaced by U+FFFD.
     """
 
     type: ClassVar[Literal["audio_output"]] = "audio_output"
 
     @property
     def data(self) -> str | None:
-        """Return the sound in base64 (not checked), or None where it is missing or no string."""
+        """Return the sound in base64 (not checked); None if it is missing or not a string."""
         return self._text_field("data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceOutput(_MediaOutput):
-    """A file or another resource; its `type` alone makes it one, so that any other field may be missing.
+    """A file or another resource. Only its `type` makes it one, so any other field may be missing.
 
     Attributes:
         value: The object as the script printed it.
-        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+        invalid_utf8: Whether bytes that are not UTF-8 were replaced by U+FFFD.
     """
 
     type: ClassVar[Literal["resource_output"]] = "resource_output"
 
     @property
     def uri(self) -> str | None:
-        """Return `uri`, or None where it is missing or no string."""
+        """Return `uri`; None if it is missing or not a string."""
         return self._text_field("uri")
 
     @property
     def text(self) -> str | None:
-        """Return `text`, or None where it is missing or no string."""
+        """Return `text`; None if it is missing or not a string."""
         return self._text_field("text")
 
 
@@ -128,9 +128,9 @@ class ErrorOutput:
     A script may write to stderr and succeed: its exit code decides.
 
     Attributes:
-        message: The line without its line end, or the runner's words.
-        source: Who said it: the script's `stderr`, or the `runner`.
-        invalid_utf8: Whether bytes that are no UTF-8 were replaced by U+FFFD.
+        message: The line without its line end, or the runner's sentence.
+        source: Where it comes from: the script's `stderr`, or the `runner`.
+        invalid_utf8: Whether bytes that are not UTF-8 were replaced by U+FFFD.
     """
 
     type: ClassVar[Literal["error"]] = "error"
@@ -144,4 +144,4 @@ class ErrorOutput:
 
 
 type Output = JsonOutput | TextOutput | ImageOutput | AudioOutput | ResourceOutput | ErrorOutput
-"""What a line of a script's output says."""
+"""A typed output of a script."""

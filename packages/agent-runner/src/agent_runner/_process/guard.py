@@ -1,4 +1,4 @@
-"""The guard, which ends a run whose runner was killed."""
+"""The guard, a process that ends a run whose runner was killed."""
 
 import subprocess
 import sys
@@ -11,11 +11,11 @@ from . import sweep
 class Guard:
     """A small process beside each run, which ends the run's processes and deletes its folder if the runner is killed.
 
-    A runner that is killed cannot do that itself: but the pipe that the guard reads is closed, and that wakes it.
+    A killed runner cannot do that itself, but its death closes the pipe that the guard reads, and that wakes the guard.
     """
 
     def __init__(self, marker: str, scratch: Path) -> None:
-        # Isolated and without site-packages: it starts in a few milliseconds, and nothing can get in its way.
+        # Isolated and without site-packages, so that it starts in a few milliseconds whatever is installed.
         self._process = subprocess.Popen(  # noqa: S603 - our own file
             [sys.executable, "-I", "-S", sweep.__file__, marker, str(scratch)],
             cwd="/",
@@ -23,19 +23,19 @@ class Guard:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            # So that it outlives what ends the runner's group, such as Ctrl-C on a terminal.
+            # So that it survives signals to the runner's group, such as Ctrl-C on a terminal.
             start_new_session=True,
         )
 
     def watch(self, group: int) -> None:
-        """Tell the guard which process group to end; elsewhere than on Linux it can find nothing else."""
+        """Tell the guard which process group to end; on systems other than Linux it can find nothing else."""
         assert self._process.stdin is not None  # noqa: S101 - opened above
         with suppress(OSError):
             self._process.stdin.write(str(group).encode())
             self._process.stdin.flush()
 
     def dismiss(self) -> None:
-        """End the guard before it can act."""
-        # Killed before the pipe is closed: the end of the pipe would wake it, and it would act.
+        """End the guard, so that it does not act."""
+        # Killed before the pipe is closed: the closed pipe would wake it, and it would act.
         with self._process:
             self._process.kill()

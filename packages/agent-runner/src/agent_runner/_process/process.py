@@ -1,4 +1,4 @@
-"""A script's process: its lines as they come, and its end within limits."""
+"""A script's process: its lines as they come, and its end, within limits."""
 
 import asyncio
 import os
@@ -21,10 +21,10 @@ type Source = Literal["stdout", "stderr"]
 type StopReason = Literal["exited", "timed_out", "output_limit"]
 
 _MIB = 1024 * 1024
-# As much as a pipe holds on Linux, so that one read can empty it.
+# The size of a pipe on Linux, so that one read can empty it.
 _CHUNK_BYTES = 64 * 1024
-_WAITING_CHUNKS = 16  # read ahead of a slow consumer; beyond that the script waits, too
-_DRAIN_SECONDS = 1.0  # for what outlives the script and still holds its pipes
+_WAITING_CHUNKS = 16  # Read ahead of a slow consumer; beyond that, the script waits, too.
+_DRAIN_SECONDS = 1.0  # For processes that outlive the script and still hold its pipes.
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -32,16 +32,16 @@ class ProcessLimits:
     """The limits of a process.
 
     Attributes:
-        timeout_seconds: From start to exit.
-        terminate_seconds: From SIGTERM to SIGKILL.
-        max_line_bytes: Of one line.
-        max_output_bytes: Of stdout and stderr together.
-        max_output_lines: Of stdout and stderr together; a line costs more to keep than its bytes.
+        timeout_seconds: The time from start to exit.
+        terminate_seconds: The time from SIGTERM to SIGKILL.
+        max_line_bytes: The bytes of one line.
+        max_output_bytes: The bytes of stdout and stderr together.
+        max_output_lines: The lines of stdout and stderr together; a line costs more to keep than its bytes.
     """
 
     timeout_seconds: float = 600.0
     terminate_seconds: float = 5.0
-    # Our choices: an image comes as base64 in one line.
+    # Our choices, large because an image comes as base64 in one line.
     max_line_bytes: int = 32 * _MIB
     max_output_bytes: int = 64 * _MIB
     max_output_lines: int = 1_000_000
@@ -54,10 +54,10 @@ class Launch:
     Attributes:
         command: Program and arguments.
         folder: Working directory.
-        environment: All variables.
-        stdin: All of stdin.
-        marker: The variable, as `NAME=value`, by which the attempt's processes are known wherever they hide.
-        scratch: The folder of the attempt's own, if it has one, which must not outlive it.
+        environment: All environment variables.
+        stdin: The whole content of stdin.
+        marker: The variable, as `NAME=value`, by which the attempt's processes are found wherever they hide.
+        scratch: The attempt's own folder, if it has one, which is deleted with it.
     """
 
     command: Sequence[str]
@@ -70,7 +70,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """Lines that came together, without their ends."""
+    """Lines that arrived together, without their line ends."""
 
     source: Source
     lines: Sequence[bytes]
@@ -78,22 +78,22 @@ class Lines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The end of the process; `exit_code` is negative where a signal ended it."""
+    """The end of the process; `exit_code` is negative if a signal ended it."""
 
     exit_code: int
     stop_reason: StopReason
 
 
 async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[Lines | Ended]:
-    """Run a process and yield its lines, and at last its end.
+    """Run a process and yield its lines, and finally its end.
 
-    Closing the generator or cancelling who waits for it ends the process, too.
+    Closing the generator, or cancelling the task that iterates over it, ends the process, too.
 
     Raises:
         ConfigurationError: If the command cannot be started.
     """
     pipes = [await _Pipe.open("stdout"), await _Pipe.open("stderr")]
-    # Before the script, so that no script is ever without a guard.
+    # Started before the script, so that no script is ever without a guard.
     guard = Guard(launch.marker, launch.scratch)
     try:
         process = await _start(launch, pipes)
@@ -104,9 +104,9 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
         raise
     finally:
         for pipe in pipes:
-            # The script has its own by now. While we held ours, the pipes would never end.
+            # The script has its own copy by now. With ours open, the pipes would never end.
             pipe.close_write_end()
-    # Its session is its own, so its process group has the same number.
+    # The script leads a session of its own, so its process group has the same number.
     guard.watch(process.pid)
     supervisor = _Supervisor(process, pipes, limits, launch.marker, guard)
     supervision = asyncio.create_task(supervisor.supervise())
@@ -118,12 +118,12 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
                 return
     finally:
         supervision.cancel()
-        # Not awaited itself, since that would raise its cancellation here.
+        # Not awaited directly, which would raise its cancellation here.
         await asyncio.wait({supervision})
 
 
 async def _start(launch: Launch, pipes: Sequence["_Pipe"]) -> asyncio.subprocess.Process:
-    # A file instead of a pipe: a script that never reads cannot make anybody wait.
+    # A file instead of a pipe, so that a script that never reads cannot block the runner.
     with tempfile.TemporaryFile() as stdin:
         stdin.write(launch.stdin)
         stdin.seek(0)
@@ -143,7 +143,7 @@ async def _start(launch: Launch, pipes: Sequence["_Pipe"]) -> asyncio.subprocess
 class _Pipe:
     """The reading end of a pipe.
 
-    asyncio's own pipes would make `Process.wait()` wait for everyone who holds them.
+    With asyncio's own pipes, `Process.wait()` would wait for every process that holds them.
     """
 
     source: Source
@@ -171,12 +171,12 @@ class _Pipe:
         os.close(self.write_end)
 
     def close(self) -> None:
-        """Close the reading end; who reads finds the end of the stream there."""
+        """Close the reading end; a pending read gets the end of the stream."""
         self._transport.close()
 
 
 class _Supervisor:
-    """A supervisor that reads a process's pipes into `events`, and makes sure that it ends."""
+    """A supervisor, which reads a process's pipes into `events` and makes sure that the process ends."""
 
     def __init__(
         self,
@@ -186,8 +186,8 @@ class _Supervisor:
         marker: str,
         guard: Guard,
     ) -> None:
-        # The pumps fill `events`, count, and say by `_overflow` that it is too much; `supervise`
-        # alone ends anything. A full queue holds the pumps up, and by the pipes the script.
+        # The pumps fill `events`, count the output, and set `_overflow` if it is too much; only
+        # `supervise` ends anything. A full queue blocks the pumps and, through the pipes, the script.
         self.events = asyncio.Queue[Lines | Ended](maxsize=_WAITING_CHUNKS)
         self._process = process
         self._limits = limits
@@ -200,12 +200,12 @@ class _Supervisor:
         self._pumps = {asyncio.create_task(self._pump(pipe)): pipe for pipe in pipes}
 
     async def supervise(self) -> None:
-        """Wait for the end, force it where a limit is reached, and report it."""
+        """Wait for the end, force it if a limit is reached, and report it."""
         try:
             reason = await self._wait()
             await self._terminate()
             await self._drain()
-            # Asked again, because the limit may be passed by what was left in the pipes.
+            # Checked again, because the rest in the pipes may exceed the limit.
             if self._overflow.is_set():
                 reason = "output_limit"
             await self.events.put(Ended(exit_code=self._exit.result(), stop_reason=reason))
@@ -230,25 +230,25 @@ class _Supervisor:
         return "output_limit" if overflow in done else "timed_out"
 
     async def _terminate(self) -> None:
-        """End the script if it still runs: by SIGTERM, then by SIGKILL."""
+        """End the script if it is still running: by SIGTERM, then by SIGKILL."""
         if self._exit.done():
             return
         self._signal_group(signal.SIGTERM)
         await asyncio.wait({self._exit}, timeout=self._limits.terminate_seconds)
-        # Also where SIGTERM was enough for the script: others of its group may be left.
+        # Even if SIGTERM was enough for the script: other processes of its group may be left.
         self._signal_group(signal.SIGKILL)
         await asyncio.wait({self._exit})
 
     async def _drain(self) -> None:
-        """Read what is left, and do not wait for anyone who keeps a pipe open without a word."""
+        """Read the rest of the output, without waiting for processes that keep a pipe open but write nothing."""
         pumps = set(self._pumps)
         _, pumps = await asyncio.wait(pumps, timeout=_DRAIN_SECONDS)
         self._kill_rest()
-        # A pump that is busy has a slow consumer and is waited for; one that is idle has read all.
+        # A busy pump has a slow consumer and is waited for; an idle one has read everything.
         while pumps:
             _, pumps = await asyncio.wait(pumps, timeout=_DRAIN_SECONDS)
             for pump in pumps:
-                # Whether one of them is busy just then is chance.
+                # Whether one of them is busy at this moment is chance.
                 if self._pumps[pump].is_idle:  # pragma: no branch
                     self._pumps[pump].close()
 
@@ -260,7 +260,7 @@ class _Supervisor:
             self._received_lines += len(lines)
             await self._report(pipe.source, lines)
             if splitter.overflowed or self._is_too_much():
-                # Nothing more is read: a script that goes on writing waits there until it is ended.
+                # Nothing more is read: a script that goes on writing blocks until it is ended.
                 self._overflow.set()
                 return
         await self._report(pipe.source, splitter.close())
@@ -276,7 +276,7 @@ class _Supervisor:
             await self.events.put(Lines(source=source, lines=lines))
 
     def _signal_group(self, number: signal.Signals) -> None:
-        # Group and process have the same number, and it stays taken while anyone is left in the group.
+        # Group and process have the same number, which stays taken while any process of the group is left.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
@@ -285,7 +285,7 @@ class _Supervisor:
         kill_marked(self._marker)
 
     def _release(self) -> None:
-        """Leave nothing behind; without awaiting, so that no second cancellation can come between."""
+        """Clean everything up, without awaiting, so that a second cancellation cannot interrupt it."""
         self._kill_rest()
         self._guard.dismiss()
         for pump, pipe in self._pumps.items():

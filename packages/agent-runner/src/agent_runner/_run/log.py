@@ -14,13 +14,13 @@ from agent_runner._errors import refusing_os_errors
 
 LOG_FOLDER = "logs"
 
-_SHOWN_CHARACTERS = 16 * 1024  # of a line; a picture says little in a log
+_SHOWN_CHARACTERS = 16 * 1024  # Per line: a picture in base64 says little in a log.
 
 
 class ScriptLog:
-    """The file `logs/<UTC time>_<runner_request_id>.jsonl` with the records of one run, readable by its owner only.
+    """The log of one run, in a file `logs/<UTC time>_<runner_request_id>.jsonl` that only its owner can read.
 
-    What the script says goes through `redact` first. Once the log can no longer be written, say on a full disk, the run goes on without it.
+    The script's output goes through `redact` first. If the log can no longer be written, for instance on a full disk, the run goes on without it.
 
     Raises:
         ConfigurationError: If the log cannot be opened.
@@ -34,7 +34,7 @@ class ScriptLog:
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}_{runner_request_id}.jsonl"
         with refusing_os_errors(folder, "expected a folder for logs"):
             self._file = _open_private(folder / name if keep else Path(os.devnull))
-            # Behind the new file, which counts among those that stay.
+            # After the new file was made, which counts as one of those that stay.
             if keep:
                 _rotate(folder, keep)
 
@@ -53,7 +53,7 @@ class ScriptLog:
             self._file.close()
 
     def write_lines(self, source: str, lines: Sequence[bytes], *, types: Sequence[str]) -> None:
-        """Add lines of the script, each with the type of its output."""
+        """Write lines of the script, each with the type of its output."""
         at = datetime.now(UTC).isoformat()
         self._append(
             {"at": at, "event": source, "type": kind} | self._line_fields(line)
@@ -61,12 +61,12 @@ class ScriptLog:
         )
 
     def write(self, event: str, **fields: Any) -> None:
-        """Add a record with the time, what happened, and the fields."""
+        """Write a record with the time, the event and the fields."""
         self._last_event = event
         self._append([{"at": datetime.now(UTC).isoformat(), "event": event} | fields])
 
     def _line_fields(self, line: bytes) -> dict[str, Any]:
-        # Before it is cut, so that no secret is cut in two and missed.
+        # Redacted before it is cut, so that no secret is cut in two and missed.
         text = self._redact(line.decode(errors="replace"))
         cut = {"characters": len(text)} if len(text) > _SHOWN_CHARACTERS else {}
         return {"line": text[:_SHOWN_CHARACTERS]} | cut
@@ -74,7 +74,7 @@ class ScriptLog:
     def _append(self, records: Iterable[dict[str, Any]]) -> None:
         with suppress(OSError):
             self._file.write("".join(f"{json.dumps(record)}\n" for record in records))
-            # At once, so that the log of a runner that is killed says what was seen by then.
+            # Flushed at once, so that the log of a killed runner has everything up to then.
             self._file.flush()
 
 

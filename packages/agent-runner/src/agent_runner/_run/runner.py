@@ -1,4 +1,4 @@
-"""The runner: runs an agent, from its input to its result."""
+"""The runner, which runs an agent from its input to its result."""
 
 import hashlib
 import os
@@ -32,26 +32,26 @@ from .log import LOG_FOLDER, ScriptLog
 from .result import RunResult
 
 
-# People give scripts short passwords; the names of variables tell which they are.
+# Short, since people give scripts short passwords; the name of a variable says that it holds one.
 _SHORTEST_SECRET = 4
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # which would show secrets
 class AgentRunner(EnvironmentSettings, ProcessLimits):
-    """A runner of agents: folders with a `main.py` that reads JSON from stdin and writes lines to stdout.
+    """A runner of agents, which are folders with a `main.py` that reads JSON from stdin and writes lines to stdout.
 
-    One runner may run any number of agents at a time. Its settings are those of all its runs.
+    One runner may run any number of agents at a time. Its settings apply to all its runs.
 
     Attributes:
-        command: What is run in the agent's folder; by default uv, with the dependencies that `main.py` declares (PEP 723).
-        default_model: Value of `OPENAI_DEFAULT_MODEL` where the agent's `.env` sets none.
-        production_env: Variables that win over the agent's `.env`.
-        pass_env: Names of variables of this process that scripts may see beside what every process needs.
-        timeout_seconds: From start to exit, above 0.
-        terminate_seconds: From SIGTERM to SIGKILL where a run has to be ended, 0 or more.
-        max_line_bytes: Of one line. A script that writes a longer one is ended.
-        max_output_bytes: Of stdout and stderr together. A script that writes more is ended.
-        max_output_lines: Of stdout and stderr together. A script that writes more is ended.
+        command: The command to run in the agent's folder; by default uv, with the dependencies that `main.py` declares (PEP 723).
+        default_model: Value of `OPENAI_DEFAULT_MODEL` if the agent's `.env` sets none.
+        production_env: Variables that override the agent's `.env`.
+        pass_env: Names of variables of this process that scripts may see besides those that every process needs.
+        timeout_seconds: The time from start to exit, above 0.
+        terminate_seconds: The time from SIGTERM to SIGKILL if a run has to be ended, 0 or more.
+        max_line_bytes: The bytes of one line. A script that writes a longer one is ended.
+        max_output_bytes: The bytes of stdout and stderr together. A script that writes more is ended.
+        max_output_lines: The lines of stdout and stderr together. A script that writes more is ended.
         keep_logs: How many log files stay in an agent's `logs` folder; 0 writes none.
 
     Raises:
@@ -71,7 +71,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
                 raise ConfigurationError(name, f"expected 0 or more, got {value!r}")
         if self.command is not None and not self.command:
             raise ConfigurationError("command", "expected a program, got nothing")
-        # The caller's own may change later.
+        # Copied, since the caller's own may change later.
         self.production_env = dict(self.production_env or {})
         self.pass_env = tuple(self.pass_env)
 
@@ -85,24 +85,24 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
         attempt_id: str | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> AsyncGenerator[Output | RunResult]:
-        """Return the outputs of a run as they come, and at last its result.
+        """Return the outputs of a run as they come, and finally its result.
 
-        The script starts when the first output is asked for. Where the caller may stop early, close the generator
-        (`contextlib.aclosing`): that ends the script, as does cancelling the task that waits.
+        The script starts when the first output is requested. If the caller may stop early, it has to close the generator
+        (`contextlib.aclosing`): that ends the script, and so does cancelling the task that iterates.
 
         Args:
-            folder: The agent.
+            folder: The agent's folder.
             input: The fields for the script, as its `input_schema.json` expects them.
-            client_request_id: The caller's own id for the run, handed to the script.
-            runner_request_id: The runner's id for the run where it was given one before, say in a queue; by default a new one.
-            attempt_id: Tells this attempt at the run from others of the same `runner_request_id`, so that none ends the processes of another or takes its
-                files away: a name that a file can have; by default the runner's id.
-            files: Contents by name, for the script to find: at most 20 and 8 MiB in all. The script gets their paths as its field `files`; they are
-                gone when the run has ended.
+            client_request_id: The caller's own id for the run, which the script gets.
+            runner_request_id: The runner's id for the run, if it has got one already, for instance in a queue; by default a new one.
+            attempt_id: Distinguishes this attempt at the run from others with the same `runner_request_id`, so that none ends another's processes or
+                deletes its files. It must be a valid file name; by default it is the runner's id.
+            files: Contents by name, for the script: at most 20 and 8 MiB in all. The script gets their paths in its field `files`; they are deleted
+                when the run has ended.
 
         Raises:
-            InputError: If a field or a file is not what the agent expects; at once, without starting the script.
-            ConfigurationError: If the agent cannot be run as it is set up; at once, or with the first output where only starting shows it.
+            InputError: If a field or a file does not fit the agent; raised at once, without starting the script.
+            ConfigurationError: If the agent cannot run with its setup; raised at once, or with the first output if only starting it shows that.
         """
         agent = read_folder(Path(folder))
         own_id = str(runner_request_id or uuid.uuid4())
@@ -146,7 +146,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
 
 
 class _Run:
-    """The state of a run, which makes outputs of its process's events."""
+    """The state of a run, which turns events of its process into outputs."""
 
     def __init__(self, ids: RunIds, log: ScriptLog, limits: ProcessLimits) -> None:
         self._ids = ids
@@ -173,7 +173,7 @@ class _Run:
         )
 
     def outputs(self, event: Lines | Ended) -> Iterator[Output | RunResult]:
-        """Yield the outputs that an event of the process means."""
+        """Yield the outputs of an event of the process."""
         if isinstance(event, Ended):
             yield from self._end(event)
             return
@@ -189,7 +189,7 @@ class _Run:
                 yield output
 
     def _without_metadata(self, output: JsonOutput) -> Iterator[Output]:
-        """Keep the metadata; an object that held nothing else is not for the caller."""
+        """Keep the metadata, and yield the rest of the output, if there is any."""
         for name, value in output.metadata.items():
             self._metadata.setdefault(name, []).append(value)
         if output.value:
@@ -221,7 +221,7 @@ class _Run:
                     f"ended because it wrote too much; the limits are {limits.max_line_bytes} bytes for a line,"
                     f" {limits.max_output_bytes} bytes and {limits.max_output_lines} lines in all"
                 )
-            # One that wrote to stderr has said why itself.
+            # A script that wrote to stderr has said why itself.
             case Ended(exit_code=code) if code and not self._wrote_errors:
                 return f"{SCRIPT} {_describe_exit(code)}"
             case _:
@@ -246,7 +246,7 @@ def _describe_exit(code: int) -> str:
 
 
 def _uv_command() -> tuple[str, ...]:
-    """Return the command that runs the script with uv, outside of any project around it.
+    """Return the command that runs the script with uv, independent of any project around it.
 
     Source: docs/contracts/agent-runner.md, E1 and E3.
     """

@@ -1,4 +1,4 @@
-"""The answer of a script, made of its outputs."""
+"""The answer of a script, built from its outputs."""
 
 import json
 from typing import Any
@@ -10,20 +10,20 @@ from agent_server.executor import RunResult
 from .usage import sum_usage
 
 
-# What is larger stands among the events, and need not be kept twice.
+# Larger answers are among the events, and need not be stored twice.
 _MAX_CHARACTERS = 1024 * 1024
 
 
 class ScriptAnswer:
-    """The answer of a script: the value of its last `json_output`, or all its text where it printed none.
+    """The answer of a script: the value of its last `json_output`, or all its text if it printed none.
 
-    Images, sounds and files stand among the events alone, as does an answer of more than 1 MiB.
+    Images, sounds and files are only among the events, and so is an answer of more than 1 MiB.
     """
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._characters = 0
-        # A list for the last value, since null is one, too.
+        # A list with the last value, since null is a value, too.
         self._values: list[Any] = []
         self._error: str | None = None
 
@@ -42,7 +42,7 @@ class ScriptAnswer:
                 pass
 
     def build_result(self, ended: ScriptResult) -> RunResult:
-        """Return how the run ended; a failed one says the last line of stderr, or what its runner has to say."""
+        """Return the result of the run; the error of a failed one is the last line of stderr or the runner's sentence."""
         details = {
             "stop_reason": ended.stop_reason,
             "exit_code": ended.exit_code,

@@ -1,4 +1,4 @@
-"""A run's log, as `gpt5-run-log` writes them: what a script was given, what it printed and how it ended."""
+"""The run log of a script, by `gpt5-run-log`: its input, what it printed and how it ended."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -13,12 +13,12 @@ from ._requests import ScriptRequest
 
 
 class RunRecorder:
-    """The log of one attempt to run a script; without a folder nothing is written.
+    """The run log of one attempt to run a script; without a folder nothing is written.
 
     Args:
-        folder: Where logs go; None for none.
+        folder: The folder for logs; None for none.
         run: The run.
-        secrets: What no line may show.
+        secrets: The secrets to redact.
     """
 
     def __init__(self, folder: Path | None, run: Execution, secrets: KnownSecrets) -> None:
@@ -33,18 +33,18 @@ class RunRecorder:
             self._writer = RunLog(folder, known=secrets, about=about).begin()
 
     def record_request(self, request: ScriptRequest) -> None:
-        """Write what the script is given."""
+        """Write the script's input."""
         if self._writer is not None:
             given = {"input": dict(request.input), "files": sorted(request.files)}
             self._writer.request(1, [{"role": "user", "content": given}], {})
 
     def record_output(self, output: Mapping[str, Any]) -> None:
-        """Write what the script printed."""
+        """Write an output of the script."""
         if self._writer is not None:
             self._writer.delta(1, f"{_shown(output)}\n")
 
     def end(self, result: RunResult, metadata: Mapping[str, Sequence[Any]]) -> None:
-        """Write how the script ended, with the metadata that only its operator may see."""
+        """Write the end of the script, with the metadata that only its operator may see."""
         if self._writer is not None:
             usage = {} if result.usage is None else asdict(result.usage)
             known = {name: value for name, value in usage.items() if value is not None}

@@ -22,7 +22,7 @@ class ScriptRequest:
     Attributes:
         input: The input's fields.
         files: Contents by name.
-        client_request_id: The client's id for the run, handed to the script; None for none.
+        client_request_id: The client's id for the run, which the script gets; None for none.
     """
 
     input: Mapping[str, Any]
@@ -31,10 +31,10 @@ class ScriptRequest:
 
 
 def parse_request(request: JsonObject) -> ScriptRequest:
-    """Return what `{"input": {…}, "files": [{"name": …, "data": "<base64>"}], "client_request_id": …}` says; the latter two are optional.
+    """Read a request such as `{"input": {…}, "files": [{"name": …, "data": "<base64>"}], "client_request_id": …}`; the latter two are optional.
 
     Raises:
-        RequestRefusedError: If it says anything else.
+        RequestRefusedError: If it has another form.
     """
     for name in request:
         if name not in _MEMBERS:
@@ -50,14 +50,14 @@ def parse_request(request: JsonObject) -> ScriptRequest:
 
 
 def refuse(asked: ScriptRequest, problems: tuple[InputProblem, ...]) -> RequestRefusedError:
-    """Return the refusal of a request whose input or files the agent does not take."""
+    """Return the refusal of a request with input or files that do not fit the agent."""
     return RequestRefusedError(*_within_request(asked, problems))
 
 
 def _within_request(asked: ScriptRequest, problems: tuple[InputProblem, ...]) -> Iterator[Problem]:
-    # A file is named there by its name, which is the client's, and here by its place.
+    # Problems name a file by the name that the client gave it, a refusal by its index.
     fields = {f"files[{name!r}]": f"files[{index}].name" for index, name in enumerate(asked.files)}
-    # Without files, what is said of `files` is said of the input's field of that name, which an agent may have.
+    # Without files, a problem with `files` is about a field of the input, which an agent may declare.
     fields |= {"input": "input"} | ({"files": "files"} if asked.files else {})
     for problem in problems[:_MAX_PROBLEMS]:
         field = fields.get(problem.field, f"input.{problem.field}")

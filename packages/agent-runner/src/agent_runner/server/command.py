@@ -23,11 +23,9 @@ _RENAMED = {"API_KEY": "API_KEYS"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _FOLDERS = typer.Argument(help="Folders of agents; each is served under its folder's name.")
-_FOLDER = typer.Option(
-    help="A folder that holds folders of agents, all of which are served. Repeatable."
-)
+_FOLDER = typer.Option(help="A folder of agents' folders, all of which are served. Repeatable.")
 _PRODUCTION_ENV = typer.Option(
-    help="NAME=VALUE or a file in .env form; wins over the agents' .env; repeatable."
+    help="NAME=VALUE or a file in .env form; overrides the agents' .env. Repeatable."
 )
 _PASS_ENV = typer.Option(
     help="Variable of this environment that scripts may see; one that is not set is not passed. Repeatable."
@@ -75,7 +73,7 @@ def _find_agents(folders: Iterable[Path], collections: Iterable[Path] = ()) -> M
 
     Args:
         folders: Folders that are agents.
-        collections: Folders that hold folders of agents; whatever else they hold is passed over.
+        collections: Folders that hold folders of agents; everything else in them is ignored.
 
     Raises:
         ConfigurationError: If there is no agent, a folder holds none, a name does not fit into a URL, or two agents share a name.
@@ -88,7 +86,7 @@ def _find_agents(folders: Iterable[Path], collections: Iterable[Path] = ()) -> M
                 str(folder),
                 "expected a folder's name of letters, digits, dots, hyphens and underscores",
             )
-        # The same folder twice, alone and in a collection, is no clash.
+        # The same folder twice, alone and in a collection, is not a clash.
         if agents.setdefault(path.name, path) != path:
             raise ConfigurationError(
                 str(folder),

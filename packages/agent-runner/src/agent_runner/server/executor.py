@@ -1,7 +1,7 @@
 """The executor that runs scripts as runs of an agent server.
 
-A script is one step: what half of it has done nobody knows. So the start of it is recorded before it begins, and a later attempt that
-finds this knows that the script may have been running when the server died.
+A script is one step, because nobody can know what half of it has done. So its start is recorded before it begins, and a later attempt that
+finds the record knows that the script may have been running when the server died.
 """
 
 import asyncio
@@ -48,15 +48,15 @@ _logger = logging.getLogger("agent_runner")
 
 
 class ScriptExecutor:
-    """An executor of scripts, each an agent under the name of its folder.
+    """An executor of scripts. Each is an agent with the name of its folder.
 
-    A run's events are its outputs as `to_dict()` has them, under their `type`. Its output is the value of the last `json_output`, or all text where there is none.
+    A run's events are its outputs in the form of `to_dict()`, under their `type`. Its output is the value of the last `json_output`, or all text if there is none.
 
     Args:
         agents: The agents' folders by name.
-        runner: What runs them.
-        on_crash: What becomes of a run whose script was running when its server died: it has failed, or the script is run again from its start.
-        run_logs: Folder for a log of each run, with a folder for each tenant; None for none.
+        runner: Runs the scripts.
+        on_crash: What happens to a run whose script was running when its server died: it fails, or the script is run again from its start.
+        run_logs: Folder for a log of each run, with a folder for each tenant; None for no logs.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class ScriptExecutor:
         ]
 
     def check(self, agent: str, request: JsonObject) -> JsonObject:
-        """Return the request as it is, if the agent takes its input and files.
+        """Return the request unchanged if its input and files fit the agent.
 
         Raises:
             UnknownAgentError: If there is no such agent.
-            RequestRefusedError: If it does not.
-            ConfigurationError: If the agent cannot be run as it is set up.
+            RequestRefusedError: If they do not fit.
+            ConfigurationError: If the agent cannot run with its setup.
         """
         if agent not in self._agents:
             raise UnknownAgentError(agent)
@@ -118,14 +118,14 @@ class ScriptExecutor:
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
-        """Hold nothing: each script is a process of its own."""
+        """Share nothing between runs: each script is a process of its own."""
         yield
 
     async def execute(self, run: Execution) -> RunResult:
-        """Run the script, unless an earlier attempt has, and return how it ended."""
+        """Run the script, unless an earlier attempt has, and return its result."""
 
         # Recorded before the script starts: the number of the first attempt that began it. A later
-        # attempt reads the recorded number, and so knows that it is not the first.
+        # attempt reads the recorded number and so knows that it is not the first.
         async def begin() -> bytes:
             return str(run.attempt).encode()
 
@@ -136,7 +136,7 @@ class ScriptExecutor:
 
         begun = int(await run.step("begin", begin))
         if begun < run.attempt:
-            # Their guards have ended them, if all went well; twice is sure.
+            # Their guards should have ended them already; this makes sure of it.
             await asyncio.to_thread(
                 _sweep, [_attempt_id(run, n) for n in range(begun, run.attempt)]
             )
@@ -144,7 +144,7 @@ class ScriptExecutor:
         return RunResult.from_json(await run.step("script", end, retries=False))
 
     def interrupted(self, run_id: str, attempts: int) -> RunResult | None:  # noqa: ARG002 - the interface's
-        """Make another attempt: it knows whether the script had begun, and what is to become of it."""
+        """Return None, to make another attempt: `execute` knows whether the script had begun, and decides then."""
         return None
 
     async def _run_script(self, run: Execution) -> RunResult:
@@ -155,14 +155,14 @@ class ScriptExecutor:
             with closing(RunRecorder(self._logs(run), run, secrets)) as recorder:
                 return await self._follow(run, folder, request, recorder)
         except RunnerError as error:
-            # The owner's business: it may name folders and variables.
+            # Only for the owner's log: the error may name folders and variables.
             _logger.error("run %s of %s: %s", run.run_id, run.agent, error)  # noqa: TRY400 - says all itself
             return await _fail(run, "not_started", _NOT_RUNNABLE)
 
     async def _follow(
         self, run: Execution, folder: Path, request: ScriptRequest, recorder: RunRecorder
     ) -> RunResult:
-        # Beside the loop, for the input may be large.
+        # Outside the event loop, because the input may be large.
         outputs = await asyncio.to_thread(
             self._runner.run,
             folder,
@@ -198,7 +198,8 @@ class ScriptExecutor:
 
 
 def _attempt_id(run: Execution, attempt: int) -> str:
-    # A server that wakes after others have taken it for dead ends what it had begun, and nothing that was begun since.
+    # A server that wakes up after others took it for dead must end only what it had begun itself, and
+    # nothing that was begun since.
     return f"{run.run_id}-{attempt}"
 
 
@@ -210,7 +211,7 @@ def _sweep(attempt_ids: Sequence[str]) -> None:
 
 
 async def _fail(run: Execution, stop_reason: str, message: str) -> RunResult:
-    """Emit why a script was not run to its end, and return the failed result."""
+    """Emit why a script did not run to its end, and return the failed result."""
     output = ErrorOutput(message=message, source="runner")
     await run.tell(output.type, output.to_dict())
     details: JsonObject = {"stop_reason": stop_reason, "exit_code": None, "duration_seconds": None}

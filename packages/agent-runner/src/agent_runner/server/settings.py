@@ -1,4 +1,4 @@
-"""The settings of `agent-runner serve`, in addition to those of every server."""
+"""The settings of `agent-runner serve`, besides those of every server."""
 
 from typing import Literal
 
@@ -17,11 +17,11 @@ class ScriptServerSettings(ServerSettings):
     Attributes:
         on_crash: What happens to a run whose script was running when its server died: it is reported as interrupted (`fail`), or the script is run
             again from its start (`rerun`).
-        model: Value of `OPENAI_DEFAULT_MODEL` where the agent's `.env` sets none.
+        model: Value of `OPENAI_DEFAULT_MODEL` if the agent's `.env` sets none.
         timeout: Seconds that a script may take.
         max_output_bytes: Bytes that a script may print.
         max_output_lines: Lines that a script may print.
-        keep_logs: Log files that stay in an agent's folder `logs`; 0 writes none, for folders that cannot be written to.
+        keep_logs: Log files that stay in an agent's `logs` folder; 0 writes none, for folders that cannot be written to.
     """
 
     model_config = SettingsConfigDict(
@@ -29,7 +29,7 @@ class ScriptServerSettings(ServerSettings):
     )
 
     port: int = Field(default=8080, ge=0, le=65535)
-    # Files come as base64, beside the input's 4 MiB.
+    # Larger than other servers': files come as base64, besides the input.
     max_request_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     stop_seconds: float = Field(default=30, ge=0)
     on_crash: Literal["fail", "rerun"] = "fail"

@@ -11,10 +11,10 @@ __all__ = ["sum_usage"]
 
 
 def sum_usage(reported: Sequence[Any]) -> Usage | None:
-    """Return the sum of all `_llm_usage` values that a script printed; None if they hold nothing known.
+    """Return the sum of all `_llm_usage` values that a script printed; None if they hold no known figure.
 
-    Known are the names of the Responses API and openai-agents (`input_tokens`, `requests`, …), those of chat completions (`prompt_tokens`, …), and `cost` (or
-    `total_price`) with `currency`. Costs in more than one currency have no sum, and are left out.
+    It knows the names of the Responses API and openai-agents (`input_tokens`, `requests`, …), those of chat completions (`prompt_tokens`, …), and `cost` (or
+    `total_price`) with `currency`. Costs in more than one currency cannot be summed up, and are left out.
     """
     usages = [cast("Mapping[str, Any]", one) for one in reported if isinstance(one, dict)]
     values = [_read(one) for one in usages]
@@ -54,7 +54,7 @@ def _find(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 def _number(usage: Mapping[str, Any], *names: str) -> int:
     found = (usage.get(name) for name in names)
-    # Not `isinstance`, by which true would be 1.
+    # Not `isinstance`, for which True would count as 1.
     return next((one for one in found if type(one) is int and one > 0), 0)
 
 
