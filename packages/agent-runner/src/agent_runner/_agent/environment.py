@@ -140,6 +140,7 @@ def read_env_file(path: Path) -> dict[str, str]:
         ConfigurationError: If the file is not UTF-8.
     """
     try:
+        # A byte order mark, as some editors write it, is not part of the first name.
         values = dotenv_values(path, interpolate=False, encoding="utf-8-sig")
     except ValueError as error:
         raise ConfigurationError(str(path), "expected UTF-8") from error

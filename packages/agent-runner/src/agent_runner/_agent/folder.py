@@ -42,6 +42,7 @@ def _read_schema_file(path: Path) -> dict[str, Any] | None:
         return None
     try:
         with refusing_os_errors(path.name, "expected a file that can be read"):
+            # Some editors write a byte order mark, which JSON does not allow.
             schema = parse_json(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ConfigurationError(path.name, f"expected JSON: {error}") from error

@@ -11,6 +11,7 @@ from .files import check_files, run_folder
 from .folder import INPUT_SCHEMA, AgentFolder
 
 
+# The runner sets these, so a caller's own would not arrive.
 _RESERVED = ("runner_request_id", "client_request_id")
 _FILES = "files"
 

@@ -152,6 +152,7 @@ def _create_agent(folder: Path) -> list[Path]:
 
 
 async def _show_all(outputs: AsyncGenerator[Output | RunResult], show: Show) -> RunResult | None:
+    # The result comes last, unless a signal ends the run before.
     last = None
     with cancelled_by_signals():
         async with aclosing(outputs):
@@ -190,6 +191,7 @@ def _read_files(paths: Sequence[Path]) -> dict[str, bytes]:
         if path.name in files:
             raise _bad_input("expected another name than that of a file before it", field)
         try:
+            # Not read at all if too large: it may not fit into memory.
             too_large = path.stat().st_size > MAX_BYTES
             files[path.name] = b"" if too_large else path.read_bytes()
         except OSError as error:

@@ -29,6 +29,7 @@ from agent_runner._run.result import RunResult
 type Show = Callable[[Output | RunResult], None]
 
 _TICK_SECONDS = 1.0
+# Back to the beginning of the line, and erase all of it.
 _ERASE = "\r\x1b[2K"
 _SUFFIXES = {
     "image/png": ".png",
@@ -156,6 +157,7 @@ def print_text(text: str, *, err: bool = False, color: str | None = None) -> Non
 def _printable(character: str) -> str:
     if character.isprintable() or character in "\n\t":
         return character
+    # Otherwise a script could move the cursor, or make the terminal answer.
     return ascii(character)[1:-1]
 
 
@@ -179,6 +181,7 @@ def _save_image(output: ImageOutput, data: bytes, folder: Path) -> Path:
     with refusing_os_errors(folder, "expected a folder to write images to"):
         folder.mkdir(parents=True, exist_ok=True)
         number = len(list(folder.iterdir())) + 1
+        # Files of earlier runs are never overwritten.
         while (path := folder / f"image-{number}{suffix}").exists():
             number += 1
         path.write_bytes(data)

@@ -31,6 +31,7 @@ def classify_line(line: bytes | str) -> _StdoutOutput:
     if not isinstance(value, dict):
         return JsonOutput(value=value, invalid_utf8=invalid)
     fields = cast("dict[str, Any]", value)
+    # Only the type decides, so that a media output with a missing field is still one.
     for kind in (ImageOutput, AudioOutput, ResourceOutput):
         if fields.get("type") == kind.type:
             return kind(value=fields, invalid_utf8=invalid)

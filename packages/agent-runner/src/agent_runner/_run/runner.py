@@ -64,6 +64,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
     def __post_init__(self) -> None:
         """Check the settings."""
         for name in ("timeout_seconds", "max_line_bytes", "max_output_bytes", "max_output_lines"):
+            # Asked this way around, NaN is refused, too.
             if not (value := getattr(self, name)) > 0:
                 raise ConfigurationError(name, f"expected a number above 0, got {value!r}")
         for name in ("terminate_seconds", "keep_logs"):

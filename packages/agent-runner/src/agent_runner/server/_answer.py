@@ -33,6 +33,7 @@ class ScriptAnswer:
             case JsonOutput(value=value):
                 self._values = [value]
             case TextOutput(text=text):
+                # One more for the line break between two texts.
                 self._characters += len(text) + 1
                 if self._characters <= _MAX_CHARACTERS:
                     self._texts.append(text)

@@ -19,6 +19,7 @@ from .settings import ScriptServerSettings
 
 __all__ = ["app"]
 
+# Names that a setting had before; an old environment is refused rather than ignored.
 _RENAMED = {"API_KEY": "API_KEYS"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

@@ -31,6 +31,7 @@ class ScriptServerSettings(ServerSettings):
     port: int = Field(default=8080, ge=0, le=65535)
     # Larger than other servers': files come as base64, besides the input.
     max_request_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    # Longer than other servers': a script that is ended counts as interrupted, and cannot go on.
     stop_seconds: float = Field(default=30, ge=0)
     on_crash: Literal["fail", "rerun"] = "fail"
     model: str | None = None

@@ -61,6 +61,7 @@ def _number(usage: Mapping[str, Any], *names: str) -> int:
 def _sum_costs(usages: Sequence[Mapping[str, Any]]) -> tuple[str | None, str | None]:
     costs: dict[str | None, Decimal] = {}
     for usage in usages:
+        # Usage has either name, depending on where it comes from.
         cost = _decimal(usage.get("cost", usage.get("total_price")))
         if cost is not None:
             currency = usage.get("currency")
