@@ -150,13 +150,13 @@ def ask_for_code(question: str, *, code: str, query: str) -> str:
     return f"{_find_texts(query).needs_code.format(code=code)}\n\n{question}"
 
 
-def tell_changed(names: Iterable[str], *, query: str) -> str:
+def describe_changed(names: Iterable[str], *, query: str) -> str:
     """Return what a person reads of tools that were changed since they were asked."""
     shown = (show_text(name).replace("[", r"\u005b") for name in names)  # Here a link would be one.
     return _find_texts(query).changed.format(name=", ".join(shown))
 
 
-def say_outdated(*, query: str) -> str:
+def describe_outdated(*, query: str) -> str:
     """Return what a person reads who has answered a question that was asked before an update."""
     return f"{_find_texts(query).outdated}\n\n"
 

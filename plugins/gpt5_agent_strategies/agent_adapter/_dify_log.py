@@ -67,14 +67,14 @@ class DifyLog:
 
     def asked(self, question: Question, *, of: str) -> AgentInvokeMessage:
         """Log that a person is asked whether calls may be made, who alone can answer."""
-        told = {"asked": of, "open_until": _to_time(question.expires_at)}
-        return self._note("Approval asked", question, told)
+        facts = {"asked": of, "open_until": _to_time(question.expires_at)}
+        return self._note("Approval asked", question, facts)
 
     def answered(self, answer: UserAnswer) -> AgentInvokeMessage:
         """Log what a person has decided about calls, when, and why."""
         decisions = list(answer.decisions.values())
         approved = sum(decision.is_approved for decision in decisions)
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "decision": "approved" if approved else "denied" if decisions else "asked again",
             "approved": approved,
             "by": decisions[0].by if decisions else None,
@@ -82,16 +82,16 @@ class DifyLog:
             "reason": answer.reply.text,
             "changed": list(answer.changed),
         }
-        return self._note("Approval decided", answer.question, told)
+        return self._note("Approval decided", answer.question, facts)
 
     def _note(
-        self, label: str, question: Question, told: Mapping[str, object]
+        self, label: str, question: Question, facts: Mapping[str, object]
     ) -> AgentInvokeMessage:
         about = {
             "code": question.code,
             "asked_at": _to_time(question.asked_at),
             "calls": [self._identities[call.tool].tool_name for call in question.calls],
-            **told,
+            **facts,
         }
         if not self._has_content:
             about = {**about, "calls": len(question.calls), "reason": None}

@@ -57,8 +57,8 @@ class FileAtHand:
             raise ToolError(
                 f"the file {self.name!r} cannot be handed over: its link has ended, and its bytes are not held"
             )
-        told = str(self.described.get("mime_type") or "").partition(";")[0].strip()
-        mime_type = told or mime_type_of(data, self.name)
+        declared = str(self.described.get("mime_type") or "").partition(";")[0].strip()
+        mime_type = declared or mime_type_of(data, self.name)
         try:
             uploaded = session.file.upload(self.name, data, mime_type)
         except Exception as error:
@@ -159,9 +159,9 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
             self._held_bytes -= len(oldest.data or b"")
             oldest.data = None
 
-    def _find_name(self, told: str, described: Mapping[str, Any]) -> str:
+    def _find_name(self, wanted: str, described: Mapping[str, Any]) -> str:
         """Return an unused name that a model can write."""
-        plain = _UNFIT.sub("_", unicodedata.normalize("NFC", told)).strip()[-_MAX_NAME:]
+        plain = _UNFIT.sub("_", unicodedata.normalize("NFC", wanted)).strip()[-_MAX_NAME:]
         own = PurePosixPath(plain).name.strip()
         if not own.strip("."):
             own = _build_name(described)

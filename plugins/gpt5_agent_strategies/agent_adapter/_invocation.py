@@ -34,7 +34,7 @@ from stream_text import MarkdownGuard
 
 from ._allowed_tools import find_allowed
 from ._answer_schema import to_json_object
-from ._approval_words import say_outdated
+from ._approval_words import describe_outdated
 from ._dify_log import DifyLog
 from ._errors import AgentRunError
 from ._open_questions import OpenQuestions, UserAnswer
@@ -96,7 +96,7 @@ class Invocation:
         except SnapshotError as error:
             # What was kept does not fit any more: the message begins a run of its own.
             if error.fault == "older":
-                self._notice = say_outdated(query=parameters.query)
+                self._notice = describe_outdated(query=parameters.query)
             self._not_taken_up, self._answer = (str(error),), None
             self._prepare()
 
@@ -204,7 +204,7 @@ class Invocation:
     def _tell(self, event: Event) -> Iterator[InvokeMessage]:
         match event:
             case ShowText(text=text):
-                yield from self._show(self._bar(text))
+                yield from self._show(self._escape(text))
             case ShowFile(file=file):
                 yield file
             case CallModel(left_out=count) if count:
@@ -226,7 +226,7 @@ class Invocation:
             case _:
                 pass
 
-    def _bar(self, text: str) -> str:
+    def _escape(self, text: str) -> str:
         """Return a text of the run, escaped so that it cannot hide a question behind it. An answer by a schema is not Markdown and comes last, so it stays unchanged."""
         is_value = self._parameters.answer_schema and self._run.state == "finished"
         return text if self._approvals is None or is_value else self._guard.feed(text)
@@ -241,8 +241,8 @@ class Invocation:
         """Report that another model takes over."""
         if event.model is not None and event.model != self._model:
             self._model = event.model
-            told = f"{event.model}, from round {event.round} on"
-            yield from self._warn(_TOOK_OVER, (told,), about="model")
+            model = f"{event.model}, from round {event.round} on"
+            yield from self._warn(_TOOK_OVER, (model,), about="model")
 
     def _tell_sources(self) -> Iterator[AgentInvokeMessage]:
         resources = build_resources(self._parameters.context)

@@ -99,7 +99,7 @@ class ModelCalls:
     def _to_failure(self, error: Exception) -> ModelFailure:
         text, known = str(error) or type(error).__name__, self._turn.known
         log_failure("a model call", text, known)
-        failure = read_call_failure(text, redact=lambda said: redact_log_data(said, known=known))
+        failure = read_call_failure(text, redact=lambda part: redact_log_data(part, known=known))
         return ModelFailure(**asdict(failure))
 
 

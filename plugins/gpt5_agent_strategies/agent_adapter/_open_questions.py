@@ -21,8 +21,8 @@ from ._approval_words import (
     Reply,
     ask_for_code,
     build_question,
+    describe_changed,
     read_reply,
-    tell_changed,
 )
 from ._claims import StoredQuestion
 from ._parameters import APPROVAL_RULES, refuse_rules
@@ -94,7 +94,7 @@ class UserAnswer:
         question = self.question
         if not self.decisions:
             return ask_for_code(question.text, code=question.code, query=question.query)
-        return f"{tell_changed(self.changed, query=question.query)}\n\n" if self.changed else ""
+        return f"{describe_changed(self.changed, query=question.query)}\n\n" if self.changed else ""
 
 
 class OpenQuestions:
@@ -155,10 +155,10 @@ class OpenQuestions:
             stored = self._stored.read()
             return None if stored is None else self._take(stored)
         except Exception as error:  # noqa: BLE001 - the SDK raises what it likes
-            told = " ".join(str(error).split())[:300]
+            reason = " ".join(str(error).split())[:300]
             needed = "it needs Dify's storage (the plugin's permission `storage`)"
             raise refuse_rules(
-                f"{APPROVAL_RULES} cannot be kept: {needed}, which has failed: {told}"
+                f"{APPROVAL_RULES} cannot be kept: {needed}, which has failed: {reason}"
             ) from None
 
     def _take(self, stored: bytes) -> UserAnswer | None:
@@ -204,9 +204,9 @@ class OpenQuestions:
 
     def _deny(self, answer: UserAnswer) -> UserAnswer:
         reason = None if answer.reply.word == "no" else answer.reply.text
-        told = Decision(call_id="", is_approved=False, reason=reason, by=self.user)
+        denial = Decision(call_id="", is_approved=False, reason=reason, by=self.user)
         ids = [call.call_id for call in answer.question.calls]
-        return replace(answer, decisions={name: replace(told, call_id=name) for name in ids})
+        return replace(answer, decisions={name: replace(denial, call_id=name) for name in ids})
 
     def put(self, asked: AskApproval) -> Question | str:
         """Store a question with the person's message and the files at hand; return it, or the reason why it cannot be asked.

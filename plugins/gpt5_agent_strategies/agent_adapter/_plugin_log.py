@@ -37,5 +37,5 @@ def log_failure(call: str, text: str, known: KnownSecrets) -> None:
 
 def log_unused(label: str, lines: tuple[str, ...], known: KnownSecrets) -> None:
     """Log what was given but is not used."""
-    told = known.redact("; ".join(lines))
-    _logger.warning("%s: %s", label, redact_text(told[:_MAX_CHARACTERS]))
+    text = known.redact("; ".join(lines))
+    _logger.warning("%s: %s", label, redact_text(text[:_MAX_CHARACTERS]))

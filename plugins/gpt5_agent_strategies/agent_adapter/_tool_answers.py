@@ -87,18 +87,18 @@ def read_answer(
         BlobError: If the chunks of a file do not add up, or it is over 15 MiB.
     """
     merged = merge_blob_chunks(messages, max_file_size=MAX_FILE_BYTES)
-    said = [_to_sdk(message) for message in merged]
-    local = [_load_local(message, files_root) for message in said]
-    told = [_to_told(old, new) for old, new in zip(said, local, strict=True)]
+    received = [_to_sdk(message) for message in merged]
+    local = [_load_local(message, files_root) for message in received]
+    observed = [_to_observed(old, new) for old, new in zip(received, local, strict=True)]
     files = _find_files(local, model, has_all=at_hand.are_offered)
     names: list[str] = []
     if at_hand.are_offered:
         files = [file and _put_at_hand(file, at_hand, names) for file in files]
     parts = {
         id(message): file and _find_part(file, model)
-        for message, file in zip(told, files, strict=True)
+        for message, file in zip(observed, files, strict=True)
     }
-    content = observation_content(told, find_part=lambda message: parts[id(message)])
+    content = observation_content(observed, find_part=lambda message: parts[id(message)])
     return ToolOutput(content=_with_names(content, names), artifact=tuple(_iter_shown(local)))
 
 
@@ -200,11 +200,11 @@ def _is_stored(message: ToolInvokeMessage) -> bool:
     return message.type is _TYPES.LINK and any(keys.get(key) for key in _FILE_KEYS)
 
 
-def _to_told(said: ToolInvokeMessage, local: ToolInvokeMessage) -> ToolInvokeMessage:
+def _to_observed(received: ToolInvokeMessage, local: ToolInvokeMessage) -> ToolInvokeMessage:
     """Return the message for the model: an image stays an image, unless it must not be read."""
-    if isinstance(said, FileLink):
-        return said.to_link()
-    return local if local.type is _TYPES.TEXT else said
+    if isinstance(received, FileLink):
+        return received.to_link()
+    return local if local.type is _TYPES.TEXT else received
 
 
 def _iter_shown(messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:

@@ -94,8 +94,8 @@ def build_execution_metadata(finished: Finished) -> dict[str, Any]:
 
 def read_prompt_cache(body: object) -> dict[str, int | str]:
     """Return the figures of a call, and what broke the cache if something did; empty where an answer's opaque body does not tell."""
-    told = read_member(body, "prompt_cache")
-    figures = cast("dict[str, object]", told) if isinstance(told, dict) else {}
+    reported = read_member(body, "prompt_cache")
+    figures = cast("dict[str, object]", reported) if isinstance(reported, dict) else {}
     found = ((name, figures.get(field)) for field, name in _FIGURES.items())
     return {name: value for name, value in found if isinstance(value, int | str)}
 
