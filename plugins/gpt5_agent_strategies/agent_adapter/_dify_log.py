@@ -27,9 +27,8 @@ from ._turn import Turn
 from ._usage import read_prompt_cache, to_budget_figures, to_log_metadata
 
 
-_MAX_LISTED = (
-    128  # Of calls and results: looking for secrets in them all at once would hold up other runs.
-)
+# Of calls and results: looking for secrets in more of them at once would hold up other runs.
+_MAX_LISTED = 128
 _OWN_CALLS = ("function_call", "custom_tool_call")  # which the run makes itself
 _ROUND, _MODEL_CALL, _TOOL_CALL = "round", "model call", "tool call"
 _Status = AgentInvokeMessage.LogMessage.LogStatus

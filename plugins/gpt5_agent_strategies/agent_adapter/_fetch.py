@@ -18,9 +18,8 @@ from ._errors import FetchError
 
 
 SECONDS = 5.0
-MAX_FILE_BYTES = (
-    15 * 1024 * 1024
-)  # What Dify takes as an upload by default, and carries from a strategy.
+# What Dify takes as an upload by default, and carries from a strategy.
+MAX_FILE_BYTES = 15 * 1024 * 1024
 MAX_BYTES = 32 * 1024 * 1024  # Of all files that are fetched at once; a plugin has 256 MiB.
 _PIECE_BYTES = 64 * 1024  # The bounds are checked after each piece.
 _HEADERS = {"accept-encoding": "identity"}  # What comes is counted as it comes.

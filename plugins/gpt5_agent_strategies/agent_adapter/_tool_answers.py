@@ -165,9 +165,8 @@ def _find_part(file: _ToolFile, model: Model) -> Part | None:
         return text_part(render_omission(file.kind, reason=file.fetched.problem, name=file.name))
     kind = kind_of(mime_type)
     if kind == "image" or not mime_type:
-        mime_type = mime_type_of(
-            data
-        )  # What is called an image and is none would have the whole request refused.
+        # What is called an image and is none would have the whole request refused.
+        mime_type = mime_type_of(data)
         kind = kind_of(mime_type)
     if not data or not _is_shown(mime_type) or not is_readable(kind, model):
         return None

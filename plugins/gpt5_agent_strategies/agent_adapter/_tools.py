@@ -9,7 +9,6 @@ from typing import Any, Self, cast
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.message import PromptMessageTool
 from dify_plugin.entities.tool import ToolInvokeMessage, ToolProviderType
-from pydantic import ValidationError
 
 from agent_tooling import Tool, ToolingError, unique_tool_names
 from stream_text import read_member
@@ -182,14 +181,7 @@ def _find_problem(raw: object) -> str | None:
     try:
         ToolIdentity.from_raw(cast("Mapping[str, Any]", raw))
         Tool.from_declaration(raw, print)
-    except (
-        ToolingError,
-        ValidationError,
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (ToolingError, AttributeError, KeyError, TypeError, ValueError) as error:
         return f"{_name_of(raw)}: {type(error).__name__}: {' '.join(str(error).split())}"
     return None
 
