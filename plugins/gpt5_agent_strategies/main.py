@@ -1,6 +1,6 @@
 """Start the plugin. The daemon runs this as `python -m main` in the plugin's folder."""
 
-# ruff: noqa: E402  what the SDK reads while it is imported has to be right before
+# ruff: noqa: E402  the SDK reads the environment while it is imported
 
 import os
 
@@ -9,7 +9,7 @@ from dify_plugin_kit.settings import bound_timeouts
 
 bound_timeouts(os.environ)
 
-# The SDK patches the process for gevent, so it comes before everything that opens sockets or starts threads.
+# The SDK patches the process for gevent, so it is imported before anything opens sockets or starts threads.
 from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
 import sys
@@ -26,7 +26,7 @@ from dify_plugin_kit.stdout import bound_stdout, bound_writer
 
 
 class _Plugin(Plugin):
-    """The SDK's plugin, whose own errors say no more of a request than ours, and none where it stands."""
+    """The SDK's plugin, with errors that quote nothing of a request and name no paths of the server."""
 
     @override
     def _execute_request(
@@ -39,7 +39,7 @@ class _Plugin(Plugin):
 bound_stdout(shorten_line)
 plugin_logger_handler.setStream(sys.stdout)
 plugin = _Plugin(DifyPluginEnv())
-# What the provider was called at first, for callers that still do.
+# The provider's first name, for callers that still use it.
 strategies = plugin.registration.agent_strategies_mapping
 strategies["gpt5_agent"] = strategies["gpt5_agent_strategies"]
 bound_depth(stdio_reader)

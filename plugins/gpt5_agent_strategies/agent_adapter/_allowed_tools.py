@@ -1,4 +1,4 @@
-"""The tools that a run may call, as the agent node names them and as a model is told."""
+"""The tools that a run may call, as the agent node names them and as a model's parameter takes them."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ _CHOICES_WITH_NAMES = {None, "auto", "required"}
 
 
 def read_allowed_tools(value: object) -> tuple[str, ...] | None:
-    """Read the names of the only tools that may be called: a list, a JSON list, lines, or one name. None, where nothing is said, is all.
+    """Read the names of the only tools that may be called: a list, a JSON list, lines, or one name. None means all.
 
     Raises:
         ParameterError: If it is none of these.
@@ -37,10 +37,10 @@ def read_allowed_tools(value: object) -> tuple[str, ...] | None:
 
 
 def parse_json(text: str, field: str) -> Any:
-    """Return what a parameter says that begins like JSON.
+    """Parse a parameter that begins like JSON.
 
     Raises:
-        ParameterError: If it is none.
+        ParameterError: If it is not JSON.
     """
     try:
         return json.loads(text)
@@ -51,11 +51,11 @@ def parse_json(text: str, field: str) -> Any:
 def find_allowed(
     wanted: Collection[str] | None, own_names: Mapping[str, str]
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the names by which the model calls the tools that are wanted, None for all, and a line for each that is not there.
+    """Return the model's names of the wanted tools, None for all, and a line for each that does not exist.
 
     Args:
-        wanted: What the node names: a tool's own name, or the one by which the model calls it.
-        own_names: The tool's own name, by the name by which the model calls it.
+        wanted: The names in the node: a tool's own name, or the one by which the model calls it.
+        own_names: The tools' own names, by the names by which the model calls them.
     """
     if wanted is None:
         return None, ()
@@ -65,9 +65,9 @@ def find_allowed(
 
 
 def build_model_parameter(request: CallModel, model: Model) -> dict[str, Any]:
-    """Return the model's own parameter for the tools that may be called, nothing where it has none or may call none anyway.
+    """Return the model's own parameter for the tools that may be called; nothing if it has none, or may not call any tool anyway.
 
-    What the app's builder has set there narrows the choice further, and may name tools that are not the node's, such as `web_search`.
+    The app's builder may have set it, which narrows the choice further and may name tools that are not the node's, such as `web_search`.
     """
     takes_names = model.parameter_names is not None and _FIELD in model.parameter_names
     if not (takes_names and request.allowed_tools and request.tool_choice in _CHOICES_WITH_NAMES):

@@ -1,4 +1,4 @@
-"""Images in a model's answer, as the files that the agent node takes."""
+"""Images in a model's answer, as files for the agent node."""
 
 from base64 import b64decode
 from contextlib import suppress
@@ -14,7 +14,7 @@ from ._fetch import MAX_FILE_BYTES, fetch_all
 
 
 def to_blob(data: bytes, meta: dict[str, Any] | None) -> ToolInvokeMessage:
-    """Return a file as a tool message: of those, and of no other, the SDK sends the content in chunks."""
+    """Return a file as a tool message, the only kind whose content the SDK sends in chunks."""
     return ToolInvokeMessage(
         type=ToolInvokeMessage.MessageType.BLOB,
         message=InvokeMessage.BlobMessage(blob=data),
@@ -23,7 +23,7 @@ def to_blob(data: bytes, meta: dict[str, Any] | None) -> ToolInvokeMessage:
 
 
 def read_answer_file(part: MultiModalPromptMessageContent) -> ToolInvokeMessage | str:
-    """Return a part of a model's answer as a file, or the sentence that stands for it."""
+    """Return a part of a model's answer as a file, or the sentence that replaces it."""
     meta = {"mime_type": part.mime_type, "filename": part.filename or f"answer.{part.format}"}
     problem = "its data could not be read"
     data: bytes | None = None

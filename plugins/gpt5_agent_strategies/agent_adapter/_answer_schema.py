@@ -1,4 +1,4 @@
-"""The JSON schema of the answer: as the agent node has it, as a model is told it, and the answer as Dify takes it."""
+"""The JSON schema of the answer: the node's parameter, the model's parameters, and the answer in Dify's form."""
 
 import json
 from typing import Any
@@ -14,10 +14,10 @@ _FIELD = "answer_schema"
 
 
 def read_answer_schema(value: object) -> AnswerSchema | None:
-    """Read the schema; None where there is none.
+    """Read the schema; None if there is none.
 
     Raises:
-        ParameterError: If it is no JSON schema.
+        ParameterError: If it is not a JSON schema.
     """
     if value is None:
         return None
@@ -30,7 +30,7 @@ def read_answer_schema(value: object) -> AnswerSchema | None:
 
 
 def build_format(request: CallModel, model: Model) -> dict[str, Any]:
-    """Return the model's parameters that make the schema its format, nothing where there is none or the model knows no formats."""
+    """Return the model's parameters that make the schema its format; nothing if there is no schema or the model takes no formats."""
     if request.answer_schema is None or not model.has_answer_format:
         return {}
     named = {"name": "answer", "schema": request.answer_schema}
@@ -41,5 +41,5 @@ def build_format(request: CallModel, model: Model) -> dict[str, Any]:
 
 
 def to_json_object(value: Any) -> Any:
-    """Return the value of an answer as a JSON message can hold it: an object or a list, anything else in an object."""
+    """Return the value of an answer in the form of a JSON message: an object or a list, with anything else inside an object."""
     return value if isinstance(value, dict | list) else {"answer": value}

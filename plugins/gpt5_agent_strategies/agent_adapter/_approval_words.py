@@ -1,4 +1,4 @@
-"""The question whether calls may be made, what is said around it, and what counts as a yes, in English, Chinese and Japanese."""
+"""The question for approval, the sentences around it, and what counts as a yes, in English, Chinese and Japanese."""
 
 import json
 import re
@@ -10,14 +10,15 @@ from typing import Literal
 from agent_loop import ToolCall
 
 
-_FENCE = "~~~"  # Dify's page looks for code between ``` by itself, and pairs the one of a model with ours.
+_FENCE = "~~~"  # Dify's page looks for code between ``` itself, and would pair a model's with ours.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
-"""What has no width, or nothing in it, and is no control character: joiners, fillers, variants, blanks."""
+"""Characters without width or content that are not control characters: joiners, fillers, variants, blanks."""
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp", "Zs"})
 _SEEN_SPACES = frozenset(" \u3000")
-# Of plain characters those that a page changes even within code: tags, formulas, images that are not whole, and the marks that Dify's page replaces.
+# Plain characters that a page changes even within code: in tags, formulas, incomplete images, and the
+# marks that Dify's page replaces.
 _CHANGED = re.compile(
     r"<|(?<=``)`|(?<=!)\[|(?<=\\)[\[\]()]|(?<=CODE)_(?=BLOCK_PLACEHOLDER)|_(?=TMP_REPLACE_DOLLAR_)"
 )
@@ -41,27 +42,28 @@ _NO = frozenset(
     }
 )
 CODE_LETTERS = 8
-"""How long a code is: hexadecimal digits."""
+"""The length of a code, in hexadecimal digits."""
 
 _CODE = re.compile(f"[0-9a-f]{{{CODE_LETTERS}}}$")
 _KANA = re.compile("[\u3040-\u30ff]")
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MAX_REPLY = 100
-# What may stand around a word and a code, quotes as the question has them; full-width ones are these after NFKC.
+# Characters that may surround a word and a code, including the quotes of the question; NFKC turns
+# full-width ones into these.
 _AROUND = " \t\r\n.,:!\u3001\u3002\"'\u201c\u201d\u300c\u300d"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Texts:
-    """What is said in one language.
+    """The texts in one language.
 
     Attributes:
-        intro: What stands before the calls.
+        intro: Comes before the calls.
         how: How to answer.
-        named: What stands before the code.
+        named: Comes before the code.
         needs_code: Why a yes without the code does not count.
-        changed: That a tool was changed since.
-        outdated: That a question was asked before an update.
+        changed: Says that a tool was changed after the question.
+        outdated: Says that the question was asked before an update.
     """
 
     intro: str
@@ -100,12 +102,12 @@ _JA = _Texts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a person has said to a question.
+    """A person's reply to a question.
 
     Attributes:
-        text: Their words.
-        word: `yes` or `no` where they have said nothing else, but for a code; else None.
-        code: The code behind that word, or nothing.
+        text: The reply as it was written.
+        word: `yes` or `no` if it says nothing else, except perhaps a code; otherwise None.
+        code: The code after that word, or nothing.
     """
 
     text: str
@@ -114,7 +116,7 @@ class Reply:
 
 
 def read_reply(text: str) -> Reply:
-    """Read what a person has said: one of few words, whatever its case and width, perhaps a code behind it, with a full stop or the like at most."""
+    """Read a person's reply: one of a few words in any case and width, perhaps with a code after it, and at most a full stop or the like."""
     said = text.strip()
     if len(said) > _MAX_REPLY:
         return Reply(text=said, word=None, code="")
@@ -129,16 +131,16 @@ def read_reply(text: str) -> Reply:
 def build_question(
     calls: Iterable[ToolCall], *, names: Mapping[str, str], code: str, query: str
 ) -> str:
-    """Return the question, in the language that the person has written in last.
+    """Return the question, in the language in which the person has written last.
 
-    It says how to answer in brackets, and its end is a quotation: Dify's page mends a text that has come in part, and where no `)` or `>` is behind a picture or a tag that was begun it leaves out
-    all that is.
+    Its explanation of how to answer has brackets, and it ends with a quotation: Dify's page repairs text that has only partly arrived, and drops everything after the beginning of a
+    picture or a tag unless a `)` or `>` follows.
 
     Args:
         calls: The calls, as they would be made.
-        names: What Dify shows of the tools, by the names that the model calls them by.
-        code: What tells the question from others.
-        query: What the person has written.
+        names: The tools' names in Dify, by the names by which the model calls them.
+        code: The code that distinguishes the question from others.
+        query: The person's message.
     """
     texts = _find_texts(query)
     how = texts.how.format(code=code)
@@ -146,28 +148,28 @@ def build_question(
 
 
 def ask_for_code(question: str, *, code: str, query: str) -> str:
-    """Return a question once more, for somebody who has said yes without the code that is needed."""
+    """Return a question again, for somebody who has said yes without the required code."""
     return f"{_find_texts(query).needs_code.format(code=code)}\n\n{question}"
 
 
 def describe_changed(names: Iterable[str], *, query: str) -> str:
-    """Return what a person reads of tools that were changed since they were asked."""
+    """Return the sentence for a person about tools that were changed after they were asked."""
     shown = (show_text(name).replace("[", r"\u005b") for name in names)  # Here a link would be one.
     return _find_texts(query).changed.format(name=", ".join(shown))
 
 
 def describe_outdated(*, query: str) -> str:
-    """Return what a person reads who has answered a question that was asked before an update."""
+    """Return the sentence for a person whose answer is to a question from before an update."""
     return f"{_find_texts(query).outdated}\n\n"
 
 
 def _find_texts(query: str) -> _Texts:
-    """Return what is said in the language of what the person has written."""
+    """Return the texts in the language of the person's message."""
     return _JA if _KANA.search(query) else _ZH if _HAN.search(query) else _EN
 
 
 def render_calls(calls: Iterable[ToolCall], names: Mapping[str, str]) -> str:
-    """Return calls as code in Markdown, a line for each.
+    """Return calls as Markdown code, one per line.
 
     Args:
         calls: The calls, whose arguments are JSON in one line.
@@ -181,7 +183,7 @@ def render_calls(calls: Iterable[ToolCall], names: Mapping[str, str]) -> str:
 
 
 def show_text(text: str) -> str:
-    r"""Return a line of text with what could not be seen or would be read as something else as `\uXXXX`, so that JSON still says the same."""
+    r"""Return a line of text in which characters that could not be seen, or would be misread, are written `\uXXXX`, which means the same in JSON."""
     return _CHANGED.sub(_escape, "".join(map(_show_character, text)))
 
 

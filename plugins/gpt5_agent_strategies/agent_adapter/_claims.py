@@ -1,4 +1,4 @@
-"""Questions in Dify's storage, each of which is taken by one answer at most."""
+"""Questions in Dify's storage, each taken by at most one answer."""
 
 import secrets
 import threading
@@ -11,20 +11,20 @@ from dify_plugin.invocations.storage import StorageInvocation
 
 
 PAUSE_SECONDS: Final = 0.1
-"""How long others who claim a question at the same moment have to write their token."""
+"""The time that others who claim a question at the same moment get to write their tokens."""
 
 _MAX_TAKEN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The questions that one process has taken, the last thousand: what none of its threads takes again, whatever lies in the storage or in a cache before it."""
+    """The last thousand questions that a process has taken. None of its threads takes them again, whatever the storage or a cache in front of it holds."""
 
     _questions: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, question: tuple[str, str]) -> bool:
-        """Take a question; return whether nobody has before."""
+        """Take a question, and return whether it was not taken before."""
         with self._lock:
             is_new = question not in self._questions
             self._questions[question] = None
@@ -33,31 +33,31 @@ class Taken:
         return is_new
 
     def give_back(self, question: tuple[str, str]) -> None:
-        """Let a question be taken again: the storage has failed."""
+        """Let a question be taken again, because the storage has failed."""
         with self._lock:
             self._questions.pop(question, None)
 
 
-_TAKEN = Taken()  # One for the process, whose threads all share it.
+_TAKEN = Taken()  # One per process, shared by all threads.
 
 
 class StoredQuestion:
-    """The place of one question in Dify's storage, which is the plugin's own in the workspace.
+    """The storage for one question, in the plugin's own part of Dify's storage in the workspace.
 
-    The storage has no compare-and-set, and several processes may run the plugin. Who takes a question therefore writes a token of their own beside it, waits, and reads it
-    back; then deletes the question, and reads the token once more. Of two answers the one whose token was written later finds the question deleted, or else the other one finds
-    its own token overwritten: **never do both go on**, however slow either is, as long as the storage gives out what was written last. Within one process that holds without
-    the storage. Two limits are left:
+    The storage has no compare-and-set, and several processes may run the plugin. So an answer that takes a question writes its own token beside it, waits, and reads the token
+    back; then it deletes the question and reads the token once more. Of two answers, the one whose token was written later finds the question deleted, or else the other one finds
+    its own token overwritten: **both never go on**, however slow either is, as long as the storage returns what was written last. Within one process this holds even without
+    the storage. Two limits remain:
 
-    - Where two processes write their tokens more than the pause apart and both before the question is deleted, neither may go on. Then nothing is called, and the
+    - If two processes write their tokens more than the pause apart, and both before the question is deleted, neither may go on. Then nothing is called, and the
       question is gone.
-    - The daemon has a cache before its storage: a value that is read in the very moment in which it is overwritten or deleted may be given out for five minutes more. Two processes
-      that meet such a moment may both go on.
+    - The daemon has a cache in front of its storage: a value that is read at the very moment it is overwritten or deleted may be returned for another five minutes. Two processes
+      that hit such a moment may both go on.
 
     Args:
-        storage: Dify's storage. Each operation is one request to the daemon, and raises what the SDK likes.
-        name: The name of the place.
-        taken: What this process has taken.
+        storage: Dify's storage. Each operation is one request to the daemon, and may raise any error of the SDK.
+        name: The key of the question in the storage.
+        taken: The questions that this process has taken.
     """
 
     def __init__(self, storage: StorageInvocation, name: str, *, taken: Taken = _TAKEN) -> None:
@@ -67,7 +67,7 @@ class StoredQuestion:
         self._taken = taken
 
     def put(self, value: bytes) -> None:
-        """Put a question there, in the place of the one before; where that fails there is none, though the daemon may have written before it found no room."""
+        """Store a question in place of the previous one. If that fails, delete it, since the daemon may have written it before it ran out of room."""
         try:
             self._storage.set(self._name, value)
         except Exception:
@@ -76,11 +76,11 @@ class StoredQuestion:
             raise
 
     def read(self) -> bytes | None:
-        """Return the question; None where there is none."""
+        """Return the question; None if there is none."""
         return self._read(self._name)
 
     def clear(self) -> None:
-        """Delete the question, if it is there still."""
+        """Delete the question, if it still exists."""
         try:
             self._storage.delete(self._name)
         except Exception:
@@ -88,17 +88,17 @@ class StoredQuestion:
                 raise
 
     def forget(self, code: str) -> None:
-        """Delete a question that nobody can answer any more, unless an answer in this process is just taking it."""
+        """Delete a question that nobody can answer any more, unless an answer in this process is taking it."""
         if self._taken.add((self._name, code)):
             self.clear()
 
     def take(self, code: str) -> bool:
-        """Delete the question that has been read; return whether it is for this answer alone.
+        """Delete the question that was read, and return whether this answer alone has it.
 
         Args:
-            code: What tells the question from others of this place.
+            code: The code that distinguishes the question from others under the same key.
         """
-        # Within this process first: it is certain there, and spares the storage's round trips.
+        # Within this process first: that is certain, and saves round trips to the storage.
         question = (self._name, code)
         if not self._taken.add(question):
             return False
@@ -116,12 +116,12 @@ class StoredQuestion:
         self.clear()
         if self._read(self._claim) != token:
             return False
-        with suppress(Exception):  # It has served, and the next claim overwrites it.
+        with suppress(Exception):  # It is no longer needed, and the next claim overwrites it.
             self._storage.delete(self._claim)
         return True
 
     def _write(self, token: bytes) -> None:
-        """Write a token, also where the storage is full: the daemon tells of that when it has written, and what is taken makes room."""
+        """Write a token, even if the storage is full: the daemon reports that only after writing, and taking the question makes room."""
         try:
             self._storage.set(self._claim, token)
         except Exception:
@@ -129,7 +129,7 @@ class StoredQuestion:
                 raise
 
     def _read(self, name: str) -> bytes | None:
-        """Return a value; None where there is none, or where it was deleted in between."""
+        """Return a value; None if there is none, or if it is deleted meanwhile."""
         if not self._storage.exist(name):
             return None
         try:

@@ -1,4 +1,4 @@
-"""The run in Dify's log: rounds, model calls and tool calls, each opened once and closed once."""
+"""A run in Dify's log: rounds, model calls and tool calls, each opened and closed once."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -27,9 +27,9 @@ from ._turn import Turn
 from ._usage import read_prompt_cache, to_budget_figures, to_log_metadata
 
 
-# Of calls and results: looking for secrets in more of them at once would hold up other runs.
+# Calls and results: looking for secrets in more of them at once would hold up other runs.
 _MAX_LISTED = 128
-_OWN_CALLS = ("function_call", "custom_tool_call")  # which the run makes itself
+_OWN_CALLS = ("function_call", "custom_tool_call")  # The run makes these itself.
 _ROUND, _MODEL_CALL, _TOOL_CALL = "round", "model call", "tool call"
 _Status = AgentInvokeMessage.LogMessage.LogStatus
 
@@ -37,8 +37,8 @@ _Status = AgentInvokeMessage.LogMessage.LogStatus
 class DifyLog:
     """The log messages of one run.
 
-    What is redacted may hold texts, arguments and results, or only their sizes, as the administrator has set. So is whether the end of a call names its provider: for its
-    icon Dify lists all plugins and tools before anything else goes out.
+    The administrator decides whether they hold texts, arguments and results, redacted, or only their sizes; and whether the end of a call names its provider, for whose
+    icon Dify lists all plugins and tools before anything else is sent.
 
     Args:
         turn: The turn.
@@ -57,20 +57,20 @@ class DifyLog:
         """Log something that the app's builder should look at.
 
         Args:
-            label: What it is.
-            lines: What there is to say of it.
-            about: What the lines are about, in one word.
+            label: The label of the entry.
+            lines: The lines of the entry.
+            about: The subject of the lines, in one word.
         """
         data = {about: list(lines)} if self._has_content else {f"{about}_count": len(lines)}
         return self._write(label, data, _Status.ERROR)
 
     def asked(self, question: Question, *, of: str) -> AgentInvokeMessage:
-        """Log that a person is asked whether calls may be made, who alone can answer."""
+        """Log that a person, who alone can answer, is asked whether calls may be made."""
         facts = {"asked": of, "open_until": _to_time(question.expires_at)}
         return self._note("Approval asked", question, facts)
 
     def answered(self, answer: UserAnswer) -> AgentInvokeMessage:
-        """Log what a person has decided about calls, when, and why."""
+        """Log a person's decision about calls, with its time and reason."""
         decisions = list(answer.decisions.values())
         approved = sum(decision.is_approved for decision in decisions)
         facts: dict[str, Any] = {
@@ -109,7 +109,7 @@ class DifyLog:
     def start_round(self, event: RoundStarted) -> Iterator[AgentInvokeMessage]:
         """Open a round and the model call in it."""
         model = self._turn.parameters.models[event.model or ""]
-        self._round = None  # of which this one is no part
+        self._round = None  # A round is not part of the previous one.
         self._round = self._open(_ROUND, f"ROUND {event.round}")
         yield self._round
         yield self._open(_MODEL_CALL, f"{model.name} Thought", provider=model.provider)
@@ -142,7 +142,7 @@ class DifyLog:
         yield self._close(_MODEL_CALL, content, counts, error=event.error, usage=event.usage)
 
     def start_tool_call(self, event: ToolCallStarted) -> Iterator[AgentInvokeMessage]:
-        """Open a tool call, under the name of the tool that is called."""
+        """Open a tool call, under the name of the tool that is really called."""
         made = event.made or event.call
         identity = self._identities.get(made.name)
         yield self._open(
@@ -153,7 +153,7 @@ class DifyLog:
         )
 
     def end_tool_call(self, event: ToolCallEnded) -> Iterator[AgentInvokeMessage]:
-        """Close a tool call; why it failed stands here and nowhere else."""
+        """Close a tool call; only this entry says why it failed."""
         call, result = event.call, event.result
         content = {
             "tool_call_id": call.call_id,
@@ -169,7 +169,7 @@ class DifyLog:
         }
         error = result.text if result.error is not None else None
         if error is not None and result.cause is not None:
-            # Other plugins' errors come as JSON with their tracebacks, and an app's users get this log as well.
+            # Other plugins' errors arrive as JSON with tracebacks, and an app's users get this log, too.
             log_failure(f"the tool {call.name}", str(result.cause), self._turn.known)
             error = (
                 f"{type(result.cause).__name__}: {to_plain_text(str(result.cause), self._redact)}"
@@ -177,12 +177,12 @@ class DifyLog:
         yield self._close(f"{_TOOL_CALL} {call.call_id}", content, counts, error=error)
 
     def compacted(self, event: RunCompacted) -> AgentInvokeMessage:
-        """Log that the run was made shorter, which the next request's prompt cache does not survive."""
+        """Log that the run was compacted, so that the next request cannot use the prompt cache."""
         figures = {
             "by": event.kind,
             "messages_replaced": event.replaced,
             "with_reasoning": event.reasoning_dropped,
-            "size_before": event.tokens_before,  # A name with `token` in it would be taken for a secret's.
+            "size_before": event.tokens_before,  # A name with `token` in it would look like a secret's.
             "size_after": event.tokens_after,
             "reason": self._describe(event.error),
         }
@@ -210,7 +210,7 @@ class DifyLog:
         }
         if event.budgets:
             content["budgets"] = counts["budgets"] = to_budget_figures(event.budgets)
-        if _ROUND in self._open_logs:  # not that of a question in an earlier turn
+        if _ROUND in self._open_logs:  # The round of a question was logged in an earlier turn.
             yield self._close(_ROUND, content, counts, error=event.error, usage=event.usage)
 
     def _open(
@@ -259,7 +259,7 @@ def _to_time(seconds: float) -> str:
 
 
 def _server_calls(body: object) -> list[dict[str, Any]]:
-    """List what tools did that the model's server ran by itself: code, logs, searches; of an image all but its bytes."""
+    """Return the calls that the model's server has run itself: code, logs, searches, and images without their bytes."""
     items = read_member(body, "responses_output")
     listed = cast("list[object]", items) if isinstance(items, list) else []
     calls = [cast("dict[str, Any]", item) for item in listed if isinstance(item, dict)]

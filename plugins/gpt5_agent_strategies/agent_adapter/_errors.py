@@ -1,14 +1,14 @@
-"""What the person who runs the agent gets to read when it cannot go on.
+"""The errors that a person reads when an agent cannot go on.
 
 AgentAdapterError
 ├── ParameterError        the agent node was configured with something that cannot be read
-├── RequestTooLargeError  a model or tool call holds more than the platform carries
-├── AnswerTooLargeError   a model's answer is more than can be held
-├── OutputTooLargeError   a tool's answer is more than can be held
-├── FetchError            a file can't be fetched by its link
+├── RequestTooLargeError  a call of a model or tool is larger than the platform carries
+├── AnswerTooLargeError   a model's answer is larger than can be held
+├── OutputTooLargeError   a tool's answer is larger than can be held
+├── FetchError            a file cannot be fetched by its link
 └── AgentRunError         the run failed; what was shown stays, and the message is one sentence
 
-The texts appear in Dify as they are.
+Dify shows the texts unchanged.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class ParameterError(AgentAdapterError, ValueError):
 
 
 def _show(received: object) -> str:
-    """Return what was received: a number as it is, of anything else its kind, for nobody knows what stands in it."""
+    """Return a number as it is, and only the kind of anything else, since its content is unknown and may be private."""
     if isinstance(received, int | float) and not isinstance(received, bool):
         return f"{received:.15g}"
     return _KINDS.get(type(received), "something else")
@@ -52,8 +52,8 @@ class RequestTooLargeError(AgentAdapterError):
     """A call of a model or a tool that is larger than what the platform carries.
 
     Attributes:
-        size_bytes: How large it is.
-        limit_bytes: How large it may be.
+        size_bytes: Its size.
+        limit_bytes: The largest size that is allowed.
     """
 
     def __init__(self, size_bytes: int, limit_bytes: int) -> None:
@@ -65,21 +65,21 @@ class RequestTooLargeError(AgentAdapterError):
 
 
 class AnswerTooLargeError(AgentAdapterError):
-    """A model that says more than can be held."""
+    """An answer of a model that is larger than can be held."""
 
     def __init__(self, limit_characters: int) -> None:
         super().__init__(f"the answer is over {limit_characters:,} characters")
 
 
 class OutputTooLargeError(AgentAdapterError):
-    """A tool that says more than can be held."""
+    """An output of a tool that is larger than can be held."""
 
     def __init__(self, limit_bytes: int, *, of: str = "the tool") -> None:
         super().__init__(f"the output of {of} is over {limit_bytes:,} bytes")
 
 
 class FetchError(AgentAdapterError):
-    """A file that can't be fetched by its link; its text is the end of a sentence."""
+    """A file that cannot be fetched by its link. The text is the end of a sentence."""
 
 
 class AgentRunError(AgentAdapterError):

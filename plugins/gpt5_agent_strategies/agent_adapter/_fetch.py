@@ -1,4 +1,4 @@
-"""Fetching files by the links that Dify gives: all at once, briefly, no further than asked, and never from a cloud's metadata service."""
+"""Fetching files by Dify's links: all at once, within seconds, without redirects, and never from a cloud's metadata service."""
 
 import ssl
 from collections.abc import Generator, Mapping, Sequence
@@ -18,21 +18,21 @@ from ._errors import FetchError
 
 
 SECONDS = 5.0
-# What Dify takes as an upload by default, and carries from a strategy.
+# Dify's default limit for an upload, and for a file from a strategy.
 MAX_FILE_BYTES = 15 * 1024 * 1024
-MAX_BYTES = 32 * 1024 * 1024  # Of all files that are fetched at once; a plugin has 256 MiB.
-_PIECE_BYTES = 64 * 1024  # The bounds are checked after each piece.
-_HEADERS = {"accept-encoding": "identity"}  # What comes is counted as it comes.
+MAX_BYTES = 32 * 1024 * 1024  # All files that are fetched at once; a plugin has 256 MiB.
+_PIECE_BYTES = 64 * 1024  # The limits are checked after each piece.
+_HEADERS = {"accept-encoding": "identity"}  # Compressed bytes would be counted too low.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What a link has led to.
+    """The result of fetching a link.
 
     Attributes:
-        data: The bytes; None where there are none.
-        media_type: What the server says that they are; empty where it does not.
-        problem: Why there are none, as the end of a sentence; empty where there are.
+        data: The bytes; None if there are none.
+        media_type: Their type according to the server; empty if it does not say.
+        problem: Why there are no bytes, as the end of a sentence; empty if there are.
     """
 
     data: bytes | None = None
@@ -41,20 +41,20 @@ class Fetched:
 
 
 class _Room:
-    """The bytes that may still be fetched."""
+    """The number of bytes that may still be fetched."""
 
     def __init__(self, size: int) -> None:
         self._left = size
 
     def take(self, size: int, *, held: int) -> None:
-        """Take room for what has come.
+        """Take room for a piece of a file.
 
         Args:
-            size: What has come.
-            held: What has come of its file so far.
+            size: The size of the piece.
+            held: The size of its file so far.
 
         Raises:
-            FetchError: If there is none, or the file is too large.
+            FetchError: If there is no room left, or the file is too large.
         """
         self._left -= size
         if self._left < 0:
@@ -64,7 +64,7 @@ class _Room:
 
 
 def fetch_all(urls: Sequence[str], *, seconds: float = SECONDS) -> list[Fetched]:
-    """Fetch what links lead to, all at the same time, and return after `seconds` at the latest."""
+    """Fetch links, all at the same time, and return the results after `seconds` at the latest."""
     room = _Room(MAX_BYTES)
     jobs: list[Any] = [gevent.spawn(_fetch, url, room) for url in urls]
     gevent.joinall(jobs, timeout=seconds)
@@ -110,10 +110,10 @@ def _fetch(url: str, room: _Room) -> Fetched:
 
 @contextmanager
 def _open(url: str) -> Generator[httpx.Response]:
-    """Ask for what a link leads to; nothing is sent to a metadata service, and no redirect is followed.
+    """Request a link. Nothing is sent to a metadata service, and no redirect is followed.
 
     Raises:
-        FetchError: If it can't be reached, leads elsewhere or nowhere, or must not be followed.
+        FetchError: If it cannot be reached, leads elsewhere or nowhere, or must not be followed.
     """
     if url.startswith("/"):
         raise FetchError("its link has no address: FILES_URL is not set in Dify")
@@ -121,7 +121,7 @@ def _open(url: str) -> Generator[httpx.Response]:
         raise FetchError("its link is no http or https address")
     try:
         host = plain_host(urlsplit(url).hostname or "")
-    except ValueError:  # also of a name that nobody can look up
+    except ValueError:  # Also for a name that cannot be looked up.
         host = ""
     if not host or is_metadata_host(host):
         raise FetchError("its link must not be followed")
@@ -146,10 +146,10 @@ def _trusted() -> ssl.SSLContext:
 
 
 def _refuse_metadata(event: str, info: Mapping[str, Any]) -> None:
-    """Look at what a new connection has led to, before anything is sent.
+    """Check the address of a new connection, before anything is sent.
 
     Raises:
-        FetchError: If it is a metadata service.
+        FetchError: If it is that of a metadata service.
 
     Source: https://www.encode.io/httpcore/extensions/#trace, read 2026-11-22.
     """

@@ -1,4 +1,4 @@
-"""Links to files that tools made, which Dify sends and the plugin SDK does not know.
+"""Links to files of tools, which Dify sends but the plugin SDK does not know.
 
 Source: docs/evidence/dify-platform.md, P20.
 """
@@ -16,23 +16,23 @@ _TYPES = ToolInvokeMessage.MessageType
 
 
 class FileLink(ToolInvokeMessage):
-    """A link to a file that is no image.
+    """A link to a file that is not an image.
 
-    Its type is that of a link to an image: the agent node treats both alike and asks the stored file what it is.
+    Its type is that of a link to an image: the agent node treats both alike, and takes the type from the stored file.
     """
 
     def to_link(self) -> ToolInvokeMessage:
-        """Return what the model is told of: a link."""
+        """Return the message for the model: a plain link."""
         return ToolInvokeMessage(type=_TYPES.LINK, message=self.message, meta=self.meta)
 
 
 class _Tools(ToolInvocation):
-    """The SDK's calls of tools, with answers that hold links to files."""
+    """The SDK's calls of tools, extended by answers with links to files."""
 
     def _backwards_invoke(
         self,
         type: InvokeType,  # noqa: A002 - the SDK's name
-        data_type: type[ToolInvokeMessage],  # noqa: ARG002 - it is only called with fields
+        data_type: type[ToolInvokeMessage],  # noqa: ARG002 - our reader replaces it
         data: dict[str, Any],
     ) -> Generator[ToolInvokeMessage]:
         reader = cast("type[ToolInvokeMessage]", _read_message)
@@ -46,6 +46,6 @@ def _read_message(**fields: Any) -> ToolInvokeMessage:
 
 
 def accept_file_links(session: Session) -> None:
-    """Have the tools of a session answer with links to files too."""
+    """Let the tools of a session answer with links to files, too."""
     if type(session.tool) is ToolInvocation:
         session.tool = _Tools(session)

@@ -1,4 +1,4 @@
-"""The files that come with a question: fetched once at the start of a run, shown to the model, and at hand for tools."""
+"""Files that come with a question: fetched once at the start of a run, shown to the model, and at hand for tools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class GivenFile:
 
     Attributes:
         name: Its name, which no other file of the run has.
-        described: What Dify says of it, as a tool gets it.
+        described: Dify's description of it, as a tool gets it.
         fetched: Its bytes, or why there are none.
     """
 
@@ -35,23 +35,23 @@ class GivenFile:
 
     @property
     def kind(self) -> str:
-        """Which of Dify's kinds of files it is of."""
+        """Its kind, of Dify's kinds of files."""
         return str(self.described.get("type") or "custom")
 
     @property
     def mime_type(self) -> str:
-        """Its MIME type: Dify's word, or else the server's."""
+        """Its MIME type, according to Dify or else to the server."""
         return str(self.described.get("mime_type") or self.fetched.media_type or _UNKNOWN_TYPE)
 
     def to_part(self, model: Model) -> Part:
-        """Return what the model sees of it: the file, or a sentence that names it."""
+        """Return it as a part for the model: the file, or a sentence that names it."""
         if not is_readable(self.kind, model) or self.kind == "custom":
             return unread(self.kind if self.kind != "custom" else "file", self.name)
         data, problem, mime_type = self.fetched.data, self.fetched.problem, self.mime_type
         if data and self.kind == "image":
             found = mime_type_of(data)
             if found not in IMAGE_TYPES and mime_type in IMAGE_TYPES:
-                # The whole request would be refused for it, in each round.
+                # It would get the whole request refused, in each round.
                 data, problem = None, "what its link leads to is no such image"
             mime_type = found if found in IMAGE_TYPES else mime_type
         if data is None:
@@ -65,7 +65,7 @@ class GivenFiles:
 
     Attributes:
         files: The files, in order.
-        left_out: A line for each thing among them that is no file.
+        left_out: A line for each value that is not a file.
     """
 
     files: tuple[GivenFile, ...] = ()
@@ -73,9 +73,9 @@ class GivenFiles:
 
     @classmethod
     def fetch(cls, raw: object, at_hand: FilesAtHand) -> Self:
-        """Read the parameter, in whatever shape Dify gives it, fetch the files in it, and put them at hand.
+        """Read the parameter, in any shape of Dify's, fetch its files, and put them at hand.
 
-        Unset it may be missing, None, a list of None or an empty list or text.
+        If it is unset, it may be missing, None, a list of None, or an empty list or text.
         """
         items = cast("list[object]", raw) if isinstance(raw, list) else [raw]
         given = [item for item in items if item not in (None, "", {}, [])]
@@ -96,12 +96,12 @@ class GivenFiles:
         return cls(files=tuple(files), left_out=left_out)
 
     def to_parts(self, model: Model) -> list[Part]:
-        """Return what the model sees of the files."""
+        """Return the files as parts for the model."""
         return [file.to_part(model) for file in self.files]
 
 
 def _describe(item: object) -> dict[str, Any] | None:
-    """Return what Dify says of a file; None of what is none."""
+    """Return Dify's description of a file; None if the value is not a file."""
     if isinstance(item, File):
         return item.model_dump(mode="json")
     if not isinstance(item, Mapping):

@@ -1,4 +1,4 @@
-"""The files at hand in a run: those that the model may choose for tools, by names that it has been told."""
+"""The files at hand in a run, which the model may choose for tools by the names that it was given."""
 
 import binascii
 import mimetypes
@@ -22,7 +22,7 @@ from ._fetch import MAX_BYTES, is_alive
 
 
 _UNFIT = re.compile(r'[\[\]"\x00-\x1f\x7f\ud800-\udfff]+')
-_MAX_NAME = 72  # With its number a sentence in the place of the file still holds it.
+_MAX_NAME = 72  # With a number added, it still fits into a sentence that replaces the file.
 _MAX_HELD_BYTES = MAX_BYTES  # As much as may be fetched for the question.
 
 
@@ -32,8 +32,8 @@ class FileAtHand:
 
     Attributes:
         name: Its name, which no other file of the run has.
-        described: What a tool gets: what Dify says of it, or would.
-        data: Its bytes, also in base64; None where there are none, or none any more.
+        described: Dify's description of it, or one of the same form, which a tool gets.
+        data: Its bytes, perhaps in base64; None if there are none, or no longer.
     """
 
     name: str
@@ -41,7 +41,7 @@ class FileAtHand:
     data: bytes | str | None = field(repr=False)
 
     def to_value(self, session: Session) -> dict[str, Any]:
-        """Return the file as a tool gets it: with a working link, uploading the bytes if there is none.
+        """Return the file for a tool, with a working link; if it has none, its bytes are uploaded.
 
         Raises:
             ToolError: If there is neither a link nor anything to upload.
@@ -79,11 +79,11 @@ class FileAtHand:
 class FilesAtHand(Mapping[str, Callable[[], Any]]):
     """The files of a run, by the names that the model chooses them by.
 
-    Those of the conversation come first, in order, so that they keep their names from run to run; those that tools make follow as they come. Of the bytes of these
-    the newest are held.
+    Those of the conversation come first, in order, so that they keep their names from run to run; those of tools follow as they come. Only the newest of
+    their bytes are held.
 
     Attributes:
-        are_offered: Whether a tool takes files, so that the model is told of these.
+        are_offered: Whether a tool takes files, so that the model gets their names.
     """
 
     def __init__(self, session: Session) -> None:
@@ -93,7 +93,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
         self._numbers: dict[str, int] = {}
         self._held: deque[FileAtHand] = deque()
         self._held_bytes = 0
-        self._lock = Lock()  # Tools of a round end at the same time.
+        self._lock = Lock()  # Tools of a round may end at the same time.
 
     def __getitem__(self, name: str) -> Callable[[], Any]:
         return partial(self._files[name].to_value, self._session)
@@ -112,13 +112,13 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
         name: str = "",
         is_held: bool = False,
     ) -> str:
-        """Add a file and return its name: its own, with a number where another has it.
+        """Add a file and return its name: its own, with a number if another file has it.
 
         Args:
-            described: What is known of it, by Dify's words: `filename`, `extension`, `mime_type`, `type`, `size` and `url`.
-            data: Its bytes, also in base64.
-            name: Its own name, where the description holds none.
-            is_held: Whether nobody else holds them, so that they are let go of when newer ones need the room.
+            described: Its description with Dify's keys: `filename`, `extension`, `mime_type`, `type`, `size` and `url`.
+            data: Its bytes, perhaps in base64.
+            name: Its own name, if the description has none.
+            is_held: Whether only this holds its bytes, so that they are dropped when newer ones need the room.
         """
         with self._lock:
             name = self._find_name(name or str(described.get("filename") or ""), described)
@@ -129,10 +129,10 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
         return name
 
     def save(self, *, with_data_of: Container[str]) -> list[dict[str, Any]]:
-        """Return the files as plain JSON, for a run that goes on in another turn; none where the model has not been told of them.
+        """Return the files as plain JSON, for a run that goes on in another turn; none if the model does not know them.
 
         Args:
-            with_data_of: The names of the files whose bytes belong to that.
+            with_data_of: The names of the files to save with their bytes.
         """
         if not self.are_offered:
             return []
@@ -146,7 +146,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
         ]
 
     def load(self, saved: Iterable[Mapping[str, Any]]) -> None:
-        """Replace the files with those that `save` returned."""
+        """Replace the files with those that `save` has returned."""
         self._held.clear()
         self._held_bytes = 0
         self._files = {one["name"]: FileAtHand(**one) for one in saved}
@@ -177,7 +177,7 @@ def _to_text(data: bytes | str) -> str:
 
 
 def _build_name(described: Mapping[str, Any]) -> str:
-    """Return a name for a file that has none: its kind and its extension."""
+    """Return a name for a file without one: its kind and its extension."""
     kind = str(described.get("type") or "custom")
     extension = described.get("extension") or mimetypes.guess_extension(
         str(described.get("mime_type") or "")

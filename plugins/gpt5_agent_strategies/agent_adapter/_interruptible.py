@@ -9,7 +9,7 @@ import gevent
 class Interruptible[Piece]:
     """An iterator that can be closed while it waits for its next piece.
 
-    The SDK waits for as long as it likes. Its threads are greenlets, which can be woken, and whoever has one wait here is woken with `GreenletExit`.
+    The SDK may wait for ever. Its threads are greenlets, and one that waits here can be woken with `GreenletExit`.
     """
 
     def __init__(self, pieces: Generator[Piece]) -> None:

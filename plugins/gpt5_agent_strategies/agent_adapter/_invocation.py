@@ -1,4 +1,4 @@
-"""One run, played by `agent_driver` with Dify's model and tools, and told to Dify."""
+"""One turn of the agent node: a run that `agent_driver` plays with Dify's model and tools, and its messages for Dify."""
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -38,24 +38,25 @@ from ._turn import Turn
 _ABOVE = "Budgets above their range"
 _NOT_TAKEN_UP = "The question for approval in an earlier turn is not taken up"
 BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
-"""What is read of an error of our own."""
+"""The sentence for an error in the plugin itself."""
 
 
 class Invocation:
-    """One run between Dify's session and the state machine.
+    """One turn between Dify's session and the state machine.
 
     Args:
-        strategy: The strategy that is called.
-        parameters: What the node has set.
-        settings: What the administrator has set.
+        strategy: The called strategy.
+        parameters: The node's parameters.
+        settings: The administrator's settings.
 
     Raises:
         ParameterError: If a parameter cannot be kept in this run.
     """
 
     def __init__(self, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> None:
-        # The order counts: the tools say whether files are offered before the messages name them, and a question is taken out of the storage
-        # before the run that it belongs to is made, so that no failure leaves it to be answered twice.
+        # The order matters: the tools decide whether files are offered before the messages name them,
+        # and a question is taken out of the storage before its run is made, so that no failure leaves
+        # it to be answered twice.
         self._parameters = parameters
         self._turn = turn = Turn.begin(strategy, parameters, settings)
         messages, self._files = build_messages(parameters, turn.at_hand)
@@ -72,7 +73,7 @@ class Invocation:
         try:
             self._prepare(self._answer)
         except SnapshotError as error:
-            # What was kept does not fit any more: the message begins a run of its own.
+            # The stored run does not fit any more, so the message begins a new run.
             if error.fault == "older":
                 self._notice = describe_outdated(query=parameters.query)
             self._not_taken_up, self._answer = (str(error),), None
@@ -89,7 +90,7 @@ class Invocation:
         self._run = run
 
     def run(self) -> Iterator[InvokeMessage]:
-        """Drive the run to its end, whatever happens, then tell its sources and figures."""
+        """Drive the run to its end, whatever happens, then report its sources and figures."""
         yield from self._messages.warn("Tools left out", self._turn.toolbox.left_out)
         yield from self._messages.warn("Allowed tools left out", self._not_there)
         yield from self._messages.warn("Files left out", self._files.left_out)
@@ -101,7 +102,7 @@ class Invocation:
                 yield from self._play(self._answer)
             yield from self._messages.emit_sources()
             yield from self._messages.emit_value(self._finished, self._run)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended in good order
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended properly
             log_break(error, self._turn.known)
             yield from self._break_off()
         yield from self._messages.emit_figures(self._finished)

@@ -1,4 +1,4 @@
-"""The entry points: `strategies/` calls `invoke_agent` for each run, `main.py` the others for requests that never become one and lines that are too long."""
+"""The entry points: `strategies/` calls `invoke_agent` for each run, `main.py` the others for requests that never become a run and lines that are too long."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ def invoke_agent(
 ) -> Iterator[AgentInvokeMessage]:
     """Run an agent and yield the messages for Dify.
 
-    Files pass as the tool messages that they came as, which have the same fields; see `read_answer` for why.
+    Files are passed on as the tool messages that they came in, which have the same fields; `read_answer` says why.
 
     Raises:
         ParameterError: If a parameter cannot be read.
@@ -38,13 +38,13 @@ def invoke_agent(
     try:
         settings = Settings.from_environment(os.environ)
         invocation = Invocation(strategy, Parameters.from_raw(raw_parameters), settings)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the figures are told
+    except Exception as error:  # noqa: BLE001 - whatever it is, the figures are reported
         failure = error if isinstance(error, ParameterError) else AgentRunError(BROKEN)
         if failure is not error:
             log_break(error, find_secrets(raw_parameters.get("tools")))
         finished = Finished(reason="error", rounds=0, usage=Usage(), error=str(failure))
         yield strategy.create_json_message(build_execution_metadata(finished))
-        raise failure from None  # the SDK sends a trace with the whole chain of errors
+        raise failure from None  # The SDK would send a trace with the whole chain of errors.
     yield from cast("Iterator[AgentInvokeMessage]", invocation.run())
 
 
@@ -52,7 +52,7 @@ _UNREADABLE = "Dify's request cannot be read. The plugin's log says more."
 
 
 def request_errors(request: object) -> AbstractContextManager[None]:
-    """Raise our errors unchanged, and the SDK's with a sentence of ours in place of their text, which quotes the request."""
+    """Raise our errors unchanged, and the SDK's with a sentence of ours instead of their text, which quotes the request."""
 
     def explain(error: Exception) -> str:
         log_break(error, find_secrets(_tools(request)))
@@ -66,10 +66,10 @@ def request_errors(request: object) -> AbstractContextManager[None]:
 
 
 def shorten_line(line: bytes, limit: int) -> bytes:
-    """Return a shortened line, or one that says that something is left out.
+    """Return a shortened line, or one that says that something was left out.
 
     Raises:
-        RequestTooLargeError: If it is a call of a model or a tool; whoever makes it has to know.
+        RequestTooLargeError: If it is a call of a model or a tool, whose caller has to know.
     """
     return stdout.shorten_line(line, limit, RequestTooLargeError)
 

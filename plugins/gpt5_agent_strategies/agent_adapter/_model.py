@@ -1,4 +1,4 @@
-"""The chosen model: what it can do, how it is called, and what its stream says."""
+"""The chosen model: what it can do, calling it, and reading its stream."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -24,7 +24,7 @@ from ._usage import cached_tokens, to_usage
 
 
 _MAX_ANSWER_CHARACTERS = 16 * 1024 * 1024
-_CALL_CHARACTERS = 256  # What a piece of a tool call takes that holds nothing.
+_CALL_CHARACTERS = 256  # The memory of an empty piece of a tool call.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +36,11 @@ class Model:
         name: The model's name.
         mode: `chat` for all models with tool calling.
         completion_params: The parameters that the app's builder has set.
-        features: What the model can do; None when Dify did not say.
-        parameter_names: The parameters that it takes; None when Dify did not say.
-        has_answer_format: Whether Dify has said that it takes a JSON schema as the format of its answer.
-        input_tokens: How many tokens a request may have; None when Dify did not say.
-        is_unpriced: Whether Dify has said that it has no prices.
+        features: What the model can do; None if Dify does not say.
+        parameter_names: The parameters that it takes; None if Dify does not say.
+        has_answer_format: Whether it takes a JSON schema as the format of its answer, according to Dify.
+        input_tokens: How many tokens a request may have; None if Dify does not say.
+        is_unpriced: Whether it has no prices, according to Dify.
         history: The conversation so far, as Dify dumps it.
     """
 
@@ -57,7 +57,7 @@ class Model:
 
     @property
     def full_name(self) -> str:
-        """The name that no other model has."""
+        """The name with the provider, which no other model has."""
         return f"{self.provider}/{self.name}"
 
     @classmethod
@@ -65,7 +65,7 @@ class Model:
         """Read the parameter `field`.
 
         Raises:
-            ParameterError: If it names no model, or a part of it has another shape than Dify gives it.
+            ParameterError: If it names no model, or a part of it has an unexpected shape.
         """
         if not isinstance(raw, Mapping):
             raise ParameterError(field, "a model with provider and name", raw)
@@ -93,7 +93,7 @@ class Model:
         )
 
     def as_known_from(self, other: "Model") -> "Model":
-        """Return the model with missing facts taken from another model of the same provider; with another provider's model, assume no features."""
+        """Return the model with missing facts taken from another model of the same provider; if the providers differ, no features are assumed."""
         if self.features is not None:
             return self
         nothing: frozenset[str] = frozenset()
@@ -112,11 +112,11 @@ class Model:
 
     @property
     def has_tool_choice(self) -> bool:
-        """Whether the model takes a tool choice; assumed where Dify did not say."""
+        """Whether the model takes a tool choice; assumed if Dify does not say."""
         return self.parameter_names is None or "tool_choice" in self.parameter_names
 
     def has_feature(self, feature: str) -> bool:
-        """Return whether the model can do something; assumed where Dify did not say."""
+        """Return whether the model has a feature; assumed if Dify does not say."""
         return self.features is None or feature in self.features
 
     def stream(
@@ -128,12 +128,12 @@ class Model:
         tool_choice: str | None,
         more_parameters: Mapping[str, Any],
     ) -> Generator[ModelDelta]:
-        """Call the model and iterate over what it says.
+        """Call the model and iterate over its answer.
 
-        Always in the streaming form: the SDK's other form loses tool calls, `opaque_body` and prices.
+        It is always streamed, because the SDK's other form loses tool calls, `opaque_body` and prices.
 
         Raises:
-            AnswerTooLargeError: If the answer is more than can be held.
+            AnswerTooLargeError: If the answer is larger than can be held.
         """
         parameters = {**self.completion_params, **more_parameters, "tool_choice": tool_choice}
         if tool_choice is None:
@@ -157,7 +157,7 @@ class Model:
 
 
 def _measure(delta: ModelDelta) -> int:
-    """Return about how many characters of memory a piece of an answer takes."""
+    """Return an estimate of the memory that a piece of an answer takes, in characters."""
     if not delta.tool_calls:
         return len(delta.text) + sum(len(file.message.blob) for file in delta.files)
     return len(delta.text) + sum(
@@ -210,7 +210,7 @@ def _read_stop(value: object) -> list[str] | None:
 def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
     """Translate a chunk of a model's answer; a chunk without a message is empty.
 
-    A chunk is one piece: its tool calls come with the first of its texts, so that they are known for all of them.
+    A chunk is one piece: its tool calls come with its first text, so that they are known for all its texts.
     """
     message = cast("AssistantPromptMessage | None", chunk.delta.message) or AssistantPromptMessage()
     [(text, phase), *others] = _read_texts(message) or [("", None)]
@@ -231,7 +231,7 @@ def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
 
 
 def _iter_files(parts: Iterable[object]) -> Iterator[ModelDelta]:
-    """Yield the parts that are not text: as files of the node, or as sentences in their place."""
+    """Yield the parts that are not text, as files of the node or as sentences that replace them."""
     for part in parts:
         if isinstance(part, MultiModalPromptMessageContent):
             read = read_answer_file(part)
@@ -239,7 +239,7 @@ def _iter_files(parts: Iterable[object]) -> Iterator[ModelDelta]:
 
 
 def _read_texts(message: AssistantPromptMessage) -> list[tuple[str, str | None]]:
-    """Return the texts of a message, each with the phase that its part names."""
+    """Return the texts of a message, each with the phase of its part."""
     if not isinstance(message.content, list):
         return [(message.content or "", None)]
     return [
@@ -261,7 +261,7 @@ def _to_fragment(call: AssistantPromptMessage.ToolCall) -> ToolCallFragment:
 
 
 def _read_opaque(message: AssistantPromptMessage) -> object:
-    """Return the last payload of a message, whether on the message or on a part of its content; a phase alone is none."""
+    """Return the last payload of a message, on the message itself or on a part of its content; a phase alone does not count."""
     parts = message.content if isinstance(message.content, list) else []
     payloads = [part.opaque_body for part in parts] + [message.opaque_body]
     return next((payload for payload in reversed(payloads) if _is_payload(payload)), None)
@@ -278,9 +278,9 @@ _OUTPUT_RULES = ("max_output_tokens", "max_tokens", "max_completion_tokens")
 def read_input_tokens(
     entity: Mapping[str, Any], rules: Mapping[str, Mapping[str, Any]]
 ) -> int | None:
-    """Return how many tokens a request to a model may have; None where Dify did not say.
+    """Return how many tokens a request to a model may have; None if Dify does not say.
 
-    What Dify calls the size of its context includes the answer, whose room is taken off: as much as it may have at most, but never over half.
+    Dify's context size includes the answer, so the room for the longest answer is subtracted, but never more than half.
     """
     size = _to_count(read_member(entity.get("model_properties"), "context_size"))
     if size is None:

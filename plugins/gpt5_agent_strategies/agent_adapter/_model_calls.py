@@ -1,4 +1,4 @@
-"""The model calls of a run, as its driver makes them."""
+"""The model calls of a run, which its driver makes."""
 
 import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -23,8 +23,8 @@ from ._tools import to_prompt_tool
 from ._turn import Turn
 
 
-_LINE_BYTES = 5 * 1024 * 1024  # What the daemon reads of a line.
-_RESERVE_BYTES = 64 * 1024  # For what is around the messages.
+_LINE_BYTES = 5 * 1024 * 1024  # The longest line that the daemon reads.
+_RESERVE_BYTES = 64 * 1024  # For everything around the messages.
 
 type _Received = ModelDelta | ModelFailure | Failure
 
@@ -33,7 +33,7 @@ class ModelCalls:
     """The function that calls the model.
 
     Args:
-        turn: The turn: its models, how long the run may take, and the secrets that are taken out of what an error says.
+        turn: The turn, with its models, the time of the run, and the secrets to redact in errors.
     """
 
     def __init__(self, turn: Turn) -> None:
@@ -46,7 +46,7 @@ class ModelCalls:
         """Call the model and iterate over its deltas, followed by the failure if the call fails.
 
         Args:
-            request: The call; its messages begin with those of the call before, unless something was left out of them or it is another model's.
+            request: The call. Its messages begin with those of the previous call, unless some were left out or it goes to another model.
         """
         return Interruptible(self._iter_answer(request))
 
@@ -70,7 +70,8 @@ class ModelCalls:
             to_prompt(replace(message, content=fit_parts(message.content, model)))
             for message in request.messages[known:]
         ]
-        # The SDK counts seconds of silence, for the whole of a call. The driver's watch is more exact and comes first.
+        # The SDK limits the silence of a call to this many seconds. The driver's own watch is more exact
+        # and acts first.
         session = self._turn.session
         session.max_invocation_timeout = int(self._turn.settings.time.run_seconds) + 2
         return model.stream(
@@ -87,7 +88,7 @@ class ModelCalls:
     def _to_size_failure(
         self, error: RequestTooLargeError, request: CallModel
     ) -> Failure | ModelFailure:
-        """Return the failure that ends a run whose request grew too large; in round 1 the request itself is at fault."""
+        """Return the failure that ends a run whose request has grown too large; in round 1 the request itself is at fault."""
         if request.round == 1:
             return self._to_failure(error)
         return Failure(
@@ -104,7 +105,7 @@ class ModelCalls:
 
 
 def find_room(tools: Sequence[PromptMessageTool], models: Iterable[Model]) -> int:
-    """Return how many bytes the messages of a request to any of the models may have beside everything else in its line."""
+    """Return how many bytes the messages of a request to any of the models may have, besides everything else in its line."""
     others = [tool.model_dump(mode="json") for tool in tools]
     parameters = [model.completion_params for model in models]
     rest = json.dumps([others, parameters], ensure_ascii=False, default=str)

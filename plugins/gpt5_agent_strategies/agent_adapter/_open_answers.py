@@ -1,4 +1,4 @@
-"""The tool answers that a run is reading: their memory is bounded, and reading stops when the run ends."""
+"""The tool answers that a run is reading: their memory is limited, and reading stops when the run ends."""
 
 import sys
 from collections.abc import Generator, Iterable, Iterator
@@ -11,26 +11,27 @@ from ._errors import OutputTooLargeError
 from ._interruptible import Interruptible
 
 
-_MAX_ANSWER_BYTES = 32 * 1024 * 1024  # Two files of the most that one may have.
+_MAX_ANSWER_BYTES = 32 * 1024 * 1024  # Two files of the largest size.
 _MAX_HELD_BYTES = 64 * 1024 * 1024  # A plugin has 256 MiB.
-_MESSAGE_BYTES = 1_024  # What a message takes that holds nothing.
-# What lists, objects and their members take besides their text: `[{}, {}]` is twenty times as large when it is read.
+_MESSAGE_BYTES = 1_024  # The memory of an empty message.
+# The memory of lists, objects and their members besides their text: `[{}, {}]` takes twenty times as
+# much once it is decoded.
 _CONTAINER_BYTES = 128
 _MEMBER_BYTES = 32
 
 
 class OpenAnswers:
-    """The answers of tools that a run reads at the same time."""
+    """The answers of tools that a run is reading at the same time."""
 
     def __init__(self) -> None:
         self._open: set[Interruptible[ToolInvokeMessage]] = set()
         self._held_bytes = 0
 
     def read(self, answer: Generator[ToolInvokeMessage]) -> Generator[ToolInvokeMessage]:
-        """Iterate over a tool's messages; once closed, what still comes is dropped where it arrives.
+        """Iterate over a tool's messages; once closed, messages that still arrive are dropped.
 
         Raises:
-            OutputTooLargeError: If they are too many or too large to be held, alone or beside those of the other tools.
+            OutputTooLargeError: If they are too many or too large to be held, alone or together with those of other tools.
         """
         messages = Interruptible(answer)
         self._open.add(messages)
@@ -41,7 +42,7 @@ class OpenAnswers:
             self._open.discard(messages)
 
     def close(self) -> None:
-        """Stop reading all answers, even where a read is waiting for its tool."""
+        """Stop reading all answers, even if a read is waiting for its tool."""
         for messages in tuple(self._open):
             messages.close()
 
@@ -62,7 +63,7 @@ class OpenAnswers:
 
 
 def _measure(message: ToolInvokeMessage) -> int:
-    """Return about how many bytes a message takes."""
+    """Return an estimate of the memory that a message takes, in bytes."""
     match message.message:
         case InvokeMessage.TextMessage(text=data):
             size = sys.getsizeof(data)

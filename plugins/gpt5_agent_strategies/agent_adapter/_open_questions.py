@@ -1,7 +1,7 @@
-"""Open questions: calls that a person has to approve. The run waits in Dify's storage until their next message, which decides.
+"""Open questions: calls that a person has to approve. The run waits in Dify's storage until the person's next message, which decides.
 
-The storage is the plugin's own in the workspace: any app and user of it shares it, so that what lies there is named by app, conversation and user. `_claims` says how one
-answer takes a question, and no other.
+The storage belongs to the plugin in the workspace and is shared by all apps and users, so its keys are derived from app, conversation and user. `_claims` explains how
+one answer, and no other, takes a question.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from ._parameters import APPROVAL_RULES, refuse_rules
 from ._turn import Turn
 
 
-_MAX_BYTES = 2_600_000  # The daemon takes 5 MiB in a line, in which each byte is two letters.
+_MAX_BYTES = 2_600_000  # The daemon takes 5 MiB in a line, in which a byte takes two letters.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class HeldCall:
     Attributes:
         call_id: Its id.
         tool: The name by which the model calls the tool.
-        seal: What tells whether the tool is the same still; see `OpenQuestions`.
+        seal: A digest that tells whether the tool is still the same; see `OpenQuestions`.
     """
 
     call_id: str
@@ -49,13 +49,13 @@ class HeldCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, as it lies in the storage beside its run.
+    """A question, as it is stored with its run.
 
     Attributes:
-        code: What tells it from others.
+        code: The code that distinguishes it from others.
         calls: The calls.
-        query: What the person had written that led to it.
-        text: What they have read.
+        query: The person's message that led to it.
+        text: The text that the person has read.
         files: The files that were at hand.
         asked_at: When it was asked, in seconds since 1970.
         expires_at: Until when it may be answered.
@@ -72,14 +72,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserAnswer:
-    """What a person has answered to a question of an earlier turn.
+    """A person's answer to a question of an earlier turn.
 
     Attributes:
         question: The question.
         snapshot: The run that has asked.
-        reply: What they have said.
-        decisions: What follows for each call, by its id; none where the question has to be asked once more.
-        changed: Those tools, by Dify's names, whose calls are not made because they were changed since.
+        reply: The person's reply.
+        decisions: The decision about each call, by its id; empty if the question has to be asked again.
+        changed: The tools, by Dify's names, whose calls are not made because they were changed.
     """
 
     question: Question
@@ -98,23 +98,23 @@ class UserAnswer:
 
 
 class OpenQuestions:
-    """The questions of one node in one conversation with one user, of which one at most is open.
+    """The questions of one node in one conversation with one user, of which at most one is open.
 
-    Beside each call lies a seal: an HMAC of what Dify knows the tool by, of what it takes and of what it gets that the model does not write. Where that is another one at the
-    yes, the call is not made.
+    Each call is stored with a seal: an HMAC of the tool's identity in Dify, its parameters, and the values that it gets without the model. If the seal is different
+    when the person says yes, the call is not made.
 
     Args:
         turn: The turn.
         rules: The node's rules.
 
     Attributes:
-        rules: The rules, by the names that the model calls the tools by.
-        user: Who is asked, and alone can answer.
-        key: What snapshots are signed with.
-        lost: Why the question that was open is not taken up, where it is not.
+        rules: The rules, with the names by which the model calls the tools.
+        user: The user who is asked, and alone can answer.
+        key: The key that snapshots are signed with.
+        lost: Why the open question is not taken up, if it is not.
 
     Raises:
-        ParameterError: If a rule names no tool or a path that its tool cannot have, or there is no conversation, no user or no storage to ask with.
+        ParameterError: If a rule names no tool, or a path that its tool cannot have, or if there is no conversation, no user or no storage to ask with.
     """
 
     def __init__(self, turn: Turn, rules: ApprovalRules) -> None:
@@ -135,18 +135,19 @@ class OpenQuestions:
             raise refuse_rules(f"{APPROVAL_RULES} cannot be kept: {problem}; use it in a chatflow")
         model = turn.parameters.model.full_name
         place = [session.app_id, session.conversation_id, self.user, model]
-        # What tells this node, conversation and user from others.
+        # Distinguishes this node, conversation and user from others.
         scope = json.dumps([*place, self.rules.text, [*own_names]])
         digest = hashlib.sha256(scope.encode(errors="replace"))
         self._stored = StoredQuestion(session.storage, f"approval-{digest.hexdigest()}")
-        # Without a secret this finds damage, and what belongs to another conversation; whoever can write the storage can sign as well.
+        # Without a secret the signature finds only damage and runs of other conversations: anybody who can
+        # write to the storage could sign as well.
         secret = turn.settings.snapshot_secret
         self.key = hashlib.sha256(f"{secret}|{scope}".encode(errors="replace")).digest()
 
     def take(self) -> UserAnswer | None:
-        """Take the open question out of the storage, with the person's answer; None if there is no question.
+        """Take the open question out of the storage, and return the person's answer to it; None if there is no question.
 
-        It is deleted before anything follows from it. Where the conversation has gone on without it, it is forgotten; where it has to be asked once more, it stays.
+        It is deleted before anything follows from it. If the conversation has gone on without it, it is dropped; if it has to be asked again, it stays.
 
         Raises:
             ParameterError: If the storage cannot be used.
@@ -176,7 +177,7 @@ class OpenQuestions:
             self.lost = (str(error),)
             return None
         answer = UserAnswer(question=question, snapshot=snapshot, reply=reply, decisions={})
-        # Without a memory nobody can tell whether the question stands right before a bare yes.
+        # Without a memory nobody can tell whether a bare yes directly follows this question.
         is_yes = reply.word == "yes"
         is_approved = is_yes and reply.code in ({"", question.code} if history else {question.code})
         if is_yes and not (is_approved or history):
@@ -209,9 +210,9 @@ class OpenQuestions:
         return replace(answer, decisions={name: replace(denial, call_id=name) for name in ids})
 
     def put(self, asked: AskApproval) -> Question | str:
-        """Store a question with the person's message and the files at hand; return it, or the reason why it cannot be asked.
+        """Store a question with the person's message and the files at hand, and return it, or the reason why it cannot be asked.
 
-        Of the files' bytes as many are kept as there is room for: all, or those that the calls name, or none.
+        As many of the files' bytes are kept as there is room for: all, or those that the calls name, or none.
         """
         question, at_hand = self._build(asked), self._turn.at_hand
         named = json.dumps([_read(call.arguments) for call in asked.calls], ensure_ascii=False)
@@ -250,7 +251,7 @@ class OpenQuestions:
         return self._sign([code, call_id, tool, self._toolbox.fixed[tool]])
 
     def _pack(self, question: Question, snapshot: str, files: list[dict[str, Any]]) -> bytes:
-        for file in files:  # What the model has seen of them is there already.
+        for file in files:  # Bytes that the model has seen are in the snapshot already.
             if file["data"] and (start := snapshot.find(file["data"])) >= 0:
                 file["data"] = [start, start + len(file["data"])]
         fields = json.loads(json.dumps({**asdict(question), "files": files}, default=str))
@@ -286,13 +287,13 @@ class _LostError(Exception):
 
 
 def _check(question: Question, reply: Reply, history: Sequence[Any]) -> None:
-    """Raise an error if a message cannot answer a question: other messages came in between, or it expired.
+    """Raise an error if a message cannot answer a question: because other messages came in between, or because it has expired.
 
-    Where the node remembers nothing, the words have to be others than those that led to the question: the same ones may be the same turn, made once
-    more or by another node of these settings, and somebody who said yes to one call has not said it to the next.
+    If the node remembers nothing, the message must differ from the one that led to the question: an equal one may be the same turn, made again or by another
+    node with these settings, and a yes to one call is not a yes to the next.
 
     Raises:
-        _LostError: If it is none.
+        _LostError: If it cannot.
     """
     if (late := time.time() - question.expires_at) >= 0:
         raise _LostError(f"it expired {late:.0f} seconds ago")

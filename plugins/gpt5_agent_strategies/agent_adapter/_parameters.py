@@ -1,4 +1,4 @@
-"""The strategy's parameters as Dify's agent node sends them."""
+"""The strategy's parameters, as Dify's agent node sends them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from ._settings import read_flag
 
 
 APPROVAL_RULES = "approval_rules"
-"""The name of the parameter with the rules for approval."""
+"""The name of the parameter with the approval rules."""
 
 _FALLBACK = "fallback_model"
 _PROVIDER_PARTS = 3  # author/plugin/provider
 _DEFAULT_ITERATIONS = 6
 _MAXIMUM_ITERATIONS = 500
-# Of each budget the type and the most.
+# The type and the maximum of each budget.
 _BUDGETS: Mapping[str, tuple[type, int]] = {
     "max_total_tokens": (int, 100_000_000),
     "max_cost": (Decimal, 10_000),
@@ -39,21 +39,21 @@ class Parameters:
     Attributes:
         query: The question.
         instruction: The task's instruction.
-        prompt_policy_overrides: As `build_system_instruction` takes them.
+        prompt_policy_overrides: The overrides for `build_system_instruction`.
         model: The model to call.
         tools: The chosen tools, as Dify dumps them.
-        maximum_iterations: The cap of model calls, 1 to 500.
+        maximum_iterations: The maximum number of model calls, 1 to 500.
         emit_intermediate_thoughts: Whether thoughts are shown.
-        context: What the answer's sources are taken from, in any shape.
-        files: What comes with the question, in any shape.
-        budgets: What the run may use.
-        budgets_above: A line for each that was set above its range.
+        context: The sources of the answer, in any shape.
+        files: The files of the question, in any shape.
+        budgets: The run's budgets.
+        budgets_above: A line for each budget that was set above its range.
         allowed_tools: The names of the only tools that may be called; None for all.
-        answer_schema: What the answer has to be; None for a text.
+        answer_schema: The schema of the answer; None for a text.
         fallback: The model that takes over; None for none.
-        fails_with_model: Whether the run fails in any case where its model does.
+        fails_with_model: Whether the run always fails if its model does.
         approval_rules: Which calls a person has to approve; None for none.
-        searches_tools: Whether the model searches its tools where they are many.
+        searches_tools: Whether the model searches its tools if there are many.
     """
 
     query: str
@@ -82,7 +82,7 @@ class Parameters:
             ParameterError: If a parameter has a type that cannot be read, or cannot be kept with this model.
         """
         model = Model.from_raw(raw.get("model"))
-        # A field of the node that was left blank is as good as none.
+        # A blank field of the node counts as unset.
         given = {name: value for name, value in raw.items() if not _is_blank(value)}
         budgets, above = _read_budgets(given, model)
         return cls(
@@ -158,10 +158,10 @@ def _read_iterations(value: object) -> int:
 
 
 def _read_budgets(given: Mapping[str, Any], model: Model) -> tuple[Budgets, tuple[str, ...]]:
-    """Read the budgets, and a line for each that is above its range, which counts as the end of that. Each may be missing, None or 0, which is no limit; numbers may be text.
+    """Read the budgets, and a line for each that is above its range, which is cut to the maximum. Each may be missing, None or 0, which means no limit; numbers may be text.
 
     Raises:
-        ParameterError: If one is no number or negative, or is money and the model has no prices.
+        ParameterError: If one is negative or not a number, or is a cost budget for a model without prices.
     """
     amounts = {field: _read_amount(given.get(field), field) for field in _BUDGETS}
     if amounts["max_cost"] and model.is_unpriced:
@@ -173,7 +173,7 @@ def _read_budgets(given: Mapping[str, Any], model: Model) -> tuple[Budgets, tupl
         if amount > maximum:
             above.append(f"{field} counts up to {maximum:,}")
             amount = Decimal(maximum)
-        if kind is int:  # Rounded up, so that nothing becomes no limit but 0.
+        if kind is int:  # Rounded up, so that only 0 means no limit.
             amount = amount.to_integral_value(ROUND_CEILING)
         limits[field] = kind(amount) or None
     return Budgets(**limits), tuple(above)
@@ -207,9 +207,9 @@ def refuse_rules(sentence: str) -> ParameterError:
 
 
 def _read_fallback(raw: object, model: Model) -> Model | None:
-    """Read the parameter: `author/plugin/provider/model`, a model's name alone, or a selector, as JSON or as Dify dumps it. None where no model is named.
+    """Read the parameter: `author/plugin/provider/model`, a model's name alone, or a selector, as JSON or as Dify dumps it. None if no model is named.
 
-    What Dify does not tell of it is taken from `model` where both are of one provider; another provider's is taken to read text alone.
+    Facts that Dify does not provide are taken from `model` if both have the same provider; another provider's model is assumed to read only text.
 
     Raises:
         ParameterError: If it cannot be read, or is `model` itself.

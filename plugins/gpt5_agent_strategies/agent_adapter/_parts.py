@@ -1,4 +1,4 @@
-"""Images and files in messages: Dify's parts and those of a run, translated both ways, and what stands for one that a model cannot read."""
+"""Images and files in messages: translating Dify's parts and those of a run both ways, and replacing parts that a model cannot read."""
 
 import base64
 import mimetypes
@@ -24,7 +24,7 @@ from ._model import Model
 
 
 type Part = dict[str, Any]
-"""A content part of a run: `type` and, of a text, `text`, or else the members of Dify's part of that type."""
+"""A content part of a run: `type` and, for a text, `text`, or else the members of Dify's part of that type."""
 
 _CLASSES: Mapping[str, type[MultiModalPromptMessageContent]] = {
     "image": ImagePromptMessageContent,
@@ -33,7 +33,7 @@ _CLASSES: Mapping[str, type[MultiModalPromptMessageContent]] = {
     "video": VideoPromptMessageContent,
 }
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
-"""What models read as images, all known by their first bytes."""
+"""The types that models read as images, all recognisable by their first bytes."""
 _UNREAD = "this model does not read it"
 
 
@@ -95,7 +95,7 @@ def unread(kind: str, name: str) -> Part:
 
 
 def read_part(part: PromptMessageContent, model: Model, at_hand: FilesAtHand) -> Part:
-    """Return a part of Dify's as a run carries it; a file in it is put at hand where a tool takes files, and bears the name that it has there."""
+    """Return a part of Dify's in the form of a run; a file in it is put at hand if a tool takes files, and gets the name that it has there."""
     if isinstance(part, TextPromptMessageContent):
         body = {} if part.opaque_body is None else {"opaque_body": part.opaque_body}
         return {**text_part(part.data), **body}
@@ -130,7 +130,7 @@ def fit_parts(content: str | tuple[Part, ...], model: Model) -> str | tuple[Part
 
 
 def to_sdk_part(part: Mapping[str, Any]) -> PromptMessageContent:
-    """Return a part of a run as Dify's."""
+    """Return a part of a run in Dify's form."""
     kind = _CLASSES.get(str(part["type"]))
     if kind is not None:
         return kind.model_validate(part)
@@ -138,6 +138,6 @@ def to_sdk_part(part: Mapping[str, Any]) -> PromptMessageContent:
 
 
 def _extension(name: str, mime_type: str) -> str:
-    """Return what Dify calls the format: an extension without its dot."""
+    """Return Dify's `format` of a file: an extension without its dot."""
     extension = name.rpartition(".")[2] if "." in name else ""
     return extension.lower() or (mimetypes.guess_extension(mime_type) or ".bin").removeprefix(".")

@@ -1,4 +1,4 @@
-"""Dify's prompt messages and the messages of a run, translated both ways."""
+"""Translating Dify's prompt messages and the messages of a run both ways."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,16 +32,16 @@ def build_messages(
 ) -> tuple[list[Message], GivenFiles]:
     """Return the first messages of a run (system instruction, history, files and query), and the files.
 
-    The history stays as it is, thoughts included, but for results that name no call, which are left out, files that the model
-    cannot read, which are named in their place, and files where most providers take none, which go into the words of the user behind them.
-    Where a tool takes files the name of each stands before it.
+    The history stays unchanged, thoughts included, with three exceptions: results that name no call are left out, files that the model
+    cannot read are replaced by sentences, and files where most providers take none move into the user message after them.
+    If a tool takes files, the name of each comes before it.
 
     Args:
-        parameters: What the strategy was given.
+        parameters: The strategy's parameters.
         at_hand: Gets the files.
 
     Raises:
-        ParameterError: If something in the history is no prompt message.
+        ParameterError: If something in the history is not a prompt message.
     """
     model = parameters.model
     instruction = build_system_instruction(
@@ -72,7 +72,7 @@ def _with_names(message: Message) -> Message:
 
 
 def _to_message(prompt: PromptMessage, model: Model, at_hand: FilesAtHand) -> Message:
-    # Dify's core has no developer role: to it such a message is a system message.
+    # Dify's core has no developer role, and treats such a message as a system message.
     role = "system" if prompt.role is PromptMessageRole.DEVELOPER else prompt.role.value
     calls = prompt.tool_calls if isinstance(prompt, AssistantPromptMessage) else []
     return Message(
@@ -123,8 +123,8 @@ def _kind(part: PromptMessageContent) -> str:
 def to_prompt(message: Message) -> PromptMessage:
     """Translate a message of a request.
 
-    What a model wants back goes into a part of the content where it asks for that: the daemon refuses it on the message itself, and some
-    providers' plugins cannot read content in parts. Content is never null, which the daemon refuses too.
+    A model's payload goes into a part of the content if the model's plugin asks for that, because the daemon refuses it on the message itself, and some
+    providers' plugins cannot read content in parts. Content is never null, which the daemon refuses, too.
 
     Source: docs/contracts/gpt5-agent-strategies.md, B17.
     """

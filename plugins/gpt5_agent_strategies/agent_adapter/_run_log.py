@@ -1,4 +1,4 @@
-"""The log of whole runs in a folder, and their spans, where the administrator asks for them."""
+"""The log of whole runs in a folder, and their spans, if the administrator asks for them."""
 
 import logging
 import os
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from ._turn import Turn
 
 
-if TYPE_CHECKING:  # Hardly anybody has one written: nobody waits for what writes it.
+if TYPE_CHECKING:  # Few want a log, so its writer is only imported when it is needed.
     from run_log import RunFeed
     from run_log.traces import Traces
 
 _VARIABLE = "GPT5_AGENT_RUN_LOG"
 _TRACES = "GPT5_AGENT_TRACES"
-_FLUSH_SECONDS = 0.5  # of which the answer, which has been told, is no part; a collector of one's own takes milliseconds
+_FLUSH_SECONDS = 0.5  # The answer is out already. A collector of one's own takes milliseconds.
 _log = logging.getLogger("run_log")
 
 
@@ -54,7 +54,7 @@ def _find_traces() -> "Traces | None":
 
 @cache
 def _make_traces(wanted: str) -> "Traces | None":
-    """Return the exporter of spans, one for the process, which sends from its own thread."""
+    """Return the exporter of spans, one per process, which sends from its own thread."""
     from run_log.traces import Traces  # noqa: PLC0415 - see above
 
     traces = Traces.from_env(

@@ -1,4 +1,4 @@
-"""The state machine of a run and its driver, set up as the agent node says."""
+"""The state machine of a run and its driver, set up by the agent node's parameters."""
 
 from collections.abc import Generator, Mapping, Sequence
 
@@ -13,7 +13,7 @@ from ._settings import Settings
 from ._turn import Turn
 
 
-_LEAST_TOKENS = 4_000  # Of a smaller one there would be nothing left beside a summary.
+_LEAST_TOKENS = 4_000  # In a smaller window, a summary would leave no room for anything else.
 
 
 def start_run(  # noqa: PLR0913 - the parts of one run
@@ -29,11 +29,11 @@ def start_run(  # noqa: PLR0913 - the parts of one run
 
     Args:
         turn: The turn.
-        messages: What a new run begins with.
+        messages: The messages that a new run begins with.
         allowed: The names of the only tools that may be called; None for all.
         approvals: Which calls a person has to approve; None for none.
-        resume: The snapshot of a run that has waited.
-        decisions: What it has waited for, by the ids of its calls.
+        resume: The snapshot of a run that was waiting.
+        decisions: The decisions that it was waiting for, by the ids of its calls.
 
     Raises:
         SnapshotError: If the snapshot cannot be resumed.
@@ -77,7 +77,7 @@ def start_run(  # noqa: PLR0913 - the parts of one run
 
 
 def _to_fallback(model: Model, settings: Settings) -> FallbackModel:
-    """Return the model as a run knows it."""
+    """Return a model as the fallback of a run."""
     return FallbackModel(
         name=model.full_name,
         has_tool_choice=model.has_tool_choice,

@@ -1,4 +1,4 @@
-"""The tool settings of the app's builder, whose values must not appear in errors, logs or traces."""
+"""Values of tool settings that must not appear in errors, logs or traces."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -6,12 +6,14 @@ from typing import Any, cast
 from stream_text import KnownSecrets, is_secret_setting
 
 
-_SHORTEST = 8  # Shorter ones are words such as "true" or "eu-1", unless their parameter is a secret by its type or name.
+# Shorter values are words such as "true" or "eu-1", unless their parameter is a secret by its type
+# or name.
+_SHORTEST = 8
 _MAX_LINES = 200
 
 
 def find_secrets(tools: object) -> KnownSecrets:
-    """Return the values of all parameters that are hidden from the model, also of tools that cannot be read."""
+    """Return the values of all parameters that are hidden from the model, even those of tools that cannot be read."""
     tools = cast("list[object]", tools) if isinstance(tools, list) else []
     return KnownSecrets((text for tool in tools for text in _find_hidden(tool)), shortest=1)
 

@@ -11,7 +11,8 @@ from dify_plugin_kit.settings import read_int
 
 _FALSE_TEXTS = frozenset({"false", "0", "no", "off"})
 _CALL_ENDING = "Dify's plugin daemon would have ended it (DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT)"
-# Of each whole number its variable, the least and the most; what is missing or no number keeps the default.
+# The variable, minimum and maximum of each whole number; one that is missing or not a number keeps
+# its default.
 _NUMBERS: Mapping[str, tuple[str, int, int]] = {
     "tool_seconds": ("GPT5_AGENT_TOOL_SECONDS", 1, 3600),
     "result_characters": ("GPT5_AGENT_RESULT_CHARACTERS", 1_000, 1_000_000),
@@ -23,7 +24,7 @@ _NUMBERS: Mapping[str, tuple[str, int, int]] = {
 
 
 def read_flag(value: object, *, default: bool) -> bool:
-    """Read a flag, which may be text or, since the SDK reads YAML's `true` as 1, a number; nothing and blank text mean the default."""
+    """Read a flag, which may be text or, since the SDK reads YAML's `true` as 1, a number; None and blank text mean the default."""
     if isinstance(value, str):
         value = value.strip().lower()
         return value not in _FALSE_TEXTS if value else default
@@ -31,7 +32,7 @@ def read_flag(value: object, *, default: bool) -> bool:
 
 
 def _read_folder(environment: Mapping[str, str], name: str, *, default: str) -> str:
-    """Return an absolute path other than `/`, without a slash at its end; `default` where there is none."""
+    """Return an absolute path other than `/`, without a trailing slash; `default` if there is none."""
     folder = environment.get(name, "").rstrip("/")
     return folder if folder.startswith("/") else default
 
@@ -41,19 +42,19 @@ class Settings:
     """The settings of every run.
 
     Attributes:
-        time: How long a run may take, and what of it. `GPT5_AGENT_RUN_SECONDS` for all of it, 1 to 3600; `GPT5_AGENT_CLOSING_SECONDS` for the closing
-            call, 0 to 1800; `MAX_INVOCATION_TIMEOUT` for how long a model may be silent, 60 to 3600. It stays under the limits of the platform,
-            `PLUGIN_MAX_EXECUTION_TIMEOUT` (seconds) and `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds), which the daemon hands on.
+        time: The time limits: `GPT5_AGENT_RUN_SECONDS` for the whole run, 1 to 3600; `GPT5_AGENT_CLOSING_SECONDS` for the closing
+            call, 0 to 1800; `MAX_INVOCATION_TIMEOUT` for the silence of a model, 60 to 3600. They stay under the limits of the platform,
+            `PLUGIN_MAX_EXECUTION_TIMEOUT` (seconds) and `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds), which the daemon passes on.
         tool_seconds: How long a tool may be silent. `GPT5_AGENT_TOOL_SECONDS`, 1 to 3600.
-        result_characters: How much of a tool's result the model reads. `GPT5_AGENT_RESULT_CHARACTERS`, 1,000 to 1,000,000.
-        window_tokens: How many tokens a request may have; None for what Dify says of the model. `GPT5_AGENT_WINDOW_TOKENS`, 4,000 to 100,000,000.
-        compact_percent: From how much of that on a run is made shorter; 0 for never. `GPT5_AGENT_COMPACT_PERCENT`, 0 to 95.
-        tool_search_from: How many tools are many, where the model may search them. `GPT5_AGENT_TOOL_SEARCH_FROM`, 1 to 10,000.
+        result_characters: How many characters of a tool's result the model reads. `GPT5_AGENT_RESULT_CHARACTERS`, 1,000 to 1,000,000.
+        window_tokens: How many tokens a request may have; None for Dify's value for the model. `GPT5_AGENT_WINDOW_TOKENS`, 4,000 to 100,000,000.
+        compact_percent: The percentage of the window from which on a run is compacted; 0 for never. `GPT5_AGENT_COMPACT_PERCENT`, 0 to 95.
+        tool_search_from: The number of tools from which on the model searches them. `GPT5_AGENT_TOOL_SEARCH_FROM`, 1 to 10,000.
         files_root: The only folder that tools may show images from. `GPT5_AGENT_FILES_ROOT`, an absolute path.
-        approval_seconds: How long a person's answer is waited for. `GPT5_AGENT_APPROVAL_SECONDS`, 1 to 2,592,000.
-        snapshot_secret: What a run is signed with that lies in Dify's storage meanwhile. `GPT5_AGENT_SNAPSHOT_KEY`.
+        approval_seconds: How long to wait for a person's answer. `GPT5_AGENT_APPROVAL_SECONDS`, 1 to 2,592,000.
+        snapshot_secret: The secret that signs runs in Dify's storage. `GPT5_AGENT_SNAPSHOT_KEY`.
         logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
-        logs_icons: Whether logs name the provider of a model or tool, for its icon, which Dify takes up to a second to look up. `GPT5_AGENT_LOG_ICONS`.
+        logs_icons: Whether logs name the provider of a model or tool, for its icon, which takes Dify up to a second to look up. `GPT5_AGENT_LOG_ICONS`.
     """
 
     time: TimeBudget = field(default_factory=partial(TimeBudget, call_ending=_CALL_ENDING))
@@ -70,7 +71,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Read the settings; what is missing or unreadable keeps its default."""
+        """Read the settings; one that is missing or unreadable keeps its default."""
         usual = cls()
         numbers = {
             field: read_int(

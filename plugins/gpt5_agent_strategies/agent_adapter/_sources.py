@@ -1,4 +1,4 @@
-"""The `context` parameter, in whatever shape it comes, as the sources of the answer."""
+"""The sources of the answer, from the `context` parameter in any shape."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from stream_text import parse_json
 
 Resource = InvokeMessage.RetrieverResourceMessage.RetrieverResource
 
-# What Dify's retrieval nodes call a field, where it differs from what a resource calls it.
+# The names of fields in Dify's retrieval nodes that differ from those of a resource.
 _METADATA_NAMES = {
     "data_source_type": "document_data_source_type",
     "hit_count": "segment_hit_count",
@@ -22,10 +22,10 @@ _METADATA_NAMES = {
 
 
 def build_resources(context: object) -> list[Resource]:
-    """Return a resource for each piece of the context; none where there is nothing to cite.
+    """Return a resource for each piece of the context that can be cited.
 
-    A piece may be a result of a retrieval node (`title`, `content`, `metadata`), any other object, or text. JSON text is read as what it
-    holds. A field that a resource cannot take is left out.
+    A piece may be a result of a retrieval node (`title`, `content`, `metadata`), any other object, or text. JSON text is decoded
+    first. A field that a resource cannot take is left out.
     """
     resources = [_to_resource(piece) for piece in _to_pieces(context)]
     return [resource for resource in resources if resource is not None]
@@ -42,7 +42,7 @@ def _to_pieces(context: object) -> list[Any]:
 def _to_text_pieces(text: str) -> list[Any]:
     try:
         value: object = parse_json(text)
-        # JSON can spell half a character, but no message can carry it.
+        # JSON can express an unpaired surrogate, but no message can carry it.
         json.dumps(value, ensure_ascii=False).encode()
     except ValueError:
         value = text
@@ -70,7 +70,7 @@ def _to_cited(piece: Mapping[str, Any]) -> Resource | None:
 
 
 def _read_content(piece: Mapping[str, Any]) -> str | None:
-    """Return the words of a piece; an object without any is cited as it is."""
+    """Return the text of a piece; an object without one is cited as JSON."""
     for name in ("content", "text"):
         if isinstance(piece.get(name), str):
             return piece[name]

@@ -41,7 +41,7 @@ _TYPES = ToolInvokeMessage.MessageType
 _IMAGES = frozenset({_TYPES.IMAGE, _TYPES.IMAGE_LINK})
 _SHOWN = frozenset({*_IMAGES, _TYPES.BLOB, _TYPES.FILE})
 _FILE_KEYS = ("tool_file_id", "file")
-# Of what describes a file: it leaves with every piece of the file.
+# The limit for a file's description, which is sent with every piece of the file.
 _MAX_META_CHARACTERS = 64 * 1024
 _MAX_TYPE_CHARACTERS = 100
 _READ_TYPES = IMAGE_TYPES | {"application/pdf", "application/json"}
@@ -52,14 +52,14 @@ _TOO_LONG = "A file of the tool is left out: what describes it is too long."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ToolFile:
-    """A file in a tool's message, or behind the link in it.
+    """A file in a tool's message, or behind its link.
 
     Attributes:
-        name: Its name, at hand or as the tool calls it.
-        mime_type: Its MIME type, as the tool or the server says.
+        name: Its name, at hand or from the tool.
+        mime_type: Its MIME type, according to the tool or the server.
         fetched: Its bytes, or why there are none.
-        url: The link; empty where there is none.
-        kind: Which of Dify's kinds of files a link is said to lead to that a model could read; empty for none.
+        url: The link; empty if there is none.
+        kind: The kind of file, of those that a model could read, that a link should lead to; empty for none.
     """
 
     name: str
@@ -78,10 +78,10 @@ class _ToolFile:
 def read_answer(
     messages: Iterable[object], *, files_root: str, model: Model, at_hand: FilesAtHand
 ) -> ToolOutput:
-    """Read a tool's messages, the files under `files_root` that they name as images, and what their links lead to that the model can read or choose.
+    """Read a tool's messages, the files under `files_root` that they name as images, and the files behind links that the model can read or choose.
 
-    What goes to the user, files and images, is the artifact. It stays a tool message: of those, and of no other, the SDK sends the content in chunks, and a line with a whole file of several
-    megabytes would kill the plugin. Where a tool takes files all of them are put at hand, and the model reads their names first.
+    Files and images for the user are the artifact. They stay tool messages, the only kind whose content the SDK sends in chunks: a line with a whole file of several
+    megabytes would kill the plugin. If a tool takes files, all of them are put at hand, and the model reads their names first.
 
     Raises:
         BlobError: If the chunks of a file do not add up, or it is over 15 MiB.
@@ -112,7 +112,7 @@ def _with_names(content: ToolContent, names: Sequence[str]) -> ToolContent:
 def _find_files(
     messages: Sequence[ToolInvokeMessage], model: Model, *, has_all: bool
 ) -> list[_ToolFile | None]:
-    """Return the file of each message; of those behind links that the model does not read only where `has_all`."""
+    """Return the file of each message; files behind links that the model does not read are included only with `has_all`."""
     kinds = {_text(message): _kind_of_link(message) for message in messages if _is_link(message)}
     wanted = [url for url, kind in kinds.items() if has_all or (kind and is_readable(kind, model))]
     fetched = dict(zip(wanted, fetch_all(wanted), strict=True)) if wanted else {}
@@ -138,7 +138,7 @@ def _find_file(message: ToolInvokeMessage, fetched: Mapping[str, Fetched]) -> _T
 
 
 def _put_at_hand(file: _ToolFile, at_hand: FilesAtHand, names: list[str]) -> _ToolFile:
-    """Put a file at hand where there are bytes of it or a link that could lead to them, and add what the model is told of it to `names`."""
+    """Put a file at hand if it has bytes or a link that could lead to them, and add its line for the model to `names`."""
     data = file.fetched.data
     if not data and not file.url.lower().startswith(("https://", "http://")):
         return file
@@ -165,7 +165,7 @@ def _find_part(file: _ToolFile, model: Model) -> Part | None:
         return text_part(render_omission(file.kind, reason=file.fetched.problem, name=file.name))
     kind = kind_of(mime_type)
     if kind == "image" or not mime_type:
-        # What is called an image and is none would have the whole request refused.
+        # Something called an image that is none would get the whole request refused.
         mime_type = mime_type_of(data)
         kind = kind_of(mime_type)
     if not data or not _is_shown(mime_type) or not is_readable(kind, model):
@@ -179,7 +179,7 @@ def _is_shown(mime_type: str) -> bool:
 
 
 def _kind_of_link(message: ToolInvokeMessage) -> str:
-    """Return what a link leads to that a model could read; nothing where it leads to nothing of that kind, or is none."""
+    """Return the kind of file that a link leads to, of those that a model could read; empty for any other link or message."""
     mime_type = str((message.meta or {}).get("mime_type") or "")
     if isinstance(message, FileLink) or message.type is _TYPES.LINK:
         return kind_of(mime_type) if _is_shown(mime_type) else ""
@@ -187,7 +187,7 @@ def _kind_of_link(message: ToolInvokeMessage) -> str:
 
 
 def _is_link(message: ToolInvokeMessage) -> bool:
-    """Return whether a message is a link to a file, and not to some page."""
+    """Return whether a message is a link to a file, not to a page."""
     return bool(_text(message)) and (
         message.type in _IMAGES or _is_stored(message) or bool(_kind_of_link(message))
     )
@@ -223,9 +223,9 @@ def _to_sdk(message: Any) -> ToolInvokeMessage:
 
 
 def _load_local(message: ToolInvokeMessage, root: str) -> ToolInvokeMessage:
-    """Replace an image that is a file of this machine by its content, or by a sentence where it must not be read.
+    """Replace an image that is a file on this machine by its content, or by a sentence if it must not be read.
 
-    A path of the platform looks the same (`/files/tools/...`) but is no file here; it passes.
+    A path of the platform looks the same (`/files/tools/...`) but is not a file here, so it passes unchanged.
     """
     path = _text(message)
     if message.type not in _IMAGES or not path.startswith(f"{root}/"):

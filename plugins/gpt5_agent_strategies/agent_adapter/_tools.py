@@ -1,4 +1,4 @@
-"""The chosen tools: how the model sees them, and how they are called."""
+"""The chosen tools: their form for the model, and calling them."""
 
 from collections import Counter
 from collections.abc import Generator, Mapping
@@ -27,7 +27,7 @@ class ToolIdentity:
     Attributes:
         provider: The provider, such as `author/plugin/provider`.
         provider_type: The kind of the provider.
-        tool_name: The provider's own name of the tool.
+        tool_name: The provider's own name for the tool.
         credential_id: Which of the provider's credentials to use; None for the default ones.
     """
 
@@ -42,7 +42,7 @@ class ToolIdentity:
 
         Raises:
             KeyError: If its identity, or the provider or the name in it, is missing.
-            TypeError: If the identity is no mapping.
+            TypeError: If the identity is not a mapping.
             ValueError: If the type of its provider is unknown.
         """
         return cls(
@@ -58,11 +58,11 @@ class Toolbox:
     """The tools of a run.
 
     Attributes:
-        tools: Those that can be used, by the name that the model calls them by.
-        identities: What Dify knows each by.
-        fixed: What Dify knows each by, what it takes, and what it gets that the model does not write; there may be secrets in it.
-        left_out: A line for each that cannot.
-        answers: Those of their answers that are being read.
+        tools: The usable tools, by the names by which the model calls them.
+        identities: Dify's identity of each tool.
+        fixed: The identity, the parameters, and the values that each tool gets without the model, which may include secrets.
+        left_out: A line for each tool that cannot be used.
+        answers: The answers that are being read.
     """
 
     tools: Mapping[str, Tool]
@@ -78,10 +78,10 @@ class Toolbox:
         """Read the tools one by one; leave out those that cannot be read.
 
         Args:
-            parameters: The tools as Dify dumps them, and the model, which reads images and files that tools make, or not.
-            session: The session to call them through.
-            settings: How long a tool may be silent, and where its images may lie.
-            at_hand: The files at hand; offered where one of the tools takes files.
+            parameters: The parameters, with the tools as Dify dumps them, and the model, which may read images and files of tools.
+            session: The session to call the tools through.
+            settings: The settings: how long a tool may be silent, and the folder for its images.
+            at_hand: The files at hand, which are offered if one of the tools takes files.
         """
         readable: list[Mapping[str, Any]] = []
         left_out: list[str] = []
@@ -108,7 +108,8 @@ class Toolbox:
                 raw, invoke, name=name, reader=reader, files=at_hand
             )
             fixed[name] = [asdict(identity), tools[name].parameters, _find_fixed(raw)]
-        # Known only now, and before anything is put at hand: names are told where a tool takes files.
+        # Only known now, but before any file is put at hand: the model gets names only if a tool takes
+        # files.
         at_hand.are_offered = any(tool.takes_files for tool in tools.values())
         return cls(
             tools=tools,
@@ -133,14 +134,14 @@ class Toolbox:
         }
 
     def find_prompts(self, tool_search: int | None) -> list[PromptMessageTool]:
-        """Return the tools as the model sees them; none where they are as many as it searches, so that the driver offers what finds them."""
+        """Return the tools in the model's form; none if there are so many that it searches them, so that the driver offers search functions instead."""
         if tool_search is not None and len(self.tools) >= tool_search:
             return []
         return [to_prompt_tool(tool) for tool in self.tools.values()]
 
 
 def to_prompt_tool(tool: Tool | PromptMessageTool) -> PromptMessageTool:
-    """Return a tool as the model sees it: one of the node, or a function of the run's own."""
+    """Return a tool in the model's form: a tool of the node, or one of the run's own functions."""
     if isinstance(tool, PromptMessageTool):
         return tool
     return PromptMessageTool(
@@ -169,7 +170,7 @@ def _invoke(
 
 
 def _find_fixed(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that a tool gets without the model: those set in its form, and the defaults of its parameters."""
+    """Return the values that a tool gets without the model: those set in its form, and its parameters' defaults."""
     declared = raw.get("parameters") or ()
     defaults = {read_member(one, "name"): read_member(one, "default") for one in declared}
     given = {**defaults, **(raw.get("runtime_parameters") or {})}

@@ -1,4 +1,4 @@
-"""What one turn is made of, once the node's parameters are read."""
+"""The parts of one turn, once the node's parameters are read."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -20,12 +20,12 @@ class Turn:
     """One turn of an agent node.
 
     Attributes:
-        strategy: The strategy that is called; builds what Dify is told.
-        parameters: What the node has set.
-        settings: What the administrator has set.
+        strategy: The called strategy, which builds the messages for Dify.
+        parameters: The node's parameters.
+        settings: The administrator's settings.
         toolbox: The tools.
         at_hand: The files that the model may choose for them.
-        known: Secrets that are taken out wherever they stand.
+        known: The secrets that are redacted wherever they appear.
     """
 
     strategy: AgentStrategy
@@ -37,7 +37,7 @@ class Turn:
 
     @classmethod
     def begin(cls, strategy: AgentStrategy, parameters: Parameters, settings: Settings) -> Self:
-        """Read the tools, which say whether files are offered."""
+        """Begin a turn: read the tools, which decide whether files are offered."""
         at_hand = FilesAtHand(strategy.session)
         return cls(
             strategy=strategy,
@@ -50,5 +50,5 @@ class Turn:
 
     @property
     def session(self) -> Session:
-        """What models, tools and the storage are called through."""
+        """The session through which models, tools and the storage are called."""
         return self.strategy.session

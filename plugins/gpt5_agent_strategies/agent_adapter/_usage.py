@@ -1,4 +1,4 @@
-"""What a run has used: tokens, prices, budgets and the prompt cache, in Dify's names and in those of a run."""
+"""The usage of a run: tokens, prices, budgets and the prompt cache, with Dify's names and with those of a run."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -26,7 +26,8 @@ _DIFY_NAMES = {
     "currency": "currency",
     "latency": "latency",
 }
-# Names of ours for those that the model plugin sends: in a log, what has `token` in its name would be taken for a secret's.
+# Our names for figures of the model plugin: in a log, a name with `token` in it would look like a
+# secret's.
 _FIGURES = {
     "input_tokens": "input",
     "cached_tokens": "read_from_cache",
@@ -37,14 +38,14 @@ _FIGURES = {
 
 
 def to_usage(usage: LLMUsage, cached_tokens: int = 0) -> Usage:
-    """Return the usage, and what of it came from the prompt cache, which Dify has no name for; of a currency that is no code the beginning is enough."""
+    """Return a usage of Dify's with the tokens from the prompt cache, which Dify has no name for; a currency that is not a code is cut short."""
     figures = {name: getattr(usage, theirs) for name, theirs in _DIFY_NAMES.items()}
     figures["currency"] = usage.currency[:_MAX_CURRENCY_CHARACTERS]
     return Usage(**figures, cached_tokens=cached_tokens)
 
 
 def to_figures(usage: Usage) -> dict[str, Any]:
-    """Return the usage as Dify's agent node reads it: prices are text, so that no digit is lost on the way."""
+    """Return the usage in the form that Dify's agent node reads: prices are text, so that no digit is lost."""
     figures = {theirs: getattr(usage, name) for name, theirs in _DIFY_NAMES.items()}
     return {
         name: format(value, "f") if isinstance(value, Decimal) else value
@@ -62,9 +63,9 @@ def to_log_metadata(usage: Usage) -> dict[LogMetadata, Any]:
 
 
 def to_budget_figures(budgets: Iterable[BudgetUse]) -> list[dict[str, Any]]:
-    """Return how much of each budget is used, as JSON; money is text, so that no digit is lost on the way.
+    """Return how much of each budget is used, as JSON; money is text, so that no digit is lost.
 
-    A list, because the log's redaction takes what stands under a name with "token" in it for a secret.
+    It is a list, because the log's redaction treats values under a name with "token" in it as secrets.
     """
     return [
         {"name": use.name, "used": _to_figure(use.used), "maximum": _to_figure(use.maximum)}
@@ -77,9 +78,9 @@ def _to_figure(amount: float | Decimal) -> float | str:
 
 
 def build_execution_metadata(finished: Finished) -> dict[str, Any]:
-    """Return the JSON message that Dify takes tokens, price and time of the node from.
+    """Return the JSON message from which Dify takes the tokens, price and time of the node.
 
-    Token counts and the latency in seconds are numbers. `stop_reason`, `iterations`, `budgets` and `models` are ours.
+    Token counts and the latency in seconds are numbers. `stop_reason`, `iterations`, `budgets` and `models` are our additions.
 
     Source: docs/evidence/dify-platform.md, P19.
     """
@@ -93,7 +94,7 @@ def build_execution_metadata(finished: Finished) -> dict[str, Any]:
 
 
 def read_prompt_cache(body: object) -> dict[str, int | str]:
-    """Return the figures of a call, and what broke the cache if something did; empty where an answer's opaque body does not tell."""
+    """Return the prompt cache's figures of a call, and what broke the cache, if something did; empty if the answer's opaque body has none."""
     reported = read_member(body, "prompt_cache")
     figures = cast("dict[str, object]", reported) if isinstance(reported, dict) else {}
     found = ((name, figures.get(field)) for field, name in _FIGURES.items())

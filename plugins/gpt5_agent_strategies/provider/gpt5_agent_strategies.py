@@ -4,4 +4,4 @@ from dify_plugin.interfaces.agent import AgentProvider
 
 
 class GPT5AgentProvider(AgentProvider):
-    """The provider of the strategies that `gpt5_agent_strategies.yaml` names."""
+    """The provider of the strategies in `gpt5_agent_strategies.yaml`."""

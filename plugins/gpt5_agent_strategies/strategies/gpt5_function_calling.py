@@ -1,6 +1,6 @@
 """The strategy that calls tools through the model's own function calling.
 
-The SDK runs this file and takes the one strategy class that it finds in it: keep others out of its names.
+The SDK runs this file and takes the one strategy class that it finds: import no other here.
 """
 
 from collections.abc import Generator

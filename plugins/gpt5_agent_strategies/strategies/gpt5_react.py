@@ -1,7 +1,7 @@
 """The strategy that reasons and acts in turns.
 
-It acts through native function calling too: an action that is parsed out of text can be misread, and a thought that quotes one would run it.
-The SDK runs this file and takes the one strategy class that it finds in it: keep others out of its names.
+It also acts through native function calling: an action parsed from text can be misread, and a thought that quotes one would run it.
+The SDK runs this file and takes the one strategy class that it finds: import no other here.
 """
 
 from collections.abc import Generator
