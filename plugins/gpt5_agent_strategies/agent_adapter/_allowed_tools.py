@@ -12,6 +12,7 @@ from ._model import Model
 
 
 _FIELD = "allowed_tools"
+# Not where one tool is forced by its name: that name is the tool choice itself.
 _CHOICES_WITH_NAMES = {None, "auto", "required"}
 
 
@@ -22,6 +23,7 @@ def read_allowed_tools(value: object) -> tuple[str, ...] | None:
         ParameterError: If it is none of these.
     """
     if isinstance(value, str):
+        # Broken JSON is reported instead of being read as names that no tool has.
         value = parse_json(value, _FIELD) if value.strip()[:1] in {"[", '"'} else value.splitlines()
     if isinstance(value, str):
         value = [value]

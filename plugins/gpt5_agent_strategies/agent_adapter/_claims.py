@@ -110,10 +110,12 @@ class StoredQuestion:
 
     def _take(self, token: bytes) -> bool:
         self._write(token)
+        # Others that have read the question by now write theirs, too, and the last one stays.
         time.sleep(PAUSE_SECONDS)
         if self._read(self._claim) != token or not self._storage.exist(self._name):
             return False
         self.clear()
+        # An answer that was slower than the pause may have written its token before the deletion.
         if self._read(self._claim) != token:
             return False
         with suppress(Exception):  # It is no longer needed, and the next claim overwrites it.

@@ -217,6 +217,7 @@ class DifyLog:
         self, name: str, label: str, *, provider: str = "", data: Mapping[str, Any] | None = None
     ) -> AgentInvokeMessage:
         log = self._write(
+            # The model writes the name in it, and may put anything there.
             self._redact(label),
             data or {} if self._has_content else {},
             _Status.START,
@@ -238,6 +239,7 @@ class DifyLog:
         log, provider = self._open_logs.pop(name)
         data = {"output": content} if self._has_content else {"output_summary": counts}
         metadata = _build_times(log) | (to_log_metadata(usage) if usage else {})
+        # Never at the start of a call, which would then wait for Dify to look the icon up.
         if provider and self._turn.settings.logs_icons:
             metadata[LogMetadata.PROVIDER] = provider
         return self._turn.strategy.finish_log_message(

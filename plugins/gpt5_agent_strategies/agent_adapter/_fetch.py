@@ -70,6 +70,7 @@ def fetch_all(urls: Sequence[str], *, seconds: float = SECONDS) -> list[Fetched]
     gevent.joinall(jobs, timeout=seconds)
     late = Fetched(problem=f"its link did not answer within {seconds:.0f} seconds")
     fetched = [job.value if job.successful() else late for job in jobs]
+    # Waiting for them to end could take longer than `seconds`.
     gevent.killall(jobs, block=False)
     return fetched
 
@@ -84,6 +85,7 @@ def is_alive(url: str) -> bool:
         except FetchError:
             return False
 
+    # httpx limits each operation by itself; this limits all of them together.
     job: Any = gevent.spawn(look)
     job.join(timeout=SECONDS)
     is_there = job.successful() and job.value

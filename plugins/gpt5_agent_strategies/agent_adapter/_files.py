@@ -45,6 +45,7 @@ class GivenFile:
 
     def to_part(self, model: Model) -> Part:
         """Return it as a part for the model: the file, or a sentence that names it."""
+        # `custom` is Dify's kind for all other files.
         if not is_readable(self.kind, model) or self.kind == "custom":
             return unread(self.kind if self.kind != "custom" else "file", self.name)
         data, problem, mime_type = self.fetched.data, self.fetched.problem, self.mime_type
@@ -114,6 +115,7 @@ def _describe(item: object) -> dict[str, Any] | None:
 
 def _size(described: Mapping[str, Any]) -> int:
     size = described.get("size")
+    # If Dify does not say, the file is fetched, and measured then.
     return size if isinstance(size, int) else -1
 
 

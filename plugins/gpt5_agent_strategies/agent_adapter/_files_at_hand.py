@@ -21,6 +21,7 @@ from agent_tooling import ToolError, mime_type_of
 from ._fetch import MAX_BYTES, is_alive
 
 
+# Brackets and quotes delimit the name in a sentence that replaces the file.
 _UNFIT = re.compile(r'[\[\]"\x00-\x1f\x7f\ud800-\udfff]+')
 _MAX_NAME = 72  # With a number added, it still fits into a sentence that replaces the file.
 _MAX_HELD_BYTES = MAX_BYTES  # As much as may be fetched for the question.
@@ -48,6 +49,7 @@ class FileAtHand:
         """
         url = self.described.get("url")
         if not url or not is_alive(str(url)):
+            # Kept, so that the next tool gets the same link.
             self.described = {**self.described, **self._upload(session)}
         return dict(self.described)
 
@@ -96,6 +98,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
         self._lock = Lock()  # Tools of a round may end at the same time.
 
     def __getitem__(self, name: str) -> Callable[[], Any]:
+        # Called only for a file that the model chooses, since it may upload the file.
         return partial(self._files[name].to_value, self._session)
 
     def __iter__(self) -> Iterator[str]:
@@ -147,6 +150,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
 
     def load(self, saved: Iterable[Mapping[str, Any]]) -> None:
         """Replace the files with those that `save` has returned."""
+        # They fit into the storage, so they are too small to be worth dropping.
         self._held.clear()
         self._held_bytes = 0
         self._files = {one["name"]: FileAtHand(**one) for one in saved}
@@ -161,6 +165,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
 
     def _find_name(self, wanted: str, described: Mapping[str, Any]) -> str:
         """Return an unused name that a model can write."""
+        # The end of a long name is kept, because it has the extension.
         plain = _UNFIT.sub("_", unicodedata.normalize("NFC", wanted)).strip()[-_MAX_NAME:]
         own = PurePosixPath(plain).name.strip()
         if not own.strip("."):

@@ -28,11 +28,14 @@ class Interruptible[Piece]:
 
     def close(self) -> None:
         """Close the pieces, even from another greenlet."""
+        # Python refuses to close a generator that is running, even if it only waits.
         if self._reader is None:
             self._pieces.close()
         else:
+            # `throw` switches to the reader at once, so the hub does it, and this call returns.
             gevent.get_hub().loop.run_callback(self._interrupt)
 
     def _interrupt(self) -> None:
+        # The piece may have arrived meanwhile.
         if self._reader is not None:
             self._reader.throw(gevent.GreenletExit)

@@ -98,6 +98,7 @@ class Invocation:
         yield from self._messages.warn(_ABOVE, self._parameters.budgets_above, about="counts")
         yield from self._messages.warn(_NOT_TAKEN_UP, self._not_taken_up, about="why")
         try:
+            # Tools that were given up may still be answering when the run ends.
             with closing(self._turn.toolbox.answers):
                 yield from self._play(self._answer)
             yield from self._messages.emit_sources()
@@ -105,6 +106,7 @@ class Invocation:
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended properly
             log_break(error, self._turn.known)
             yield from self._break_off()
+        # Even after a failure: Dify takes tokens and price from them.
         yield from self._messages.emit_figures(self._finished)
         flush_traces()
         if self._finished is not None and not self._finished.is_answered:
@@ -112,10 +114,12 @@ class Invocation:
 
     def _break_off(self) -> Iterator[InvokeMessage]:
         """End a run that an error in the plugin broke, and report as much of it as still works."""
+        # The run itself was over, and only its sources or its value have failed.
         if self._run.state == "finished":
             return
         for event in self._run.feed(Failure(message=BROKEN)):
             self._note(event)
+            # Sending the message may be what has broken.
             with suppress(Exception):
                 yield from self._messages.emit(event, self._run)
 
@@ -136,6 +140,7 @@ class Invocation:
             for event in events:
                 self._note(event)
                 yield from self._messages.emit(event, self._run)
+                # A question is the last event of the driver.
                 asked = event if isinstance(event, AskApproval) else None
         if asked is not None and self._approvals is not None:
             yield from self._ask(asked, self._approvals)
@@ -159,6 +164,7 @@ class Invocation:
     def _finish_asking(self, *, rounds: int) -> None:
         """End the turn with a question."""
         self._finished = Finished(
+            # The run has not stopped, but waits, so `StopReason` does not include this.
             reason=cast("StopReason", "approval"),
             rounds=rounds,
             usage=self._used,

@@ -23,6 +23,7 @@ from ._errors import AnswerTooLargeError, ParameterError
 from ._usage import cached_tokens, to_usage
 
 
+# A plugin has 256 MiB for all its runs.
 _MAX_ANSWER_CHARACTERS = 16 * 1024 * 1024
 _CALL_CHARACTERS = 256  # The memory of an empty piece of a tool call.
 
@@ -86,6 +87,7 @@ class Model:
             parameter_names=frozenset(rules) if entity else None,
             has_answer_format=_takes_schema(rules),
             input_tokens=read_input_tokens(entity, rules),
+            # An entity without the key says nothing about prices.
             is_unpriced="pricing" in entity and not entity["pricing"],
             history=_read_list(
                 fields.get("history_prompt_messages"), f"{field}.history_prompt_messages"
@@ -136,6 +138,7 @@ class Model:
             AnswerTooLargeError: If the answer is larger than can be held.
         """
         parameters = {**self.completion_params, **more_parameters, "tool_choice": tool_choice}
+        # The run knows the choice of the app's builder, and has left it out on purpose.
         if tool_choice is None:
             del parameters["tool_choice"]
         config = LLMModelConfig(
@@ -198,6 +201,7 @@ def _read_rules(entity: Mapping[str, Any], field: str) -> dict[str, Mapping[str,
 def _takes_schema(rules: Mapping[str, Mapping[str, Any]]) -> bool:
     if not {"response_format", "json_schema"} <= rules.keys():
         return False
+    # Without options the parameter takes any value.
     options = rules["response_format"].get("options") or ["json_schema"]
     return "json_schema" in options
 

@@ -62,6 +62,7 @@ class ModelCalls:
     def _open(self, request: CallModel) -> Generator[ModelDelta]:
         called = request.model or ""
         model = self._models[called]
+        # Otherwise the request begins with the one before, which is translated already.
         if request.left_out or request.is_rewritten or called != self._called:
             self._prompts.clear()
         self._called = called
@@ -109,4 +110,5 @@ def find_room(tools: Sequence[PromptMessageTool], models: Iterable[Model]) -> in
     others = [tool.model_dump(mode="json") for tool in tools]
     parameters = [model.completion_params for model in models]
     rest = json.dumps([others, parameters], ensure_ascii=False, default=str)
+    # If the tools alone fill a line, the call fails by itself and says how large it is.
     return max(_LINE_BYTES - _RESERVE_BYTES - len(rest.encode(errors="replace")), _RESERVE_BYTES)

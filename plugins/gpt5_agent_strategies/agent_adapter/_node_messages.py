@@ -64,6 +64,7 @@ class NodeMessages:
         """Show a text, without leading line breaks if it is the first one of the turn."""
         text = text if self._has_shown else text.lstrip("\n")
         self._has_shown = self._has_shown or bool(text)
+        # In pieces, because a line of over 5 MiB would end the plugin.
         yield from map(self._strategy.create_text_message, split_text(text))
 
     def show_question(self, text: str) -> Iterator[InvokeMessage]:
@@ -116,6 +117,7 @@ class NodeMessages:
 
     def emit_value(self, finished: Finished | None, run: AgentRun) -> Iterator[AgentInvokeMessage]:
         """Yield the answer as JSON, if the node has a schema for it and the run is answered."""
+        # A turn that ends with a question has figures as well, but no answer yet.
         has_value = run.state == "finished" and self._parameters.answer_schema is not None
         if has_value and finished is not None and finished.is_answered:
             yield self._strategy.create_json_message(to_json_object(finished.value))

@@ -170,6 +170,7 @@ class OpenQuestions:
             question, snapshot = self._unpack(stored)
             _check(question, reply, history)
         except _LostError as error:
+            # A question that cannot be read has no code, so no other answer can be taking it.
             if question is None:
                 self._stored.clear()
             else:
@@ -218,6 +219,7 @@ class OpenQuestions:
         named = json.dumps([_read(call.arguments) for call in asked.calls], ensure_ascii=False)
         for names in (list(at_hand), [name for name in at_hand if name in named], []):
             data = self._pack(question, asked.snapshot or "", at_hand.save(with_data_of=names))
+            # Without its bytes a file is still handed over by its link, while that works.
             if len(data) <= _MAX_BYTES:
                 break
         else:
@@ -254,6 +256,7 @@ class OpenQuestions:
         for file in files:  # Bytes that the model has seen are in the snapshot already.
             if file["data"] and (start := snapshot.find(file["data"])) >= 0:
                 file["data"] = [start, start + len(file["data"])]
+        # Signed as it will be read: JSON turns tuples into lists, and other objects into text.
         fields = json.loads(json.dumps({**asdict(question), "files": files}, default=str))
         stored = {"question": fields, "snapshot": snapshot, "signature": self._sign(fields)}
         return zlib.compress(json.dumps(stored).encode())
@@ -297,6 +300,7 @@ def _check(question: Question, reply: Reply, history: Sequence[Any]) -> None:
     """
     if (late := time.time() - question.expires_at) >= 0:
         raise _LostError(f"it expired {late:.0f} seconds ago")
+    # A message directly follows the question if the question ends its history.
     is_asked = (
         question.code in json.dumps(history[-1], default=str)
         if history

@@ -151,6 +151,7 @@ def _read_tools(value: object) -> Sequence[Any]:
 def _read_iterations(value: object) -> int:
     """Read a count, which may be text; use the default if it is not a number, and the nearest limit if it is out of range."""
     try:
+        # Through a float, for texts such as "6.0".
         iterations = int(float(cast("str", value)))
     except (TypeError, ValueError, OverflowError):
         return _DEFAULT_ITERATIONS
@@ -186,6 +187,7 @@ def _read_amount(value: object, field: str) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise refused
     try:
+        # Not from the float itself: 0.1 would become 0.1000000000000000055.
         amount = Decimal(str(value).strip())
     except InvalidOperation:
         raise refused from None

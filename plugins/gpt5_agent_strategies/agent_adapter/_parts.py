@@ -51,6 +51,7 @@ def file_part(kind: str, data: bytes, *, mime_type: str, name: str) -> Part:
         "filename": name,
         "base64_data": base64.b64encode(data).decode(),
     }
+    # The SDK's default is `low`, which shows a model only a reduced image.
     return {**part, "detail": "high"} if kind == "image" else part
 
 
@@ -86,6 +87,7 @@ def list_files(names: Iterable[str]) -> str:
 
 def is_readable(kind: str, model: Model) -> bool:
     """Return whether a model reads parts of a kind."""
+    # Dify has no feature for texts: every model reads them.
     return kind not in FILE_FEATURES or model.has_feature(FILE_FEATURES[kind])
 
 
@@ -126,6 +128,7 @@ def fit_parts(content: str | tuple[Part, ...], model: Model) -> str | tuple[Part
         part if is_readable(part["type"], model) else unread(part["type"], part.get("filename", ""))
         for part in content
     )
+    # Content that fits stays as it was, so that the request still begins with the previous one.
     return content if fitted == content else join_texts(fitted)
 
 

@@ -112,6 +112,7 @@ def _to_content(
     if isinstance(content, str):
         return content
     parts = tuple(read_part(part, model, at_hand) for part in content)
+    # Joined only if a sentence replaces a file: a history that fits stays as it came.
     is_changed = [part["type"] for part in parts] != [_kind(part) for part in content]
     return join_texts(parts) if is_changed else parts
 

@@ -32,6 +32,7 @@ def _find_hidden(tool: object) -> Iterator[str]:
     values = [(name, parameter.get("default")) for name, parameter in parameters.items()]
     values += configured.items() if isinstance(configured, Mapping) else [("", configured)]
     for name, value in values:
+        # A value without a declaration is hidden from the model, too.
         parameter = parameters.get(name, {"form": "form"})
         is_secret = parameter.get("type") == "secret-input" or is_secret_setting(str(name))
         if is_secret or (parameter.get("form") or "llm") != "llm":
@@ -49,5 +50,6 @@ def _find_texts(value: object, *, shortest: int) -> Iterator[str]:
             waiting += cast("list[object]", item)
         elif item is not None and not isinstance(item, bool):
             lines = str(item).splitlines()[:_MAX_LINES]
+            # A short line of a longer value, such as a bracket, stands in other texts by chance.
             least = shortest if len(lines) == 1 else _SHORTEST
             yield from (line for line in lines if len(line.strip()) >= least)

@@ -93,8 +93,10 @@ def read_answer(
     files = _find_files(local, model, has_all=at_hand.are_offered)
     names: list[str] = []
     if at_hand.are_offered:
+        # Before the parts are built, which name the files as they are named at hand.
         files = [file and _put_at_hand(file, at_hand, names) for file in files]
     parts = {
+        # By identity: messages have no hash, and two may be equal.
         id(message): file and _find_part(file, model)
         for message, file in zip(observed, files, strict=True)
     }
@@ -208,6 +210,7 @@ def _to_observed(received: ToolInvokeMessage, local: ToolInvokeMessage) -> ToolI
 
 def _iter_shown(messages: Iterable[ToolInvokeMessage]) -> Iterator[ToolInvokeMessage]:
     for message in messages:
+        # The user is told of an image that could not be read, as the model is.
         is_failure = message.type is _TYPES.TEXT and _text(message) == LOCAL_FILE_FAILED
         if message.type not in _SHOWN and not _is_stored(message) and not is_failure:
             continue

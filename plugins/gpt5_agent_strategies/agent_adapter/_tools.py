@@ -85,6 +85,7 @@ class Toolbox:
         """
         readable: list[Mapping[str, Any]] = []
         left_out: list[str] = []
+        # First of all, because only tools that can be used need distinct names.
         for raw in parameters.tools:
             problem = _find_problem(raw)
             if problem is None:
@@ -158,6 +159,7 @@ def _invoke(
     **arguments: Any,
 ) -> Generator[ToolInvokeMessage]:
     """Call the tool and iterate over its messages, as long as it is silent for no more than `seconds`."""
+    # Model calls share the session and set a longer limit there.
     session.max_invocation_timeout = seconds
     answer = session.tool.invoke(
         identity.provider_type,
@@ -181,6 +183,7 @@ def _find_problem(raw: object) -> str | None:
     """Return why a tool cannot be used, or None."""
     try:
         ToolIdentity.from_raw(cast("Mapping[str, Any]", raw))
+        # Only the declaration is tried; `print` stands for a function that is never called.
         Tool.from_declaration(raw, print)
     except (ToolingError, AttributeError, KeyError, TypeError, ValueError) as error:
         return f"{_name_of(raw)}: {type(error).__name__}: {' '.join(str(error).split())}"
