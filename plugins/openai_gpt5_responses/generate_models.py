@@ -84,16 +84,16 @@ def _rule(
     match rule["name"]:
         case "max_output_tokens":
             # The first field's help begins with what there is to say of the model itself.
-            said = _ending(model, texts["endings"])["help"]
+            ending_texts = _ending(model, texts["endings"])["help"]
             help_texts = _joined(
-                {key: text.format_map(model) for key, text in said.items()}, rule["help"]
+                {key: text.format_map(model) for key, text in ending_texts.items()}, rule["help"]
             )
             return rule | {"max": model["max_output_tokens"], "help": help_texts}
         case "verbosity" if "verbosities" in model:
             taken = ", ".join(model["verbosities"])
             note = notes["verbosity_fixed" if taken else "no_verbosity"]
-            said = {key: text.format(verbosity=taken) for key, text in note.items()}
-            return rule | {"help": _joined(rule["help"], said)}
+            note_texts = {key: text.format(verbosity=taken) for key, text in note.items()}
+            return rule | {"help": _joined(rule["help"], note_texts)}
         case "enable_stream" if not profile.streaming:
             return rule | {"help": _joined(rule["help"], notes["no_streaming"])}
         case _:

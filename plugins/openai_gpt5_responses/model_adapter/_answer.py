@@ -22,7 +22,7 @@ from gpt5_responses import BackgroundStream, ResponsesError, ResponseStream
 
 from ._background import (
     in_time,
-    is_left,
+    is_unfinished,
     nothing_left_note,
     rest_note,
     unfinished_note,
@@ -94,7 +94,7 @@ def iter_texts(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple[s
             is_begun = True
             yield rest_note(visible), None
         yield text, phase
-    if is_left(answer.stream):
+    if is_unfinished(answer.stream):
         yield unfinished_note(answer.call, answer.stream, visible), None
     elif not (is_begun or answer.stream.completion.tool_calls):
         yield nothing_left_note(), None
@@ -110,8 +110,8 @@ def _iter_pieces(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple
             for batch in batches:
                 if not batch:
                     yield "", phase
-                for text, said_in in _split_by_phase(batch, visible, phase):
-                    phase = said_in
+                for text, new_phase in _split_by_phase(batch, visible, phase):
+                    phase = new_phase
                     yield from ((piece, phase) for piece in split_text(text))
                 if visible.is_stopped:
                     return
@@ -119,7 +119,7 @@ def _iter_pieces(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple
         if rest := visible.close():
             yield rest, phase  # a thinking block is closed also before an error
         raise
-    if rest := visible.break_off() if is_left(stream) else visible.close():
+    if rest := visible.break_off() if is_unfinished(stream) else visible.close():
         yield rest, phase
 
 

@@ -45,8 +45,8 @@ _NO_TURN = (
 _NOT_TAKEN = (
     "The server did not take the request before Dify's time for a call was over. Try again."
 )
-_GOES_ON = "This goes on with the answer above, after “{}”:"
-_BEGINS = "This is the answer to the question before:"
+_RESUMED = "This goes on with the answer above, after “{}”:"
+_ANSWERED_LATE = "This is the answer to the question before:"
 _NOTHING_LEFT = "The answer above was complete. Nothing of it is left."
 _QUOTED_WORDS = 8
 _USUAL_SECONDS = 590.0  # Dify ends calls after 600.
@@ -106,7 +106,7 @@ def in_time(call: ModelCall, stream: ResponseStream, *, answer_only: bool) -> Ge
     if not isinstance(stream, BackgroundStream):
         yield
         return
-    timer = Timer(_seconds(call), _leave, [stream])
+    timer = Timer(_seconds(call), _detach, [stream])
     timer.daemon = True
     if not answer_only:
         timer.start()
@@ -118,7 +118,7 @@ def in_time(call: ModelCall, stream: ResponseStream, *, answer_only: bool) -> Ge
         timer.cancel()
 
 
-def is_left(stream: ResponseStream) -> TypeGuard[BackgroundStream]:
+def is_unfinished(stream: ResponseStream) -> TypeGuard[BackgroundStream]:
     """Return whether a response was detached from while it was still running."""
     is_detached = isinstance(stream, BackgroundStream) and stream.is_detached
     return is_detached and stream.completion.status in RUNNING
@@ -141,8 +141,8 @@ def unfinished_note(call: ModelCall, stream: BackgroundStream, visible: VisibleT
 def rest_note(visible: VisibleText) -> str:
     """Return the note before the rest of an answer, which says where it resumes."""
     words = visible.skipped_end.replace("<think>", " ").replace("</think>", " ").split()
-    said = " ".join(words[-_QUOTED_WORDS:])
-    return render_addendum(_GOES_ON.format(said) if said else _BEGINS).lstrip() + "\n\n"
+    quoted = " ".join(words[-_QUOTED_WORDS:])
+    return render_addendum(_RESUMED.format(quoted) if quoted else _ANSWERED_LATE).lstrip() + "\n\n"
 
 
 def nothing_left_note() -> str:
@@ -183,6 +183,6 @@ def background_seconds(
     return shortest - min(_HANDING_OVER_SECONDS, shortest / 10)
 
 
-def _leave(stream: BackgroundStream) -> None:
+def _detach(stream: BackgroundStream) -> None:
     with suppress(ResponsesError):
         stream.detach()

@@ -20,9 +20,9 @@ from gpt5_responses import (
 )
 
 from ._answer import IncomingAnswer, iter_texts
-from ._background import GONE, find_unfinished, is_left, open_stream
+from ._background import GONE, find_unfinished, is_unfinished, open_stream
 from ._chunks import chunk, text_message
-from ._ending import ATE_THE_BUDGET, FinishedAnswer, iter_ending
+from ._ending import BUDGET_USED_UP, FinishedAnswer, iter_ending
 from ._model_call import ModelCall
 from ._plugin_log import audit_without, log_cache, note_model
 from ._pricing import price_usage
@@ -43,7 +43,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         note_model(call)
         point = find_unfinished(call)
         if isinstance(point, str):
-            yield from _iter_said(call, point)
+            yield from _iter_notice(call, point)
             return
         history = History()
         request = earlier_body(call) if point else request_body(call, history=history)
@@ -64,7 +64,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         except NotFoundError:
             if point is None:
                 raise
-            yield from _iter_said(call, GONE)
+            yield from _iter_notice(call, GONE)
     except (ResponsesError, PayloadError, MessageError) as error:
         audit.error(
             error,
@@ -76,19 +76,19 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         raise
 
 
-def _tell_phases(
+def _assign_phases(
     texts: Iterator[tuple[str, str | None]], answer: IncomingAnswer
 ) -> Iterator[tuple[str, str | None]]:
     """Yield pieces of text with their phases. If the answer comes whole and the model names no phases, text beside tool calls is commentary: by then the calls are known."""
-    said: list[tuple[str, str | None]] = []
+    held: list[tuple[str, str | None]] = []
     for text, phase in texts:
         if text and answer.request.get("stream") is False:
-            said.append((text, phase))
+            held.append((text, phase))
         else:
             yield text, phase
-    has_phases = any(phase for _, phase in said)
+    has_phases = any(phase for _, phase in held)
     is_beside = bool(answer.stream.completion.tool_calls) and not has_phases
-    yield from ((text, "commentary" if is_beside else phase) for text, phase in said)
+    yield from ((text, "commentary" if is_beside else phase) for text, phase in held)
 
 
 def _iter_answer(
@@ -101,7 +101,7 @@ def _iter_answer(
     visible = VisibleText(call.stop, answer_only=answer.answer_only, skip=skip)
     texts = iter_texts(answer, visible)
     if call.stream:
-        for text, phase in _tell_phases(texts, answer):
+        for text, phase in _assign_phases(texts, answer):
             index += 1
             yield chunk(call.model, index, text_message(text, phase))
     else:
@@ -109,7 +109,7 @@ def _iter_answer(
         whole_text = "".join(text for text, _ in texts)
     completion = stream.completion
     latency = time.perf_counter() - started
-    if is_left(stream):
+    if is_unfinished(stream):
         # What it costs is told by the turn that sees its end.
         usage = price_usage(call.model, Usage(), latency_seconds=latency)
         last = text_message(whole_text)
@@ -140,10 +140,10 @@ def _iter_answer(
         ITEMS.remember(call.owner, answer.history, items, answer_only=answer.answer_only)
     yield from iter_ending(ending, answer.request, index=index, text=whole_text)
     if completion.finish_reason == "length" and not completion.text:
-        raise InvalidRequestError(ATE_THE_BUDGET, code=completion.incomplete_reason)
+        raise InvalidRequestError(BUDGET_USED_UP, code=completion.incomplete_reason)
 
 
-def _iter_said(call: ModelCall, sentence: str) -> Iterator[LLMResultChunk]:
+def _iter_notice(call: ModelCall, sentence: str) -> Iterator[LLMResultChunk]:
     """Yield one of our sentences as the answer: after an error the conversation would be stuck, with the same token in its last answer."""
     text = render_addendum(sentence).lstrip()
     if call.stream:

@@ -23,7 +23,7 @@ from ._pricing import price_usage
 from ._tokens import estimate_usage
 
 
-ATE_THE_BUDGET = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
+BUDGET_USED_UP = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
 """What is said of an answer that has no text, because the budget went into reasoning."""
 
 # Of the items that go along with an answer, as far as images are what makes them large: a strategy's call has one line for all of its history.

@@ -49,10 +49,10 @@ def _with_least_effort(parameters: Mapping[str, Any], model: str) -> Mapping[str
 
     Dify's own calls, such as those for names of conversations, would have no answer: reasoning counts as output. Of a model that is not known the lowest is not known either.
     """
-    room, asked, effort = map(
+    max_tokens, max_output_tokens, effort = map(
         parameters.get, ("max_tokens", "max_output_tokens", "reasoning_effort")
     )
-    if asked is not None or str(effort or "").strip() or not _is_few(room):
+    if max_output_tokens is not None or str(effort or "").strip() or not _is_few(max_tokens):
         return parameters
     profile = profile_for(model)
     # A tuple: what stands there may be a list, which the request builder refuses by its name.

@@ -39,7 +39,7 @@ from gpt5_responses import (
 from stream_text import InvalidJsonError, parse_json
 
 from ._background import RUNNING, begin_response, tokens_of
-from ._ending import ATE_THE_BUDGET, FinishedAnswer, iter_ending
+from ._ending import BUDGET_USED_UP, FinishedAnswer, iter_ending
 from ._error_mapping import invoke_errors
 from ._model_call import ModelCall
 from ._plugin_log import note_model
@@ -95,12 +95,12 @@ def check_polling(call: ModelCall, state: Mapping[str, Any]) -> LLMPollingResult
     try:
         with invoke_errors(call.credentials):
             point = tokens_of(call).read(str(state.get(_STATE)))
-            return _look(call, point, state) if point else _failed(_NO_STATE)
+            return _poll(call, point, state) if point else _failed(_NO_STATE)
     except InvokeError as error:
         return _failed(str(error))
 
 
-def _look(call: ModelCall, point: ResumePoint, state: Mapping[str, Any]) -> LLMPollingResult:
+def _poll(call: ModelCall, point: ResumePoint, state: Mapping[str, Any]) -> LLMPollingResult:
     try:
         completion = poll_background(call.connection, point.response_id)
         if completion.status not in RUNNING:
@@ -133,7 +133,7 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
         text += visible.feed(event)
     text += visible.close()
     if completion.finish_reason == "length" and not completion.text:
-        return _failed(ATE_THE_BUDGET)
+        return _failed(BUDGET_USED_UP)
     ending = FinishedAnswer(
         call=call,
         completion=completion,

@@ -36,36 +36,36 @@ def customizable_schema(
     # All forms are alike but for what is set here, what those of ending models say, and the parameters that a model lacks.
     lasting = [entity for entity in predefined if not entity.deprecated]
     _, fullest = max((len(entity.parameter_rules), entity.model) for entity in lasting)
-    like = known.get(profile.family) or known[fullest]
-    return like.model_copy(
+    template = known.get(profile.family) or known[fullest]
+    return template.model_copy(
         update={
             "model": model,
             "label": I18nObject(en_US=model),
             "fetch_from": FetchFrom.CUSTOMIZABLE_MODEL,
-            "features": _features(like, profile),
+            "features": _features(template, profile),
             "model_properties": {
-                **like.model_properties,
+                **template.model_properties,
                 ModelPropertyKey.CONTEXT_SIZE: profile.context_size,
             },
             "parameter_rules": [
                 _rule(rule, profile)
-                for rule in like.parameter_rules
+                for rule in template.parameter_rules
                 if is_offered(rule.name, profile)
             ],
-            "pricing": like.pricing if like.model == profile.family else None,
+            "pricing": template.pricing if template.model == profile.family else None,
             "deprecated": False,
         },
         deep=True,
     )
 
 
-def _features(like: AIModelEntity, profile: ModelProfile) -> list[ModelFeature]:
+def _features(template: AIModelEntity, profile: ModelProfile) -> list[ModelFeature]:
     offered = {
         ModelFeature.STREAM_TOOL_CALL: profile.streaming,
         ModelFeature.VISION: profile.images,
         ModelFeature.DOCUMENT: profile.files,
     }
-    features = [name for name in like.features or () if name not in offered]
+    features = [name for name in template.features or () if name not in offered]
     return features + [name for name, is_there in offered.items() if is_there]
 
 

@@ -104,8 +104,8 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         tools: list[PromptMessageTool] | None = None,
     ) -> int:
         """Count the input tokens of a call, without a network."""
-        behind = model_adapter.base_model(model, credentials)
-        return model_adapter.estimate_tokens(prompt_messages, tools or (), model=behind)
+        base_model = model_adapter.base_model(model, credentials)
+        return model_adapter.estimate_tokens(prompt_messages, tools or (), model=base_model)
 
     @override
     def validate_credentials(self, model: str, credentials: Mapping) -> None:
