@@ -1,4 +1,4 @@
-"""What tokens cost by catalog.yaml, for the plugin and for the check of the catalog: no platform, no network."""
+"""The prices in catalog.yaml, for the plugin and for the check of the catalog; needs neither Dify nor a network."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _PER_TOKEN = Decimal("0.000001")  # prices are per million tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """What a million tokens cost, in USD; nothing for a model that the catalog does not know."""
+    """The prices of a million tokens in USD; 0 for a model that is not in the catalog."""
 
     input: Decimal = Decimal(0)
     cached_input: Decimal = Decimal(0)
@@ -30,7 +30,7 @@ class Rates:
     def input_price(
         self, tokens: int, *, cached: int = 0, written: int = 0, written_12h: int = 0
     ) -> Decimal:
-        """Return the price of input tokens, of which some came from the cache and some were written to it, for 12 hours among them."""
+        """Return the price of input tokens; some may have come from the cache, and others were written to it, some of these for 12 hours."""
         cached = min(cached, tokens)
         written = min(written, tokens - cached)
         written_12h = min(written_12h, written)
@@ -43,17 +43,17 @@ class Rates:
         return sum((count * rate for count, rate in parts), Decimal(0)) * _PER_TOKEN
 
     def output_price(self, tokens: int) -> Decimal:
-        """Return the price of output tokens, reasoning included."""
+        """Return the price of output tokens, including reasoning."""
         return tokens * self.output * _PER_TOKEN
 
 
 def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None) -> Rates:
-    """Return a model's rates; a dated or fine-tuned model has those of its family.
+    """Return a model's rates; a dated or fine-tuned model has the rates of its family.
 
     Args:
         model: The model's name.
-        input_tokens: All input of the call; a long one has a tier of its own.
-        service_tier: The tier that the response names; one that the catalog does not know costs what the standard one does.
+        input_tokens: All input tokens of the call; a long input has its own rates.
+        service_tier: The tier that the response names; a tier that is not in the catalog has the standard rates.
     """
     models, tiers = _models(), read_catalog()["service_tiers"]
     entry = models.get(model) or models.get(profile_for(model).family)
@@ -69,7 +69,7 @@ def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None
 
 
 def find_tool_price(usage: ToolUsage) -> Decimal:
-    """Return the price of the server's tools in USD, which depends on neither model nor tier."""
+    """Return the price of the server's tools in USD, which depends neither on the model nor on the tier."""
     prices: Mapping[str, str] = read_catalog()["hosted_tools"]
     return sum(
         (getattr(usage, name) * Decimal(price) for name, price in prices.items()), Decimal(0)
@@ -83,5 +83,5 @@ def _models() -> Mapping[str, Any]:
 
 @cache
 def read_catalog() -> Mapping[str, Any]:
-    """Return what catalog.yaml holds."""
+    """Return the content of catalog.yaml."""
     return yaml.safe_load(_CATALOG.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Compare what calls cost by catalog.yaml with what genai-prices says, for `generate_models.py --prices`."""
+"""Compares the prices in catalog.yaml with genai-prices, for `generate_models.py --prices`."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, time
@@ -33,7 +33,7 @@ REASONS = {
 
 
 def iter_differences() -> Iterator[tuple[str, str | None]]:
-    """Yield each model and tier whose prices differ by 1e-7 USD or more or are not known there, with the reason if there is one."""
+    """Yield each model and tier whose prices differ by 1e-7 USD or more or are unknown to genai-prices, with the reason if there is one."""
     catalog = read_catalog()
     day = datetime.combine(catalog["checked"], time(), UTC)
     for model in catalog["models"]:
@@ -49,10 +49,10 @@ def iter_differences() -> Iterator[tuple[str, str | None]]:
 
 
 def _iter_shapes(name: str, tier: str, day: datetime) -> Iterator[str]:
-    """Yield each shape of usage that costs something else there.
+    """Yield each shape of usage that has another price in genai-prices.
 
     Raises:
-        LookupError: If the model is not known there.
+        LookupError: If genai-prices does not know the model.
     """
     for shape in SHAPES:
         tokens, cached, written, output = shape

@@ -1,8 +1,8 @@
 """Write models/llm/*.yaml from catalog.yaml and parameter_rules.yaml.
 
-    python generate_models.py            write what differs, remove what the catalog no longer has
+    python generate_models.py            write files that differ, remove those of models that left the catalog
     python generate_models.py --check    write nothing; exit code 1 when a file does not match the catalog
-    python generate_models.py --prices   write nothing; compare the catalog's prices with genai-prices, which has to be installed
+    python generate_models.py --prices   write nothing; compare the catalog's prices with genai-prices, which must be installed
 
 A second run changes nothing. `--root FOLDER` works on another copy of the plugin's folder.
 """
@@ -37,7 +37,7 @@ HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalo
 def model_declaration(
     model: Mapping[str, Any], rules: list[dict[str, Any]], texts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the declaration of a model, as Dify reads it.
+    """Return the declaration of a model in Dify's form.
 
     Source: `ModelDeclaration` of langgenius/dify-plugin-daemon at bdb5642a and `AIModelEntity` of dify-plugin 0.10.2.
     """
@@ -69,7 +69,7 @@ def _label(model: Mapping[str, Any], endings: Mapping[str, Any]) -> dict[str, st
 
 
 def _ending(model: Mapping[str, Any], endings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the texts, by language, about a model that ends or has ended."""
+    """Return the texts about a model that ends or has ended, by language."""
     if "shutdown_date" not in model:
         return {"label": {}, "help": {}}
     return endings["retired" if model.get("retired") else "ending"]
@@ -101,12 +101,12 @@ def _rule(
 
 
 def _joined(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
-    """Return texts by language, one after the other."""
+    """Return two texts joined, by language."""
     return {key: first.get(key, "") + then.get(key, "") for key in (*first, *then)}
 
 
 def declarations(root: Path) -> dict[str, str]:
-    """Return the content of every file of models/llm that is generated, by file name."""
+    """Return the content of each generated file in models/llm, by file name."""
     catalog = _load(root / "catalog.yaml")
     models = catalog["models"]
     rules = _load(root / "parameter_rules.yaml")
@@ -125,7 +125,7 @@ def _dump(value: Any) -> str:
 
 
 def differences(root: Path) -> Iterator[tuple[Path, str | None]]:
-    """Yield each file that does not match the catalog, with the content it should have; None where there should be no file."""
+    """Yield each file that does not match the catalog, with the content it should have; None if it should not exist."""
     folder, wanted = root / "models" / "llm", declarations(root)
     for name, content in wanted.items():
         path = folder / name
@@ -137,7 +137,7 @@ def differences(root: Path) -> Iterator[tuple[Path, str | None]]:
 
 
 def _write(path: Path, content: str | None) -> str:
-    """Write or remove a file; return which of the two was done."""
+    """Write or remove a file; return which of the two happened."""
     if content is None:
         path.unlink()
         return "removed"

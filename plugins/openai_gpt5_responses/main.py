@@ -1,4 +1,4 @@
-"""Start the plugin. The daemon runs this as `python -m main` in the plugin's folder."""
+"""Starts the plugin. The daemon runs this as `python -m main` in the plugin's folder."""
 
 # ruff: noqa: E402  what is said about memory has to come before the imports, and what the SDK reads while it is imported has to be right
 
@@ -33,7 +33,7 @@ _PREPARATION_DELAY_SECONDS = 0.02
 
 
 class _Plugin(Plugin):
-    """The SDK's plugin, which prepares for calls after its first heartbeat and whose errors show neither the request nor a traceback."""
+    """The SDK's plugin, which prepares for calls after its first heartbeat, and whose errors show neither the request nor a traceback."""
 
     @override
     def _heartbeat(self) -> None:

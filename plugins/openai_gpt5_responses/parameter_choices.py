@@ -1,4 +1,4 @@
-"""The parameters of a model's form and their options, by the model's profile: for the generated forms and for added models."""
+"""The parameters of a model's form and their options according to its profile, for the generated forms and for added models."""
 
 from gpt5_payloads import ModelProfile
 
@@ -14,7 +14,7 @@ _HOSTED_TOOLS = {
 
 
 def is_offered(name: str, profile: ModelProfile) -> bool:
-    """Return whether a model's form has a parameter: not if it leaves no choice, or needs a tool that the model lacks."""
+    """Return whether a model's form has a parameter, which must leave a choice and not need a tool that the model lacks."""
     tools = {parameter: tool in profile.hosted_tools for parameter, tool in _HOSTED_TOOLS.items()}
     settings = {
         # `auto` and `default` alone are no choice between prices.

@@ -1,4 +1,4 @@
-"""Translation between Dify's shapes and the packages: one module for each thing that is translated."""
+"""Translation between Dify's types and the packages, one module per subject."""
 
 from ._answer import make_pacer
 from ._call import iter_chunks, prepare

@@ -1,4 +1,4 @@
-"""An answer while it streams in, new or resumed: its visible text in paced pieces."""
+"""The visible text of an answer in paced pieces, while it streams in, new or resumed."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,8 +35,8 @@ def make_pacer(environ: Mapping[str, str]) -> Pacer[StreamEvent]:
     """Return the pace at which answers reach Dify.
 
     Args:
-        environ: Environment variables. `OPENAI_GPT5_CHUNK_WINDOW_SECONDS`, 0 to 1: text that arrives within this time leaves as one chunk.
-            `OPENAI_GPT5_KEEP_ALIVE_SECONDS`, 0.01 to 200: after this long a silence an empty chunk leaves.
+        environ: The environment variables. `OPENAI_GPT5_CHUNK_WINDOW_SECONDS`, 0 to 1: text that arrives within this time is sent as one chunk.
+            `OPENAI_GPT5_KEEP_ALIVE_SECONDS`, 0.01 to 200: an empty chunk is sent after a silence of this length.
     """
     window = read_float(
         environ, "OPENAI_GPT5_CHUNK_WINDOW_SECONDS", default=0.05, minimum=0, maximum=1
@@ -58,10 +58,10 @@ class IncomingAnswer:
 
     Attributes:
         call: The call.
-        request: What was asked for.
+        request: The body of the request.
         stream: The answer's events.
-        point: Where it resumes, if a part of it was shown in the turn before.
-        history: The conversation that the request was made of.
+        point: Where it resumes, if a part of it was shown in an earlier turn.
+        history: The conversation in the request.
     """
 
     call: ModelCall
@@ -85,7 +85,7 @@ def iter_texts(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple[s
     """Yield the visible text in paced pieces, each with the phase of its message; an empty one is a keep-alive during a silence.
 
     Raises:
-        ResponsesError: If the call fails, after the text before that.
+        ResponsesError: If the call fails; the text received before has been yielded.
     """
     pieces = _iter_pieces(answer, visible)
     is_begun = answer.point is None

@@ -1,4 +1,4 @@
-"""Background responses: left before Dify's time for a call is over, and resumed in the next turn.
+"""Background responses: detached from before Dify's time limit for a call, and resumed in the next turn.
 
 Source: docs/decisions/0027-long-answers-in-dify.md.
 """
@@ -33,21 +33,19 @@ RUNNING = ("queued", "in_progress")
 """The states of a response that is still running."""
 
 REFUSED = (
-    "The token in the last answer was given for another conversation, or with other credentials, another model or another user, so the answer behind it is not shown here. "
+    "The token in the last answer belongs to another conversation, other credentials, another model or another user, so its answer is not shown here. "
     "Ask your question again."
 )
-GONE = "The answer that was still being made is no longer at the server: it has expired, or it was deleted. Ask your question again."
-_UNFINISHED = "**This answer is not finished.** The model goes on with it at the server. Send any message, such as “continue”, to see the rest. Where it is: `{}`"
+GONE = "The unfinished answer is no longer at the server: it has expired or was deleted. Ask your question again."
+_UNFINISHED = "**This answer is not finished.** The model is still working on it at the server. Send any message, such as “continue”, to see the rest. It resumes at `{}`"
 _NO_TURN = (
-    "The answer was not there before Dify's time for a call was over, and JSON cannot go on in a later turn, so it was stopped. Use the polling variant of this plugin in an "
+    "The answer was not ready within Dify's time limit for a call, and JSON cannot go on in a later turn, so it was stopped. Use the polling variant of this plugin in an "
     "LLM node, lower reasoning_effort, or have the operator raise PLUGIN_MAX_EXECUTION_TIMEOUT."
 )
-_NOT_TAKEN = (
-    "The server did not take the request before Dify's time for a call was over. Try again."
-)
+_NOT_TAKEN = "The server did not accept the request within Dify's time limit for a call. Try again."
 _RESUMED = "This goes on with the answer above, after “{}”:"
-_ANSWERED_LATE = "This is the answer to the question before:"
-_NOTHING_LEFT = "The answer above was complete. Nothing of it is left."
+_ANSWERED_LATE = "This is the answer to the previous question:"
+_NOTHING_LEFT = "The answer above was already complete. There is no more of it."
 _QUOTED_WORDS = 8
 _USUAL_SECONDS = 590.0  # Dify ends calls after 600.
 _HANDING_OVER_SECONDS = 2.0  # for the note below the part that was shown, and the way to Dify
@@ -65,7 +63,7 @@ def begin_response(call: ModelCall, request: Mapping[str, Any]) -> str:
 
 
 def open_stream(call: ModelCall, request: Mapping[str, Any]) -> ResponseStream:
-    """Return the events of the answer to a request, which runs in the background if the call asks for that.
+    """Return the stream of the answer to a request, which runs in the background if the call asks for that.
 
     Raises:
         PayloadError: If a switch is neither on nor off.
@@ -93,15 +91,15 @@ def find_unfinished(call: ModelCall) -> ResumePoint | str | None:
 
 @contextmanager
 def in_time(call: ModelCall, stream: ResponseStream, *, answer_only: bool) -> Generator[None]:
-    """Detach from a background response when Dify's time for a call is nearly over.
+    """Detach from a background response shortly before Dify's time limit for a call.
 
     Args:
         call: The call.
-        stream: The answer's stream; nothing is done about one that is not made in the background.
-        answer_only: Whether it is JSON, of which there are no parts.
+        stream: The answer's stream; nothing happens if it is not made in the background.
+        answer_only: Whether the answer is JSON, which cannot be shown in parts.
 
     Raises:
-        ConnectionTimeoutError: If the answer cannot go on in a later turn, and its time is over.
+        ConnectionTimeoutError: If the time is up, and the answer cannot go on in a later turn.
     """
     if not isinstance(stream, BackgroundStream):
         yield
@@ -119,7 +117,7 @@ def in_time(call: ModelCall, stream: ResponseStream, *, answer_only: bool) -> Ge
 
 
 def is_unfinished(stream: ResponseStream) -> TypeGuard[BackgroundStream]:
-    """Return whether a response was detached from while it was still running."""
+    """Return whether the stream was detached from a response that was still running."""
     is_detached = isinstance(stream, BackgroundStream) and stream.is_detached
     return is_detached and stream.completion.status in RUNNING
 
@@ -128,7 +126,7 @@ def unfinished_note(call: ModelCall, stream: BackgroundStream, visible: VisibleT
     """Return the note below an unfinished answer, with the token by which the next turn resumes it.
 
     Raises:
-        ConnectionTimeoutError: If the server has not said by then what it makes.
+        ConnectionTimeoutError: If the server has not named the response by then.
     """
     response_id = stream.response_id
     if response_id is None:
@@ -151,7 +149,7 @@ def nothing_left_note() -> str:
 
 
 def tokens_of(call: ModelCall) -> ResumeTokens:
-    """Return the resume tokens of this caller: only the same user with the same model and credentials can use them."""
+    """Return the reader and writer of this caller's resume tokens, which only the same user with the same model and credentials can use."""
     return ResumeTokens(call.owner)
 
 
@@ -163,12 +161,12 @@ def _seconds(call: ModelCall) -> float:
 def background_seconds(
     environ: Mapping[str, str], total_seconds: float | None, *, has_tools: bool
 ) -> float:
-    """Return after how many seconds a background response is left to the next turn: shortly before the call's time is over.
+    """Return after how many seconds a background response is left to the next turn, shortly before the call's time limit.
 
     Args:
-        environ: Environment variables; `OPENAI_GPT5_BACKGROUND_SECONDS` can make it shorter.
-        total_seconds: How long a call may take in all, as far as it is known; 590 if it is not.
-        has_tools: Whether the call has tools, as those of agent strategies have: Dify ends these after `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds, 240000 by default).
+        environ: The environment variables; `OPENAI_GPT5_BACKGROUND_SECONDS` can make it shorter.
+        total_seconds: How long a call may take in total; None if that is not known, which means 590.
+        has_tools: Whether the call has tools, like the calls of agent strategies, which Dify ends after `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds, 240000 by default).
     """
     name = "OPENAI_GPT5_BACKGROUND_SECONDS"
     limits = [

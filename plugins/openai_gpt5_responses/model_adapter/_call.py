@@ -30,12 +30,12 @@ from ._request import ITEMS, earlier_body, request_body
 
 
 def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
-    """Make the call and yield its chunks: text as it comes, then one terminal chunk with everything else.
+    """Make the call and yield its chunks: the text as it arrives, then a terminal chunk with everything else.
 
     Raises:
-        ResponsesError: If the call fails, or its answer has no text because the budget went into reasoning.
-        PayloadError: If a parameter is not usable.
-        MessageError: If a message is not usable.
+        ResponsesError: If the call fails, or the answer has no text because reasoning used up the budget.
+        PayloadError: If a parameter cannot be used.
+        MessageError: If a message cannot be used.
     """
     audit_id, stream = "", None
     audit = audit_without(find_secrets(call.credentials))
@@ -79,7 +79,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
 def _assign_phases(
     texts: Iterator[tuple[str, str | None]], answer: IncomingAnswer
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield pieces of text with their phases. If the answer comes whole and the model names no phases, text beside tool calls is commentary: by then the calls are known."""
+    """Yield pieces of text with their phases. In an unstreamed answer of a model without phases, text next to tool calls is commentary: by then the calls are known."""
     held: list[tuple[str, str | None]] = []
     for text, phase in texts:
         if text and answer.request.get("stream") is False:
@@ -144,7 +144,7 @@ def _iter_answer(
 
 
 def _iter_notice(call: ModelCall, sentence: str) -> Iterator[LLMResultChunk]:
-    """Yield one of our sentences as the answer: after an error the conversation would be stuck, with the same token in its last answer."""
+    """Yield a sentence of the plugin as the answer. An error would leave the conversation stuck with the same token in its last answer."""
     text = render_addendum(sentence).lstrip()
     if call.stream:
         yield chunk(call.model, 1, text_message(text))
@@ -154,9 +154,9 @@ def _iter_notice(call: ModelCall, sentence: str) -> Iterator[LLMResultChunk]:
 
 
 def prepare() -> None:
-    """Make what all calls share, so that the first need not wait: the trusted certificates, the prices, and Dify's classes, which pydantic completes at their first use.
+    """Prepare everything that calls share, so that the first one need not wait: certificates, prices, and Dify's classes, which pydantic completes on first use.
 
-    A failure here is left to the call, which reports it.
+    A failure is ignored here; the first call runs into it and reports it.
     """
     gc.disable()
     try:

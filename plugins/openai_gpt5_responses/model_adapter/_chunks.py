@@ -1,4 +1,4 @@
-"""The chunks that Dify reads: text while it comes, and one terminal chunk with everything else."""
+"""The chunks that Dify reads: text as it arrives, and a terminal chunk with everything else."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ _MIME_TYPES = {
 
 
 def chunk(model: str, index: int, message: AssistantPromptMessage, **ending: Any) -> LLMResultChunk:
-    """Return one chunk; `ending` holds what only the terminal one has."""
+    """Return a chunk; `ending` holds the fields of the terminal chunk."""
     return LLMResultChunk(
         model=model,
         prompt_messages=[],
@@ -36,9 +36,9 @@ def chunk(model: str, index: int, message: AssistantPromptMessage, **ending: Any
 
 
 def text_message(text: str, phase: str | None = None) -> AssistantPromptMessage:
-    """Return the message of a chunk of text.
+    """Return the message of a text chunk.
 
-    What is said on the way to something else says so in its part, for agent strategies; everything else is plain text, as every reader knows it.
+    Commentary is marked in its part, for agent strategies; other text is plain, so that every reader understands it.
     """
     if phase != "commentary" or not text:
         return AssistantPromptMessage(content=text)
@@ -47,18 +47,18 @@ def text_message(text: str, phase: str | None = None) -> AssistantPromptMessage:
 
 
 def image_message(image: GeneratedImage) -> AssistantPromptMessage:
-    """Return the message of a chunk that is an image."""
+    """Return the message of an image chunk."""
     return AssistantPromptMessage(content=[image_part(image)])
 
 
 def split_images(
     images: Iterable[GeneratedImage], *, beside: str | None = None
 ) -> tuple[list[GeneratedImage], list[GeneratedImage]]:
-    """Return the images that fit into Dify's lines, and those that are too large or damaged, which would fail a node that stores them.
+    """Split images into those that fit into Dify's lines, and those that are too large or damaged, on which a node that stores them would fail.
 
     Args:
         images: The images of an answer.
-        beside: The text that all of them share one line with; None where each has a line of its own.
+        beside: The text that shares one line with all of them; None if each has its own line.
     """
     fitting: list[GeneratedImage] = []
     others: list[GeneratedImage] = []

@@ -1,4 +1,4 @@
-"""What follows the text of an answer: a note below it, its images, and the terminal chunk."""
+"""The end of an answer after its text: a note, the images, and the terminal chunk."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from ._tokens import estimate_usage
 
 
 BUDGET_USED_UP = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
-"""What is said of an answer that has no text, because the budget went into reasoning."""
+"""The sentence about an answer without text, because reasoning used up the budget."""
 
 # Of the items that go along with an answer, as far as images are what makes them large: a strategy's call has one line for all of its history.
 _MOST_CARRIED_BYTES = 1_000_000
@@ -36,13 +36,13 @@ class FinishedAnswer:
 
     Attributes:
         call: The call.
-        completion: What the response has said.
-        is_stopped: Whether a stop sequence has ended it.
-        answer_only: Whether its text is JSON and nothing else.
+        completion: The finished response.
+        is_stopped: Whether a stop sequence ended it.
+        answer_only: Whether its text is only JSON.
         latency_seconds: How long it took.
-        is_stored: Whether the server keeps it. Then its reasoning did not come along, and a call without its reasoning is refused where it names the item: so the next request has
-            its texts and calls, and no items.
-        cache: What it has read from the prompt cache, for the strategy's log.
+        is_stored: Whether the server stores it. Its reasoning is missing then, and the API refuses items of calls without the reasoning they belong to, so the next request has
+            the texts and calls instead of the items.
+        cache: The figures of the prompt cache, for the log of an agent strategy.
     """
 
     call: ModelCall
@@ -55,25 +55,25 @@ class FinishedAnswer:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has said all, so that its calls and items count."""
+        """Whether it is complete, so that its calls and items count."""
         return self.completion.status == "completed" and not self.is_stopped
 
     @property
     def secrets(self) -> KnownSecrets:
-        """What must not stand in what Dify gets of it."""
+        """The secrets that must not reach Dify."""
         return self.call.connection.secrets
 
 
 def iter_ending(
     ending: FinishedAnswer, request: Mapping[str, Any], *, index: int, text: str
 ) -> Iterator[LLMResultChunk]:
-    """Log what tools did, and yield the chunks after the text; a call that is not streamed gets one chunk with everything.
+    """Log the calls of OpenAI's tools, and yield the chunks after the text; an unstreamed call gets a single chunk with everything.
 
     Args:
-        ending: How the answer has ended.
-        request: What was sent.
-        index: The number of the last chunk.
-        text: All of the text, if Dify has not had it yet.
+        ending: The finished answer.
+        request: The body of the request.
+        index: The index of the last chunk.
+        text: The whole text, if Dify does not have it yet.
     """
     call, completion = ending.call, ending.completion
     if calls := completion.hosted_calls:
@@ -125,7 +125,7 @@ def _final_message(
     Args:
         ending: The answer.
         text: All of its text, if Dify has not had it yet.
-        images: Its images likewise.
+        images: Its images, if Dify does not have them yet.
     """
     parts: list[PromptMessageContentUnionTypes] = [TextPromptMessageContent(data=text)]
     content = [*parts, *map(image_part, images)] if images else text
@@ -139,7 +139,7 @@ def _final_message(
 
 
 def _carried(ending: FinishedAnswer) -> dict[str, Any]:
-    """Return the items that a strategy hands back, with a sentence in place of each image that would fill its line."""
+    """Return the items that an agent strategy sends back, with a sentence in place of each image that would fill its line."""
     items = [_without(ending.secrets, item) for item in ending.completion.items]
     is_compacted = any(item.get("type") == "compaction" for item in items)
     return {
@@ -151,7 +151,7 @@ def _carried(ending: FinishedAnswer) -> dict[str, Any]:
 
 
 def _without(secrets: KnownSecrets, item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an item without its MCP server's token, which the server may have quoted; every other item as it is."""
+    """Return an item without the MCP server's token, which the server may have quoted; other items stay unchanged."""
     if not str(item.get("type")).startswith("mcp_"):
         return item
     return json.loads(secrets.redact(json.dumps(item)))

@@ -61,7 +61,7 @@ INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
 
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 _TOO_LARGE = "The answer is larger than Dify takes in one piece. Ask for less at once."
-_UNEXPECTED = "The credentials could not be checked, for a reason that nobody expected. Check API Base URL and try again."
+_UNEXPECTED = "The credentials could not be checked because of an unexpected error. Check API Base URL and try again."
 # What the packages call the fields of Dify's form.
 _FORM_NAMES = {
     "api_key": "API Key (openai_api_key)",
@@ -74,9 +74,9 @@ _PACKAGE_NAME = re.compile(rf"\b(?:{'|'.join(_FORM_NAMES)})\b")
 
 @contextmanager
 def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
-    """Raise any error as one that Dify knows, without secrets in its text.
+    """Turn any error into one that Dify knows, without secrets in its text.
 
-    No cause is chained, since its text may hold a secret. The traceback of an unexpected error goes to the plugin's log.
+    No cause is chained, since its text may contain a secret. The traceback of an unexpected error goes to the plugin's log.
     """
     try:
         yield
@@ -89,7 +89,7 @@ def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
 
 
 def request_errors(request: Mapping[str, object]) -> AbstractContextManager[None]:
-    """Raise our errors as they are, and the SDK's under their names with a text that quotes nothing of the request."""
+    """Raise our errors unchanged, and the SDK's under their names with a text that does not quote the request."""
     return hide_request(
         (InvokeError, CredentialsValidateFailedError),
         redact=lambda text: find_secrets(request.get("credentials")).redact(text),
@@ -98,7 +98,7 @@ def request_errors(request: Mapping[str, object]) -> AbstractContextManager[None
 
 
 def shorten_line(line: bytes, limit: int) -> bytes:
-    """Return a line that the daemon reads in the place of one that is too long.
+    """Return a line that the daemon can read in place of one that is too long.
 
     Raises:
         InvokeServerUnavailableError: If the line must not be shortened, or is still too long.
@@ -119,7 +119,7 @@ def _to_sentence(error: Exception, credentials: Mapping[str, object]) -> str:
 
 
 def _log_unexpected(error: Exception) -> str:
-    """Log the traceback of an error and return a sentence for it: its own text could hold a prompt or a key."""
+    """Log the traceback of an error and return a sentence for it, since its own text could contain a prompt or a key."""
     where = "".join(traceback.format_tb(error.__traceback__))
     _LOGGER.error("%s in a call:\n%s", type(error).__name__, where)
     return f"The call failed unexpectedly ({type(error).__name__}). The plugin's log says where."
@@ -131,10 +131,10 @@ def _invoke_error(error: Exception) -> type[InvokeError]:
 
 @contextmanager
 def validated_connection(credentials: Mapping[str, object]) -> Generator[Connection]:
-    """Yield a connection to try, and turn every failure into one sentence for the user's form.
+    """Yield a connection to try, and turn any failure into one sentence for the user's form.
 
     Raises:
-        CredentialsValidateFailedError: If the credentials are not usable, or trying them fails.
+        CredentialsValidateFailedError: If the credentials cannot be used, or the attempt fails.
     """
     try:
         _validate_ranges(credentials)
@@ -146,10 +146,10 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
 
 
 def _validate_ranges(credentials: Mapping[str, object]) -> None:
-    """Refuse a number out of range, while a user can still correct it: calls move it to the nearest limit.
+    """Refuse a number out of range while the user can still correct it; calls move it to the nearest limit.
 
     Raises:
-        SettingsError: If one is outside, or is none.
+        SettingsError: If a value is out of range or not a number.
     """
     for name, (lowest, highest) in _RANGES.items():
         text = str(credentials.get(name) or "").strip()

@@ -1,4 +1,4 @@
-"""One model call, as Dify asks for it, and the model behind its name."""
+"""One model call as Dify requests it, and the model behind its name."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,10 @@ class ModelCall:
 
     @cached_property
     def connection(self) -> Connection:
-        """The server and the key.
+        """The connection to the server, with the key.
 
         Raises:
-            SettingsError: If the credentials are not usable.
+            SettingsError: If the credentials cannot be used.
         """
         return Connection.from_credentials(self.credentials)
 
@@ -48,16 +48,16 @@ class ModelCall:
 
     @property
     def owner(self) -> str:
-        """A key for who may get back the items of the response: the same user with the same model and credentials."""
+        """A key of those who may get back the items of the response: the same user with the same model and credentials."""
         return f"{self.connection.fingerprint} {self.model} {self.safety_identifier}"
 
     @property
     def made_for(self) -> str:
-        """A digest of who may use a compaction item of the response: 32 hexadecimal digits."""
+        """A digest of the owner, who alone may use a compaction item of the response: 32 hexadecimal digits."""
         return hashlib.sha256(self.owner.encode()).hexdigest()[:32]
 
 
 def base_model(model: str, credentials: Mapping[str, object]) -> str:
-    """Return the model that the credentials name for this one, or the name itself."""
+    """Return the Base Model that the credentials name for a model, or the name itself."""
     chosen = credentials.get("base_model")
     return chosen if isinstance(chosen, str) and chosen.strip() not in ("", BY_NAME) else model

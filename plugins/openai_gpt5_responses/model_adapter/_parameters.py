@@ -1,4 +1,4 @@
-"""The parameters of a call that the model takes."""
+"""The parameters of a call that the model supports."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -20,11 +20,11 @@ def known_parameters(
 ) -> dict[str, Any]:
     """Return the parameters with these names; the request builder checks their values.
 
-    Other names, as nodes made for other models have them, and those for which the model has nothing to choose from are named in the plugin's log.
+    Other names, such as those of nodes made for other models, and parameters in which the model leaves no choice are left out and named in the plugin's log.
 
     Args:
-        parameters: What the node asks for.
-        names: What the model's form has.
+        parameters: The parameters of the node.
+        names: The names in the model's form.
         model: The model behind the name, whose profile counts.
     """
     given = _with_max_output_tokens(_with_least_effort(parameters, model))
@@ -45,9 +45,9 @@ def known_parameters(
 
 
 def _with_least_effort(parameters: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-    """Set the lowest effort for a call with a small `max_tokens`, Dify's own name for it, and no effort of its own.
+    """Set the lowest effort for a call with a small `max_tokens`, which is Dify's own name, and no effort.
 
-    Dify's own calls, such as those for names of conversations, would have no answer: reasoning counts as output. Of a model that is not known the lowest is not known either.
+    Dify's own calls, such as those that name conversations, would get no answer, because reasoning counts as output. The lowest effort of an unknown model is unknown, too.
     """
     max_tokens, max_output_tokens, effort = map(
         parameters.get, ("max_tokens", "max_output_tokens", "reasoning_effort")
@@ -83,7 +83,7 @@ def _with_max_output_tokens(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_choice(model: str) -> set[str]:
-    """Return the parameters that the request builder leaves out for this model, whatever their value."""
+    """Return the parameters that the request builder leaves out for a model, whatever their values."""
     profile = profile_for(model)
     choices = {
         "reasoning_effort": profile.efforts,

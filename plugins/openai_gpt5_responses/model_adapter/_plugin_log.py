@@ -1,4 +1,4 @@
-"""What is written to Dify's plugin log: the audit log, what was read from the prompt cache, what OpenAI's tools did, and models that end or have no price."""
+"""Dify's plugin log: the audit log, the use of the prompt cache, the calls of OpenAI's tools, and models that end or have no price."""
 
 import hashlib
 import logging
@@ -41,14 +41,14 @@ _lock = Lock()
 
 
 def audit_without(secrets: KnownSecrets) -> AuditLog:
-    """Return the audit log for calls with these secrets; off unless `OPENAI_GPT5_AUDIT_LOG` says otherwise."""
+    """Return the audit log for calls with these secrets; it is off unless `OPENAI_GPT5_AUDIT_LOG` turns it on."""
     return AuditLog(lambda line: _AUDIT_LOGGER.info(secrets.redact(line)), enabled=_HAS_AUDIT)
 
 
 def log_cache(
     call: ModelCall, request: Mapping[str, Any], completion: Completion
 ) -> Mapping[str, int | str]:
-    """Write what a call has read from the prompt cache, and which change broke it; return the figures, none if the server has not said what it has used."""
+    """Log what a call read from the prompt cache, and which change broke it; return the figures, empty if the server reports no usage."""
     usage = completion.usage
     if usage is None:
         return {}
@@ -72,7 +72,7 @@ def _conversation(call: ModelCall) -> str:
 
 
 def log_hosted_calls(calls: Iterable[HostedCall], secrets: KnownSecrets) -> None:
-    """Write that OpenAI's own tools ran, a line for each call, up to 100 of an answer; what with only if the operator wants to read it."""
+    """Log the calls of OpenAI's own tools, one entry each, up to 100 per answer; their content only if the operator wants it."""
     for call, _ in zip(calls, range(_MOST_CALLS), strict=False):
         _LOGGER.info("%s", secrets.redact("\n".join(_iter_lines(call))))
 
@@ -95,7 +95,7 @@ def _iter_lines(call: HostedCall) -> Iterator[str]:
 
 
 def note_model(call: ModelCall) -> None:
-    """Write that a model ends, or was to have ended, and that its price is not known; once for each model in the life of this process."""
+    """Log that a model ends or has ended, and that its price is unknown, once per model in the life of the process."""
     for line in (_shutdown_line(call.model, call.connection), _price_line(call)):
         if line:
             _warn_once(redact_text(find_secrets(call.credentials).redact(line)))

@@ -1,6 +1,6 @@
 """A call that Dify polls: started in the background, then checked until it is finished.
 
-Dify shows a user the text of a result that says `failed`, and nothing of an error that is raised: so nothing is.
+Dify shows the user the text of a `failed` result, but not that of a raised error, so nothing is raised.
 """
 
 import json
@@ -70,7 +70,7 @@ def start_polling(
 
     Args:
         call: The call.
-        json_schema: The schema that the answer has to fulfil, where Dify has one beside the parameters.
+        json_schema: The schema that the answer must match, if Dify passes one separately from the parameters.
     """
     try:
         with invoke_errors(call.credentials):
@@ -86,11 +86,11 @@ def start_polling(
 
 
 def check_polling(call: ModelCall, state: Mapping[str, Any]) -> LLMPollingResult:
-    """Return the state of a response that was started, or its result.
+    """Return the state of a started response, or its result.
 
     Args:
-        call: The call, as far as Dify still tells it: the model, the credentials and the user.
-        state: What `start_polling` gave to Dify.
+        call: The call with what Dify still passes of it: model, credentials and user.
+        state: The plugin state that `start_polling` returned to Dify.
     """
     try:
         with invoke_errors(call.credentials):
@@ -150,7 +150,7 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
 
 
 def _structured(completion: Completion, result: LLMResult) -> LLMPollingResult:
-    """Return a result with its text as a JSON value; Dify takes objects only, other values stay text."""
+    """Return a result with its text as a JSON value; Dify only takes objects, so other values stay text."""
     try:
         value = parse_json(completion.text)
     except InvalidJsonError:
@@ -171,7 +171,7 @@ def _age(completion: Completion) -> float:
 
 
 def _events(completion: Completion) -> Iterator[StreamEvent]:
-    """Yield the events with which a stream of a finished response would have ended."""
+    """Yield the events that would have ended a stream of the finished response."""
     kind = {"failed": "response.failed", "incomplete": "response.incomplete"}
     response = {
         "id": completion.response_id,
@@ -189,7 +189,7 @@ def _events(completion: Completion) -> Iterator[StreamEvent]:
 def _with_schema(
     parameters: Mapping[str, Any], json_schema: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
-    """Return the parameters with a schema that came beside them, unless they already have one."""
+    """Return the parameters with the schema that came separately, unless they already have one."""
     if json_schema is None or parameters.get("json_schema"):
         return parameters
     schema = json.dumps({"name": "llm_response", "schema": json_schema})
@@ -197,14 +197,14 @@ def _with_schema(
 
 
 def _metadata(call: ModelCall, request: Mapping[str, Any]) -> dict[str, str]:
-    """Return the metadata that the server stores for `check_polling`, which Dify does not pass it again.
+    """Return the metadata that the server stores for `check_polling`, since Dify does not pass these values again.
 
     Raises:
-        PayloadError: If the stop sequences are too long for it.
+        PayloadError: If the stop sequences are too long for metadata.
     """
     stop = json.dumps(list(call.stop))
     if len(stop) > _MOST_METADATA_CHARACTERS:
-        problem = f"stop must be at most {_MOST_METADATA_CHARACTERS} characters as JSON where the answer is polled"
+        problem = f"stop must be at most {_MOST_METADATA_CHARACTERS} characters as JSON if the answer is polled"
         raise PayloadError(problem, field="stop")
     metadata = {"stop": stop} if call.stop else {}
     return metadata | ({"answer": "json"} if is_answer_only(request) else {})

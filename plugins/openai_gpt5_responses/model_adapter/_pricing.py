@@ -1,4 +1,4 @@
-"""What a call costs: every token at its own rate."""
+"""The price of a call, each token at its own rate."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -20,10 +20,10 @@ def price_usage(
     service_tier: str | None = None,
     tool_usage: ToolUsage | None = None,
 ) -> LLMUsage:
-    """Return Dify's usage with the price of each token; unknown models cost nothing.
+    """Return Dify's usage with prices; unknown models cost nothing.
 
-    Cached input is priced at the cached rate, and input that is written to the cache at its own where the model has one, so the
-    input's price may differ from its tokens at the unit price. So may the output's: what the server's tools cost is part of it, for Dify knows no third price.
+    Cached input has the cached rate, and input written to the cache a rate of its own if the model has one, so the
+    input's price may differ from its tokens at the unit price. So may the output's, which includes the cost of the server's tools because Dify has no third price.
     """
     rates = find_rates(model, input_tokens=usage.input_tokens, service_tier=service_tier)
     input_price = _rounded(

@@ -1,6 +1,6 @@
-"""The request for one call, and who may get back the items of its response.
+"""The request of a call, and the memory of the items of its response.
 
-OpenAI gets digests for the user and for calls that belong together, never the ids themselves.
+OpenAI gets digests of the user and of calls that belong together, never the ids themselves.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ def request_body(
 
     Args:
         call: The call.
-        compacted: Whether compaction items of the server stand for the conversation before them.
-        history: Records the conversation, by which the answer's items are remembered.
+        compacted: Whether the server's compaction items replace the conversation before them.
+        history: Records the conversation, under which the answer's items are remembered.
 
     Raises:
-        PayloadError: If a parameter is not usable.
-        MessageError: If a message is not usable.
+        PayloadError: If a parameter cannot be used.
+        MessageError: If a message cannot be used.
     """
     built = build_input(
         call.messages,
@@ -62,24 +62,24 @@ def request_body(
 def whole_input(
     call: ModelCall, request: Mapping[str, Any]
 ) -> Callable[[], Sequence[Mapping[str, Any]]] | None:
-    """Return a function that builds the input without compaction items, in case the server refuses them; None if the request has none."""
+    """Return a function that builds the input without compaction items, in case the server refuses them; None if the request contains none."""
     if not any(item.get("type") == "compaction" for item in request["input"]):
         return None
     return lambda: request_body(call, compacted=False)["input"]
 
 
 def earlier_body(call: ModelCall) -> dict[str, Any]:
-    """Return the known part of a request that was sent in an earlier call: the model."""
+    """Return the part of an earlier call's request that is still known: the model."""
     return {"model": call.model, "input": [], "text": {"format": {"type": "text"}}}
 
 
 def is_answer_only(request: Mapping[str, Any]) -> bool:
-    """Return whether the answer must be JSON and nothing else: Dify parses all of its text if it has asked for JSON."""
+    """Return whether the answer must be only JSON, because Dify parses the whole text if JSON was requested."""
     return request["text"]["format"]["type"] != "text"
 
 
 def is_on(call: ModelCall, name: str) -> bool:
-    """Return whether a parameter is switched on; a blank one is not.
+    """Return whether a parameter is switched on; a blank one counts as off.
 
     Raises:
         PayloadError: If it is neither on nor off.
@@ -90,9 +90,9 @@ def is_on(call: ModelCall, name: str) -> bool:
 
 
 def prompt_cache_key(items: Iterable[Mapping[str, Any]], tool_names: Iterable[str]) -> str:
-    """Return one key for all calls that begin alike: same app, same instruction, same tools. 32 hexadecimal digits.
+    """Return one key, of 32 hexadecimal digits, for all calls that begin alike: same app, same instruction, same tools.
 
-    A key for each user would send the users of one app to different caches although they share its long beginning.
+    A key per user would send the users of an app to different caches, although their requests share a long beginning.
     """
     session = get_current_session()
     parts = [(session.app_id if session else None) or ""]

@@ -24,12 +24,12 @@ from ._model_call import base_model
 def customizable_schema(
     model: str, predefined: Sequence[AIModelEntity], credentials: Mapping[str, object]
 ) -> AIModelEntity:
-    """Return the form of a model: that of its family's model, or of the fullest one for an unknown family, adjusted to its profile.
+    """Return the form of a model: that of its family, or the fullest one if the family is unknown, adjusted to the model's profile.
 
     Args:
-        model: Any name, also a dated snapshot, a fine-tuned model or a gateway's own name.
+        model: Any name, including a dated snapshot, a fine-tuned model or a gateway's own name.
         predefined: The catalog's models, in any order.
-        credentials: The model's credentials, which may say what model stands behind the name.
+        credentials: The model's credentials, which may name the model behind the name.
     """
     profile = profile_for(base_model(model, credentials))
     known = {entity.model: entity for entity in predefined}

@@ -1,7 +1,7 @@
-"""Token counts before a call, or if the server reports none.
+"""Token counts, before a call or if the server reports none.
 
-The tokenizer of GPT-5 models is made of a vocabulary that is part of the plugin: nothing is fetched. The file is OpenAI's own `o200k_base.tiktoken`, compressed; it
-is byte for byte what tiktoken would download, with the digest that tiktoken expects.
+The tokenizer of GPT-5 models is built from a vocabulary in the plugin, so nothing is fetched. The file is OpenAI's own `o200k_base.tiktoken`, compressed; it
+equals tiktoken's download byte for byte and has the digest that tiktoken expects.
 
 Source: tiktoken 0.14, `tiktoken_ext/openai_public.py`, for digest and rules.
 """
@@ -36,12 +36,12 @@ _REACH_CHARACTERS = 1_024  # how far back a piece may end for a better place
 def estimate_tokens(
     messages: Iterable[PromptMessage], tools: Iterable[PromptMessageTool], *, model: str
 ) -> int:
-    """Count the input tokens of a call, from 0 up: plain text within three tokens or three percent, the rest as docs/token-counts.md says.
+    """Count the input tokens of a call: plain text within three tokens or three percent, the rest as docs/token-counts.md says.
 
     Args:
         messages: The conversation.
-        tools: What the model may call.
-        model: The model behind the name, by which images count, and what stands around texts.
+        tools: The tools that the model may call.
+        model: The model behind the name, which determines how images and the framing of texts count.
     """
     functions = [function_tool(tool) for tool in tools]
     items = build_input(messages, lenient=True)
@@ -49,7 +49,7 @@ def estimate_tokens(
 
 
 def estimate_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
-    """Estimate the usage of a response if the server did not report it; reasoning that was not shown is missing."""
+    """Estimate the usage of a response that the server did not report; reasoning that was not shown is missing."""
     count = text_counter()
     input_tokens = count_tokens(
         request["input"],
@@ -93,7 +93,7 @@ def text_counter() -> Callable[[str], int]:
 
 
 def _iter_pieces(text: str) -> Iterator[str]:
-    """Cut a text, preferably right before a blank that follows a letter, so that the pieces have as many tokens as the whole."""
+    """Cut a text into pieces, preferably before a blank that follows a letter or digit, so that together they have as many tokens as the whole."""
     start = 0
     while len(text) - start > _PIECE_CHARACTERS:
         end = start + _PIECE_CHARACTERS

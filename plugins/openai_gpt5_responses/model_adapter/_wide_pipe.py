@@ -1,6 +1,6 @@
-"""Reading requests of megabytes in few pieces, and splitting them into lines once.
+"""Reads large requests in few pieces and splits them into lines once.
 
-The SDK asks for 64 KiB at a time, each of which costs a hop between threads, and goes through all of it three times more to find the lines in it.
+The SDK reads 64 KiB at a time, each with a switch between threads, and scans the data three more times to find the lines in it.
 """
 
 import fcntl
@@ -30,7 +30,7 @@ _LINE = TypeAdapter(dict[str, Any])
 
 
 def widen_pipe(reader: RequestReader) -> None:
-    """Let a reader of stdin read as much at a time as there is, up to 1 MiB; any other reader stays as it is."""
+    """Make a reader of stdin read as much at a time as there is, up to 1 MiB; other readers stay unchanged."""
     if not isinstance(reader, StdioRequestReader):
         return
     descriptor = sys.stdin.fileno()
@@ -60,7 +60,7 @@ def _iter_lines(descriptor: int) -> Generator[bytes]:
 
 
 def _parse_request(line: bytes, reader: RequestReader) -> PluginInStream:
-    """Return a line of Dify's daemon as the SDK does.
+    """Parse a line of Dify's daemon like the SDK.
 
     Source: dify-plugin 0.10.2, `core/server/stdio/request_reader.py`.
     """

@@ -1,4 +1,4 @@
-"""Dify's entry to the provider: checks its credentials."""
+"""Dify's entry point for the provider, which checks its credentials."""
 
 from collections.abc import Mapping
 from typing import override
@@ -10,11 +10,11 @@ from gpt5_responses import validate_server
 
 
 class OpenAIGPT5Provider(ModelProvider):
-    """The provider, whose form a user fills in."""
+    """The provider, with the credentials that a user enters."""
 
     @override
     def validate_provider_credentials(self, credentials: Mapping) -> None:
-        """Make sure that the server takes the key.
+        """Check that the server accepts the key.
 
         Raises:
             CredentialsValidateFailedError: If it does not; the sentence may be shown to the user.

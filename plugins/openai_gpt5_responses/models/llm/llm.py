@@ -1,4 +1,4 @@
-"""Dify's entry to the models: one call in, chunks out."""
+"""Dify's entry point for the models."""
 
 from collections.abc import Generator, Mapping
 from typing import Literal, override
@@ -15,7 +15,7 @@ from gpt5_responses import validate_model
 
 
 class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
-    """The GPT-5 models over the Responses API."""
+    """The GPT-5 and GPT-6 models over the Responses API."""
 
     @override
     def _invoke(
@@ -103,13 +103,13 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         prompt_messages: list[PromptMessage],
         tools: list[PromptMessageTool] | None = None,
     ) -> int:
-        """Count the input tokens of a call, without a network."""
+        """Count the input tokens of a call, without network access."""
         base_model = model_adapter.base_model(model, credentials)
         return model_adapter.estimate_tokens(prompt_messages, tools or (), model=base_model)
 
     @override
     def validate_credentials(self, model: str, credentials: Mapping) -> None:
-        """Make sure that the server answers with this model.
+        """Check that the server answers with this model.
 
         Raises:
             CredentialsValidateFailedError: If it does not; the sentence may be shown to the user.
@@ -119,7 +119,7 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
 
     @override
     def get_customizable_model_schema(self, model: str, credentials: Mapping) -> AIModelEntity:  # pyright: ignore[reportGeneralTypeIssues]  the SDK hides this class's type
-        """Give any model name the parameters and features of its family."""
+        """Return the form of any model name, with the parameters and features of its family."""
         return model_adapter.customizable_schema(model, self.predefined_models(), credentials)
 
     @property
