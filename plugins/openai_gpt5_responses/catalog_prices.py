@@ -14,7 +14,7 @@ from gpt5_payloads import profile_for
 
 
 _CATALOG = Path(__file__).parent / "catalog.yaml"
-_PER_TOKEN = Decimal("0.000001")  # prices are per million tokens
+_PER_TOKEN = Decimal("0.000001")  # Prices are per million tokens.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,7 @@ class Rates:
         self, tokens: int, *, cached: int = 0, written: int = 0, written_12h: int = 0
     ) -> Decimal:
         """Return the price of input tokens; some may have come from the cache, and others were written to it, some of these for 12 hours."""
+        # Whatever a server reports, no part is larger than the whole.
         cached = min(cached, tokens)
         written = min(written, tokens - cached)
         written_12h = min(written_12h, written)
@@ -61,8 +62,10 @@ def find_rates(model: str, *, input_tokens: int, service_tier: str | None = None
         return Rates()
     long = entry.get("long_context")
     prices = long if long and input_tokens > long["above_tokens"] else entry["prices"]
+    # The narrowest table decides: that of these prices, then the model's, then all models'.
     factors = tiers | entry.get("service_tiers", {}) | prices.get("service_tiers", {})
     factor = Decimal(factors.get(service_tier, "1"))
+    # Without rates of their own, cache writes cost as much as other input.
     written = dict.fromkeys(("cache_write", "cache_write_12h"), prices["input"])
     rates = {name: (written | prices)[name] for name in Rates.__slots__}
     return Rates(**{name: Decimal(rate) * factor for name, rate in rates.items()})

@@ -12,14 +12,15 @@ from catalog_prices import find_rates, read_catalog
 
 
 SMALLEST = Decimal("1e-7")
-TIERS = ("default", "flex", "priority", "fast")  # genai-prices knows no others
+TIERS = ("default", "flex", "priority", "fast")  # All that genai-prices knows.
+# On both sides of the 272,000 tokens above which most models cost more.
 INPUTS = (1_000, 272_000, 272_001, 900_000)
-# Input tokens, those from the cache, those written to it, output tokens.
+# Input tokens, how many of them came from and were written to the cache, and output tokens.
 SHAPES = [
     (tokens, tokens * cached // 10, tokens * written // 10, output)
     for tokens, cached, written, output in product(INPUTS, (0, 4), (0, 3), (0, 1_000))
 ]
-# Differences that are right as they are, by model and tier.
+# The reasons for differences that are correct, by model and tier.
 REASONS = {
     ("gpt-6.2-sol", None): "not in genai-prices 0.2.3",
     ("gpt-6.2-astra", None): "not in genai-prices 0.2.3",
@@ -35,6 +36,7 @@ REASONS = {
 def iter_differences() -> Iterator[tuple[str, str | None]]:
     """Yield each model and tier whose prices differ by 1e-7 USD or more or are unknown to genai-prices, with the reason if there is one."""
     catalog = read_catalog()
+    # genai-prices has prices by date, and the catalog those of this day.
     day = datetime.combine(catalog["checked"], time(), UTC)
     for model in catalog["models"]:
         name = model["name"]

@@ -28,7 +28,7 @@ FEATURES = (
     "vision",
     "document",
 )
-# In C they take a fifth of the time.
+# The C versions take a fifth of the time.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalog, not this file.\n"
@@ -83,7 +83,7 @@ def _rule(
         return rule | {"options": list(options)}
     match rule["name"]:
         case "max_output_tokens":
-            # The first field's help begins with what there is to say of the model itself.
+            # The help of the first field begins with the text about the model itself.
             ending_texts = _ending(model, texts["endings"])["help"]
             help_texts = _joined(
                 {key: text.format_map(model) for key, text in ending_texts.items()}, rule["help"]
@@ -117,7 +117,7 @@ def declarations(root: Path) -> dict[str, str]:
 
 
 def _load(path: Path) -> Any:
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506  the safe one in C
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506  the safe loader in C
 
 
 def _dump(value: Any) -> str:
@@ -169,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _compare_prices() -> int:
-    # Only here: it needs what the plugin does not.
+    # Imported only here, because it needs genai-prices, which the plugin does not.
     from compare_prices import iter_differences  # noqa: PLC0415
 
     unexplained = 0

@@ -1,6 +1,6 @@
 """Starts the plugin. The daemon runs this as `python -m main` in the plugin's folder."""
 
-# ruff: noqa: E402  what is said about memory has to come before the imports, and what the SDK reads while it is imported has to be right
+# ruff: noqa: E402  garbage collection and the environment have to be set before the SDK is imported
 
 import gc
 import os
@@ -8,11 +8,13 @@ import os
 from dify_plugin_kit.settings import bound_timeouts
 
 
-# What a start makes stays: looking for garbage in it again and again takes a tenth of the start, and later of every full collection.
+# Objects made at the start stay. Looking for garbage among them takes a tenth of the start, and later
+# of every full collection.
 gc.disable()
 bound_timeouts(os.environ)
 
-# The SDK patches the process for gevent, so it comes before everything that opens sockets or starts threads.
+# The SDK patches the process for gevent, so it comes before all modules that open sockets or start
+# threads.
 from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
 
 import sys
@@ -37,7 +39,7 @@ class _Plugin(Plugin):
 
     @override
     def _heartbeat(self) -> None:
-        # It keeps all else waiting, so it begins when the first heartbeat has left.
+        # Preparing blocks everything else, so it begins once the first heartbeat has been sent.
         Timer(_PREPARATION_DELAY_SECONDS, prepare).start()
         super()._heartbeat()
 
@@ -49,12 +51,15 @@ class _Plugin(Plugin):
             super()._execute_request(session_id, data, reader, writer, *rest, **named)
 
 
-# The SDK reads the forms of all models at the start, with whatever this is: in C it takes a tenth of the time.
+# The SDK reads the forms of all models at the start with this loader, whose C version takes a tenth of
+# the time.
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Before the first line is written: the daemon ends a plugin over a line of more than 5 MiB.
 bound_stdout(shorten_line)
 plugin_logger_handler.setStream(sys.stdout)
 plugin = _Plugin(DifyPluginEnv())
 bound_depth(tcp_reader)
+# In remote debugging lines leave through the connection, not through standard output.
 if isinstance(plugin.request_reader, tcp_reader.TCPReaderWriter):
     bound_writer(plugin.request_reader, shorten_line)
 widen_pipe(plugin.request_reader)

@@ -17,7 +17,7 @@ def is_offered(name: str, profile: ModelProfile) -> bool:
     """Return whether a model's form has a parameter, which must leave a choice and not need a tool that the model lacks."""
     tools = {parameter: tool in profile.hosted_tools for parameter, tool in _HOSTED_TOOLS.items()}
     settings = {
-        # `auto` and `default` alone are no choice between prices.
+        # `auto` and `default` alone offer no choice of price.
         "service_tier": not {"auto", "default"}.issuperset(profile.service_tiers),
         "flex_fallback": "flex" in profile.service_tiers,
         "reasoning_mode": len(profile.reasoning_modes) > 1,

@@ -49,6 +49,7 @@ def make_pacer(environ: Mapping[str, str]) -> Pacer[StreamEvent]:
     )
 
 
+# One for the process, because its windows grow with the number of streams.
 _PACER = make_pacer(os.environ)
 
 
@@ -88,6 +89,7 @@ def iter_texts(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple[s
         ResponsesError: If the call fails; the text received before has been yielded.
     """
     pieces = _iter_pieces(answer, visible)
+    # Only the rest of an answer begins with a note, and only if there is a rest.
     is_begun = answer.point is None
     for text, phase in pieces:
         if text and not is_begun:
@@ -117,8 +119,9 @@ def _iter_pieces(answer: IncomingAnswer, visible: VisibleText) -> Iterator[tuple
                     return
     except ResponsesError:
         if rest := visible.close():
-            yield rest, phase  # a thinking block is closed also before an error
+            yield rest, phase  # A thinking block is closed even before an error.
         raise
+    # Held-back text of an unfinished answer is shown by the turn that resumes it.
     if rest := visible.break_off() if is_unfinished(stream) else visible.close():
         yield rest, phase
 

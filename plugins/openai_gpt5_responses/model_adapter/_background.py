@@ -48,7 +48,7 @@ _ANSWERED_LATE = "This is the answer to the previous question:"
 _NOTHING_LEFT = "The answer above was already complete. There is no more of it."
 _QUOTED_WORDS = 8
 _USUAL_SECONDS = 590.0  # Dify ends calls after 600.
-_HANDING_OVER_SECONDS = 2.0  # for the note below the part that was shown, and the way to Dify
+_HANDING_OVER_SECONDS = 2.0  # For the note below the shown part, and the way to Dify.
 
 
 def begin_response(call: ModelCall, request: Mapping[str, Any]) -> str:
@@ -72,7 +72,7 @@ def open_stream(call: ModelCall, request: Mapping[str, Any]) -> ResponseStream:
     if not is_on(call, "background"):
         whole = whole_input(call, request)
         return ResponseStream(call.connection, request, flex_fallback=flex_fallback, whole=whole)
-    # JSON is shown whole or not at all: it is stopped where it cannot be waited for.
+    # JSON is shown whole or not at all, so the stream itself stops it at the limit.
     seconds = _seconds(call) if is_answer_only(request) else None
     return BackgroundStream(call.connection, request, flex_fallback=flex_fallback, seconds=seconds)
 
@@ -105,7 +105,9 @@ def in_time(call: ModelCall, stream: ResponseStream, *, answer_only: bool) -> Ge
         yield
         return
     timer = Timer(_seconds(call), _detach, [stream])
+    # It must not keep a process alive that is stopped meanwhile.
     timer.daemon = True
+    # `open_stream` has set the limit of JSON.
     if not answer_only:
         timer.start()
     try:
@@ -176,8 +178,10 @@ def background_seconds(
     if has_tools:
         name = "DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT"
         read = read_float(environ, name, default=240_000.0, minimum=1_000, maximum=3.6e6)
+        # Ten seconds before the daemon cuts the call off.
         limits.append(read / 1000 - 10)
     shortest = max(min(limits), 1)
+    # A tenth of a short limit at most, so that there is time for an answer.
     return shortest - min(_HANDING_OVER_SECONDS, shortest / 10)
 
 

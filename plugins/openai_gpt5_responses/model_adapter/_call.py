@@ -54,7 +54,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         )
         if point is None:
             stream = open_stream(call, request)
-        else:  # from its beginning; closing this stream does not stop the response
+        else:  # From its beginning. Closing this stream does not stop the response.
             stream = attach_stream(call.connection, point.response_id, detached=True)
         answer = IncomingAnswer(
             call=call, request=request, stream=stream, point=point, history=history
@@ -105,12 +105,12 @@ def _iter_answer(
             index += 1
             yield chunk(call.model, index, text_message(text, phase))
     else:
-        # Dify reads one chunk of a call that it does not stream, and no more.
+        # Dify reads only one chunk of an unstreamed call.
         whole_text = "".join(text for text, _ in texts)
     completion = stream.completion
     latency = time.perf_counter() - started
     if is_unfinished(stream):
-        # What it costs is told by the turn that sees its end.
+        # The turn that sees the end of the answer reports the price of all of it.
         usage = price_usage(call.model, Usage(), latency_seconds=latency)
         last = text_message(whole_text)
         yield chunk(call.model, index + 1, last, usage=usage, finish_reason="stop")
@@ -125,6 +125,7 @@ def _iter_answer(
     )
     cache: Mapping[str, int | str] = {}
     if answer.point is None:
+        # The request of a resumed answer is not known any more, so it cannot be compared.
         cache = log_cache(call, answer.request, completion)
     ending = FinishedAnswer(
         call=call,
@@ -135,6 +136,7 @@ def _iter_answer(
         is_stored=answer.is_stored,
         cache=cache,
     )
+    # A truncated answer has no complete items, and a stored one no reasoning.
     if ending.is_whole and not ending.is_stored:
         items = completion.items
         ITEMS.remember(call.owner, answer.history, items, answer_only=answer.answer_only)
@@ -158,6 +160,7 @@ def prepare() -> None:
 
     A failure is ignored here; the first call runs into it and reports it.
     """
+    # As in `main`: these objects stay, so it is of no use to look for garbage among them.
     gc.disable()
     try:
         with suppress(ResponsesError):

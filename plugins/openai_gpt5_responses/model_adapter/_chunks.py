@@ -15,7 +15,8 @@ from dify_plugin.entities.model.message import (
 from gpt5_messages import GeneratedImage
 
 
-# Of a line's 5 MiB; the rest is for what stands around an image, and for the answer's other parts where all of it is one chunk.
+# Of the 5 MiB of a line. The rest is for the frame around an image, and for the other parts of an
+# answer that is a single chunk.
 _MOST_IMAGE_CHARACTERS = 5_000_000
 _MIME_TYPES = {
     "gif": "image/gif",
@@ -71,7 +72,7 @@ def split_images(
 
 
 def image_part(image: GeneratedImage) -> ImagePromptMessageContent:
-    # Dify makes a file's ending of it, so it is one that we know.
+    # Dify turns it into a file extension, so an unknown one is not passed on.
     known = image.format if image.format in _MIME_TYPES else "png"
     return ImagePromptMessageContent(
         format=known,

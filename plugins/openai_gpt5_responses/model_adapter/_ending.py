@@ -26,7 +26,8 @@ from ._tokens import estimate_usage
 BUDGET_USED_UP = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
 """The sentence about an answer without text, because reasoning used up the budget."""
 
-# Of the items that go along with an answer, as far as images are what makes them large: a strategy's call has one line for all of its history.
+# The size of an answer's items from which on images are left out: an agent strategy has one line for
+# the whole history of a call.
 _MOST_CARRIED_BYTES = 1_000_000
 
 
@@ -83,6 +84,7 @@ def iter_ending(
         for message in (*map(text_message, split_text(note)), *map(image_message, images)):
             index += 1
             yield chunk(call.model, index, message)
+        # They have been sent in chunks of their own.
         images = []
     else:
         text += note
@@ -109,7 +111,7 @@ def _usage(request: Mapping[str, Any], ending: FinishedAnswer) -> LLMUsage:
     completion = ending.completion
     return price_usage(
         ending.call.base_model,
-        # A stream that a stop sequence has closed never comes to its usage.
+        # A stream that a stop sequence closes never gets to its usage.
         completion.usage or estimate_usage(request, completion),
         latency_seconds=ending.latency_seconds,
         service_tier=completion.service_tier,
@@ -144,7 +146,8 @@ def _carried(ending: FinishedAnswer) -> dict[str, Any]:
     is_compacted = any(item.get("type") == "compaction" for item in items)
     return {
         "responses_output": fit_items(items, max_bytes=_MOST_CARRIED_BYTES),
-        "carry": "content_part",  # asks strategies to put this where the daemon lets it pass
+        "carry": "content_part",  # Asks agent strategies to send it back where the daemon passes it on.
+        # Nobody else may use a compaction, which stands for a whole conversation.
         **({"made_for": ending.call.made_for} if is_compacted else {}),
         **({"prompt_cache": dict(ending.cache)} if ending.cache else {}),
     }

@@ -37,9 +37,10 @@ from gpt5_responses import (
 )
 
 
-# The first entry that fits decides: narrow errors come before wide ones, and the root last.
+# The first entry that fits decides, so narrow errors come before wide ones, and the root last.
 INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
-    # Dify says of this one, whatever its text, that the key is wrong: what a good key may not do is told as a refused request.
+    # Dify shows this one as a wrong key, whatever its text, so a permission that a valid key lacks is
+    # a refused request.
     InvokeAuthorizationError: [AuthenticationError],
     InvokeRateLimitError: [RateLimitError],
     InvokeConnectionError: [ConnectionFailedError, StreamInterruptedError],
@@ -62,7 +63,7 @@ INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 _TOO_LARGE = "The answer is larger than Dify takes in one piece. Ask for less at once."
 _UNEXPECTED = "The credentials could not be checked because of an unexpected error. Check API Base URL and try again."
-# What the packages call the fields of Dify's form.
+# The names of the packages for the fields of Dify's form.
 _FORM_NAMES = {
     "api_key": "API Key (openai_api_key)",
     "base_url": "API Base URL (openai_api_base)",

@@ -11,9 +11,11 @@ from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 from gpt5_responses import Connection
 
 
+# The form's default for Base Model: the model's name decides.
 BY_NAME = "by-name"
 
 
+# Without slots, because `cached_property` needs a `__dict__`.
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
     """The arguments of one model call, as the SDK passes them."""

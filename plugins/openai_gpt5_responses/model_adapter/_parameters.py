@@ -9,9 +9,10 @@ from gpt5_payloads import profile_for
 
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 _LOGGER.setLevel(logging.INFO)
-_MOST_CHARACTERS = 200  # of the names that a log line tells
-_OTHER_NAMES = ("max_tokens", "max_completion_tokens")  # of `max_output_tokens`
-_FEW_TOKENS = 1_000  # which reasoning at medium effort uses up
+_MOST_CHARACTERS = 200  # Of the names in a log line.
+_OTHER_NAMES = ("max_tokens", "max_completion_tokens")  # For `max_output_tokens`.
+_FEW_TOKENS = 1_000  # Reasoning at medium effort may use up as many.
+# OpenAI refuses these tools with minimal effort.
 _NOT_WITH_MINIMAL = ("web_search", "image_generation")
 
 
@@ -39,7 +40,7 @@ def known_parameters(
     if isinstance(response_format, str):
         known["response_format"] = response_format.lower()
     elif response_format is None and known.get("json_schema"):
-        # Dify's workflow runtime sends a schema without saying that the answer shall follow it.
+        # Dify's workflow runtime sends a schema without a response format.
         known["response_format"] = "json_schema"
     return known
 
@@ -55,7 +56,8 @@ def _with_least_effort(parameters: Mapping[str, Any], model: str) -> Mapping[str
     if max_output_tokens is not None or str(effort or "").strip() or not _is_few(max_tokens):
         return parameters
     profile = profile_for(model)
-    # A tuple: what stands there may be a list, which the request builder refuses by its name.
+    # A tuple, not a set: the value may be a list, which has no hash, and which the request builder
+    # refuses by its name.
     has_tools = any(
         parameters.get(name) not in (None, "", "off", False) for name in _NOT_WITH_MINIMAL
     )

@@ -29,11 +29,11 @@ _HAS_AUDIT = AuditLog.from_env(_AUDIT_LOGGER.info).enabled
 _CONTENT = os.environ.get("OPENAI_GPT5_LOG_TOOL_CONTENT", "").strip().lower()
 _HAS_CONTENT = _CONTENT in ("1", "true", "yes", "on")
 _CACHE_WATCH = CacheWatch()
-_MOST_CALLS = 100  # of one answer
-_MOST_CHARACTERS = 4_000  # of each text
+_MOST_CALLS = 100  # Of one answer.
+_MOST_CHARACTERS = 4_000  # Of each text.
 _TYPE = re.compile(r"[a-z_]{1,40}", re.ASCII)
 _STATES = frozenset({"completed", "failed", "incomplete", "in_progress", "searching", "generating"})
-_MOST_NOTICES = 1_000  # that are remembered; a name is anybody's to make up
+_MOST_NOTICES = 1_000  # Model names can be made up, so not all are remembered.
 _MOST_NAME_CHARACTERS = 100
 
 _noticed: set[str] = set()
@@ -78,7 +78,7 @@ def log_hosted_calls(calls: Iterable[HostedCall], secrets: KnownSecrets) -> None
 
 
 def _iter_lines(call: HostedCall) -> Iterator[str]:
-    # What a server calls a tool or a state may be anything.
+    # The server may call a tool or a state anything.
     kind = call.type if _TYPE.fullmatch(call.type) else "another tool"
     status = call.status if call.status in _STATES else "other"
     yield f"OpenAI ran {kind}: {status}"

@@ -49,10 +49,9 @@ from ._request import earlier_body, is_answer_only, request_body
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 
 _STATE = "response"
-_LONGEST_SECONDS = 7200  # for which Dify asks
-_GIVEN_UP_SECONDS = (
-    7100  # after which nobody could fetch an answer any more, so that it is not to be paid
-)
+_LONGEST_SECONDS = 7200  # As long as Dify polls.
+# An answer older than this is cancelled: Dify stops polling, so it would be billed for nobody.
+_GIVEN_UP_SECONDS = 7100
 _SHORTEST_WAIT, _LONGEST_WAIT = 2, 30
 _MOST_METADATA_CHARACTERS = 512
 _PASSING = (ConnectionFailedError, RateLimitError, ServerError, StreamInterruptedError)
@@ -110,11 +109,12 @@ def _poll(call: ModelCall, point: ResumePoint, state: Mapping[str, Any]) -> LLMP
             cancel_background(call.connection, point.response_id)
             return _failed(_TOO_LONG)
     except _PASSING as error:
-        # What is being made is not lost because it could not be seen once.
+        # An answer is not lost because one attempt to fetch it failed.
         _LOGGER.warning(
             "%s while an answer was asked for; it is asked for again.", type(error).__name__
         )
         return _running(state, _LONGEST_WAIT)
+    # Short answers are soon fetched, and long ones not polled too often.
     return _running(state, min(max(int(age / 2), _SHORTEST_WAIT), _LONGEST_WAIT))
 
 
@@ -142,6 +142,7 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
         latency_seconds=_age(completion),
         is_stored=True,
     )
+    # A polled call is not streamed, so there is exactly one chunk.
     [chunk] = iter_ending(ending, earlier_body(call), index=0, text=text)
     result = LLMResult(
         model=chunk.model, message=chunk.delta.message, usage=cast("LLMUsage", chunk.delta.usage)

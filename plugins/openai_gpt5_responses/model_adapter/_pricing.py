@@ -8,8 +8,8 @@ from catalog_prices import find_rates, find_tool_price
 from gpt5_messages import ToolUsage, Usage
 
 
-_UNIT = Decimal("0.000001")  # prices are per million tokens
-_SMALLEST = Decimal("0.0000001")  # as the SDK rounds
+_UNIT = Decimal("0.000001")  # Prices are per million tokens.
+_SMALLEST = Decimal("0.0000001")  # The SDK rounds to it, too.
 
 
 def price_usage(

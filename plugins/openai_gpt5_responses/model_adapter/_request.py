@@ -16,7 +16,7 @@ from gpt5_payloads import build_request, coerce_bool
 from ._model_call import ModelCall
 
 
-# Remembered in this process only, for platforms that drop `opaque_body` on the way: docs/decisions/0007-item-store.md.
+# For platforms that drop `opaque_body`; only in this process. See docs/decisions/0007-item-store.md.
 ITEMS = ItemStore()
 _INSTRUCTION_ROLES = ("system", "developer")
 
@@ -39,7 +39,7 @@ def request_body(
         call.messages,
         recall=partial(ITEMS.recall, call.owner),
         lenient=True,
-        # One that is made in the background cannot be asked for once more, should the server refuse a compaction.
+        # A background request is not repeated if the server refuses a compaction.
         compacted=compacted and not is_on(call, "background"),
         made_for=call.made_for,
         history=history,
@@ -56,6 +56,7 @@ def request_body(
         prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
         mcp_tokens=call.connection.mcp_tokens,
     )
+    # The parameters are those of the model behind the name, but the server knows it by this name.
     return {**request, "model": call.model}
 
 
@@ -70,6 +71,7 @@ def whole_input(
 
 def earlier_body(call: ModelCall) -> dict[str, Any]:
     """Return the part of an earlier call's request that is still known: the model."""
+    # Only a text can be resumed; JSON is stopped at the time limit.
     return {"model": call.model, "input": [], "text": {"format": {"type": "text"}}}
 
 

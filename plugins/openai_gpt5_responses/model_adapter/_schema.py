@@ -1,6 +1,7 @@
 """The schema of a model that is not in the catalog."""
 
-# A decorator of the SDK makes its entity classes `object | None` for a type checker; these rules only complain of that here.
+# A decorator of the SDK makes its entity classes `object | None` for a type checker. These rules
+# complain about nothing else here.
 # pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false
 # pyright: reportOptionalCall=false, reportOptionalMemberAccess=false
 
@@ -33,7 +34,8 @@ def customizable_schema(
     """
     profile = profile_for(base_model(model, credentials))
     known = {entity.model: entity for entity in predefined}
-    # All forms are alike but for what is set here, what those of ending models say, and the parameters that a model lacks.
+    # Forms differ only in the values set below, the texts about models that end, and the parameters
+    # that a model lacks.
     lasting = [entity for entity in predefined if not entity.deprecated]
     _, fullest = max((len(entity.parameter_rules), entity.model) for entity in lasting)
     template = known.get(profile.family) or known[fullest]
@@ -52,6 +54,7 @@ def customizable_schema(
                 for rule in template.parameter_rules
                 if is_offered(rule.name, profile)
             ],
+            # The fullest form stands in for an unknown family, but its prices would be wrong.
             "pricing": template.pricing if template.model == profile.family else None,
             "deprecated": False,
         },

@@ -21,6 +21,7 @@ from gpt5_payloads import count_tokens, function_tool
 
 
 _FILE = Path(__file__).parent / "vocabulary" / "o200k_base.tiktoken.xz"
+# The pattern by which `o200k_base` splits a text into words.
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _WORD = "|".join(
@@ -28,9 +29,9 @@ _WORD = "|".join(
     for first, then in (("*", "+"), ("+", "*"))
 )
 _REST = r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-# A text without blanks takes more than its share of time, and a million blanks end the tokenizer.
+# Text without blanks takes disproportionately long, and a million blanks crash the tokenizer.
 _PIECE_CHARACTERS = 16_384
-_REACH_CHARACTERS = 1_024  # how far back a piece may end for a better place
+_REACH_CHARACTERS = 1_024  # How far back to look for a better place to cut.
 
 
 def estimate_tokens(
@@ -70,7 +71,7 @@ def estimate_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
 @cache
 def text_counter() -> Callable[[str], int]:
     """Return a function that counts the tokens of a text; the first call takes a second and tens of megabytes."""
-    # Only here: a plugin that counts nothing should not spend that.
+    # Imported only here, so that a plugin that counts nothing does not pay for it.
     import tiktoken  # noqa: PLC0415
 
     lines = (line.split() for line in lzma.decompress(_FILE.read_bytes()).splitlines())
@@ -86,7 +87,7 @@ def text_counter() -> Callable[[str], int]:
         for piece in _iter_pieces(text):
             total += len(encoding.encode_ordinary(piece))
             if len(piece) < len(text):
-                time.sleep(0)  # under gevent other calls would wait for a long text
+                time.sleep(0)  # Under gevent, other calls would wait for a long text.
         return total
 
     return count

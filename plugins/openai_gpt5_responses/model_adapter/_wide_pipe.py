@@ -21,10 +21,9 @@ from dify_plugin_kit.stdin import parse_line
 from stream_text import LineSplitter
 
 
-_PIPE_BYTES = 1024 * 1024  # the most that Linux gives a process without privileges
-_END_SECONDS = (
-    0.1  # between looks at a stdin that has ended; the SDK ends the process when its parent is gone
-)
+_PIPE_BYTES = 1024 * 1024  # The most that Linux gives an unprivileged process.
+# Between reads of a stdin that has ended: the SDK ends the process once its parent is gone.
+_END_SECONDS = 0.1
 _OPTIONAL = ("conversation_id", "message_id", "app_id", "endpoint_id", "context")
 _LINE = TypeAdapter(dict[str, Any])
 
@@ -34,7 +33,7 @@ def widen_pipe(reader: RequestReader) -> None:
     if not isinstance(reader, StdioRequestReader):
         return
     descriptor = sys.stdin.fileno()
-    with suppress(AttributeError, OSError):  # no Linux, or no pipe
+    with suppress(AttributeError, OSError):  # Not on Linux, or not a pipe.
         fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     setattr(reader, "_read_stream", lambda: _iter_requests(reader, descriptor))  # noqa: B010  a method of the SDK's own
 
@@ -51,8 +50,9 @@ def _iter_requests(reader: RequestReader, descriptor: int) -> Generator[PluginIn
 
 def _iter_lines(descriptor: int) -> Generator[bytes]:
     """Yield each line that is not blank, stripped."""
-    lines = LineSplitter(max_line_bytes=sys.maxsize)  # the daemon's lines have no bound
+    lines = LineSplitter(max_line_bytes=sys.maxsize)  # The daemon's lines are unbounded.
     while True:
+        # In gevent's thread pool, so that calls go on while there is nothing to read.
         data = tp_read(descriptor, _PIPE_BYTES)
         if not data:
             time.sleep(_END_SECONDS)

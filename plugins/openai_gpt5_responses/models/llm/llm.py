@@ -29,7 +29,8 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         stream: bool = True,
         user: str | None = None,
     ) -> Generator[LLMResultChunk, None, None]:
-        # The SDK maps errors only while it calls this method, not while it iterates: so everything happens inside the generator.
+        # The SDK maps errors only while it calls this method, not while it iterates, so they are
+        # mapped here.
         with model_adapter.invoke_errors(credentials):
             yield from model_adapter.iter_chunks(
                 model_adapter.ModelCall(
@@ -87,7 +88,8 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
     def _validate_and_filter_model_parameters(
         self, model: str, model_parameters: dict, credentials: dict
     ) -> dict:
-        # The SDK's own check answers with an error that Dify does not know. The request builder checks the same, and says which field.
+        # The SDK's own check raises an error that Dify does not know. The request builder checks the
+        # same, and names the field.
         rules = self.get_parameter_rules(model, credentials)
         return model_adapter.known_parameters(
             model_parameters,
