@@ -19,7 +19,7 @@ type Ask = Literal["never", "once", "always"]
 """When a person is asked: never, once in a run for each tool, or for each call."""
 
 type ApprovalOption = Ask | Mapping[str, Mapping[str, Any]]
-"""When a person is asked: as `Ask` says, or always where conditions hold, as `when` of `ApprovalRules.parse` has them."""
+"""When a person is asked: an `Ask`, or a mapping of conditions under which always, as in `when` of `ApprovalRules.parse`."""
 
 _FIELD: Final = "approval_rules"
 _ASKS: Final[tuple[Ask, ...]] = ("never", "once", "always")  # Stricter ones come later.
@@ -179,15 +179,15 @@ class ApprovalRules:
 
     @classmethod
     def from_option(cls, option: object, *, tool: str, field: str) -> Self:
-        """Return the one rule that an `ApprovalOption` is.
+        """Return the rule that an `ApprovalOption` stands for.
 
         Args:
             option: The option.
-            tool: The name of the tool that it is for; `*` for every tool.
-            field: What errors call it.
+            tool: The name of its tool; `*` for every tool.
+            field: The name of the option in errors.
 
         Raises:
-            DeclarationError: If it is none; it names the place.
+            DeclarationError: If the option is invalid; the error names the place.
         """
         how = {"ask": option}
         if isinstance(option, Mapping):

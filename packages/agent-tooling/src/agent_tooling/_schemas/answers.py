@@ -81,7 +81,7 @@ class AnswerSchema:
         return cls(schema=schema, _read=read, _write=write)
 
     def to_text(self, value: Any) -> str:
-        """Return a value as the JSON of an answer; what JSON cannot carry as text."""
+        """Return a value as the JSON of an answer; a value that JSON cannot express becomes its `str`."""
         return self._write(value) or str(value)
 
     def check(self, text: str) -> CheckedAnswer:
