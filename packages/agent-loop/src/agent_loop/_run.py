@@ -190,12 +190,12 @@ class AgentRun:
         own_functions: Iterable[OwnFunction] = (),
         approval_rules: Iterable[ApprovalRules] = (),
     ) -> None:
-        """Set the tools to offer, for a driver that learns of them only after the run was made, and add own functions and approval rules.
+        """Set the tools to offer, for a driver that learns of them only after the run is created, and add own functions and approval rules.
 
         Args:
             tools: The tools; None keeps those that the run has.
             own_functions: Functions that the run answers itself, besides those that it has.
-            approval_rules: Rules beside those that the run has, such as those of its tools: the strictest counts.
+            approval_rules: Rules in addition to the run's own, such as those of its tools; the strictest counts.
 
         Raises:
             LocalProtocolError: If the run has started already.

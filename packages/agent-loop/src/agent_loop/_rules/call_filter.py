@@ -102,7 +102,7 @@ def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approv
 
 
 def _is_asked_above(run: RunContext, call: ToolCall) -> bool:
-    """Return whether a person would have to approve a call of an agent, by its own rules or those of a run above it: an agent cannot wait for that."""
+    """Return whether a person would have to approve a call of an agent, by its own rules or those of a run above it; an agent cannot wait for that."""
     asking = None if run.caller is None else run
     while asking is not None and not _needs_approval(asking, call, run.bind):
         asking = asking.caller

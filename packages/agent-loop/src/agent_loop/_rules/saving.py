@@ -114,7 +114,7 @@ def dump_messages(messages: Iterable[object]) -> str:
     """Return messages, such as those of `Finished`, as JSON text from which `load_messages` makes equal ones.
 
     Raises:
-        SnapshotError: If one of them holds what JSON cannot.
+        SnapshotError: If one of them contains a value that JSON cannot express.
     """
     return json.dumps(_to_plain(tuple(messages), "messages"), ensure_ascii=False)
 
