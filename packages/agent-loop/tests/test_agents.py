@@ -12,8 +12,10 @@ from agent_loop import (
     AgentAnswer,
     AgentEvent,
     AgentRun,
+    AgentWaiting,
     Budgets,
     CallModel,
+    Decision,
     Failure,
     Finished,
     LocalProtocolError,
@@ -37,6 +39,9 @@ from agent_tooling import AnswerSchema, ApprovalRules
 
 
 SCHEMA = AnswerSchema.parse('{"properties": {"n": {"type": "integer"}}, "required": ["n"]}')
+
+
+RULES = ApprovalRules.parse({"look": "always"})
 
 
 def calling(*ids, **settings):
@@ -211,18 +216,122 @@ def test_an_agent_whose_summary_has_used_what_was_left_ends_with_what_is_known()
     )
 
 
+KEY = b"0123456789abcdef"
+
+
+def lay_aside(run):
+    """Return the snapshot of a run that waits for a person."""
+    return run.to_snapshot(key=KEY, expires_at=100.0)
+
+
+def waiting(child, asked, call_id="c1"):
+    """Return what a driver feeds the calling run with when its agent waits."""
+    return AgentWaiting(call_id=call_id, name="agent", snapshot=lay_aside(child), calls=asked.calls)
+
+
 @pytest.mark.parametrize(("above", "own"), [("always", "never"), ("never", "always")])
-def test_what_a_person_would_have_to_approve_an_agent_may_not_call(above, own):
-    rules = ApprovalRules.parse({"look": above})
-    parent = calling("c1", approval_rules=rules, budgets=Budgets(max_tool_calls=9))
+def test_what_a_person_has_to_approve_of_an_agent_is_asked_by_its_caller(above, own):
+    settings = {"approval_rules": ApprovalRules.parse({"look": above})}
+    parent = calling("c1", "c2", budgets=Budgets(max_tool_calls=9), **settings)
     child = agent(parent, approval_rules=ApprovalRules.parse({"look": own}))
     child.start()
-    events = ask_tool(child)
-    [refused] = [event.result for event in events if isinstance(event, ToolCallEnded)]
-    assert "would have to approve this call" in refused.error
-    assert isinstance(events[-1], CallModel)
-    ended = parent.feed(Failure(message="Cancelled.", reason="cancelled"))[-1]
-    assert ended.budgets[0].used == 1
+    [*_, asked] = ask_tool(child)
+    assert parent.feed(waiting(child, asked)) == ()  # c2 is still open
+    [*_, asked] = parent.feed(ToolResult(call_id="c2", content="done"))
+    assert [(call.key, call.path, call.agents) for call in asked.calls] == [
+        ("c1/t1", ("c1",), ("agent",))
+    ]
+    ended = parent.feed(Failure(message="Cancelled.", reason="cancelled"))
+    results = {e.call.call_id: e.result for e in ended if isinstance(e, ToolCallEnded)}
+    assert results["c1"].error == "Cancelled."
+    # The call that waited in the agent was not made; only the two of the run itself count.
+    assert ended[-1].budgets[0].used == 3
+
+
+def test_decisions_reach_the_agent_and_it_goes_on_in_another_process():
+    parent = calling("c1", budgets=Budgets(max_total_tokens=1_000), approval_rules=RULES)
+    child = agent(parent)
+    child.start()
+    [*_, asked] = ask_tool(child, tokens=7)
+    [*_, asked] = parent.feed(waiting(child, asked))
+    snapshot = lay_aside(parent)
+
+    again = AgentRun(
+        [], maximum_iterations=5, budgets=Budgets(max_total_tokens=1_000), approval_rules=RULES
+    )
+    asked, _ = again.resume(snapshot, key=KEY, now=0.0)
+    [call] = asked.calls
+    [run_tools] = again.feed(Decision(call_id=call.key, is_approved=True))
+    assert isinstance(run_tools, RunTools)
+    assert [call.call_id for call in run_tools.calls] == ["c1"]
+    resumed = run_tools.resumed["c1"]
+    assert resumed.decisions == (Decision(call_id="t1", is_approved=True),)
+
+    child = AgentRun([], maximum_iterations=5)
+    child.resume(resumed.snapshot, key=KEY, now=0.0)
+    again.agents.adopt(child, name="agent", call_id="c1")
+    [*_, run_tools] = [event for one in resumed.decisions for event in child.feed(one)]
+    assert [call.call_id for call in run_tools.calls] == ["t1"]
+    child.feed(ToolResult(call_id="t1", content="found"))
+    child.feed(ModelDelta(text="There.", usage=spent(5)))
+    child.feed(ModelDone())
+    again.feed(ToolResult(call_id="c1", content="There."))
+    again.feed(ModelDelta(text="So.", usage=spent(3)))
+    [*_, finished] = again.feed(ModelDone())
+    assert finished.usage.total_tokens == 1 + 7 + 5 + 3
+    assert [(use.path, use.usage.total_tokens) for use in finished.agents] == [(("c1",), 12)]
+
+
+def test_what_is_approved_once_is_approved_for_the_run_whose_rule_asked():
+    once = ApprovalRules.parse({"look": "once"})
+    parent = calling("c1", approval_rules=once)
+    child = agent(parent)
+    child.start()
+    ask_tool(child)
+    child.feed(Decision(call_id="t1", is_approved=True))
+    child.feed(ToolResult(call_id="t1", content="found"))
+    assert isinstance(ask_tool(child, call_id="t2")[-1], RunTools)
+    child.feed(ToolResult(call_id="t2", content="found"))
+    child.feed(ModelDelta(text="There."))
+    child.feed(ModelDone())
+    parent.feed(ToolResult(call_id="c1", content="There."))
+    # The grant is the caller's, so it holds for its own calls as well.
+    assert isinstance(ask_tool(parent, call_id="t3")[-1], RunTools)
+
+
+def test_a_call_waits_once_and_only_an_open_one_does():
+    parent = calling("c1", "c2", approval_rules=RULES)
+    child = agent(parent)
+    child.start()
+    [*_, asked] = ask_tool(child)
+    parent.feed(waiting(child, asked))
+    for wrong in (waiting(child, asked), waiting(child, asked, "c9")):
+        with pytest.raises(LocalProtocolError, match="no open call has the id"):
+            parent.feed(wrong)
+    with pytest.raises(LocalProtocolError, match="no open call has the id"):
+        parent.feed(ToolResult(call_id="c1"))
+
+
+def test_a_person_is_asked_about_twenty_calls_over_all_agents():
+    parent = calling("c1", "c2", approval_rules=RULES)
+    children = []
+    for number, (call_id, many) in enumerate([("c1", 15), ("c2", 15)]):
+        child = agent(parent, call_id)
+        child.start()
+        fragments = tuple(
+            ToolCallFragment(call_id=f"t{n}", name="look", arguments=f'{{"n": {number}{n}}}')
+            for n in range(many)
+        )
+        child.feed(ModelDelta(tool_calls=fragments, usage=spent(1)))
+        [*_, asked] = child.feed(ModelDone())
+        children.append(waiting(child, asked, call_id))
+    events = [event for one in children for event in parent.feed(one)]
+    assert len(events[-1].calls) == 20
+    for call in events[-1].calls:
+        events = parent.feed(Decision(call_id=call.key, is_approved=True))
+    decided = [one for resumed in events[-1].resumed.values() for one in resumed.decisions]
+    assert [one.is_approved for one in decided] == [True] * 20 + [False] * 10
+    assert "only 20 calls are asked for at a time" in decided[-1].refusal
 
 
 def test_results_that_come_with_a_cancel_are_known_at_the_end():

@@ -341,10 +341,11 @@ def changed(snapshot, **fields):
         (lambda _: "[]", "unreadable", "snapshot: expected a JSON object, got list"),
         (lambda _: 3, "unreadable", "snapshot: expected a JSON object, got int"),
         (lambda _: "{}", "unreadable", "snapshot.format: expected"),
-        (lambda s: changed(s, more=1), "unreadable", "snapshot: expected version 2 with"),
-        (lambda s: changed(s, version=0), "unreadable", "snapshot: expected version 2 with"),
+        (lambda s: changed(s, more=1), "unreadable", "snapshot: expected version 3 with"),
+        (lambda s: changed(s, version=0), "unreadable", "snapshot: expected version 3 with"),
         (lambda s: changed(s, version=1), "older", "has to be asked again"),
-        (lambda s: changed(s, version=3), "newer", "snapshot.version: 3 is of a later release"),
+        (lambda s: changed(s, version=2), "older", "has to be asked again"),
+        (lambda s: changed(s, version=4), "newer", "snapshot.version: 4 is of a later release"),
         (lambda s: changed(s, expires_at=9e9), "tampered", "snapshot.signature: it was changed"),
         (lambda s: changed(s, signature=None), "tampered", "snapshot.signature: it was changed"),
         (lambda s: changed(s, state={}), "tampered", "snapshot.signature: it was changed"),
@@ -354,7 +355,7 @@ def changed(snapshot, **fields):
             "snapshot.key_id: it was signed with another",
         ),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_a_snapshot_that_is_not_what_was_signed_is_refused_by_what_is_wrong(spoil, fault, message):
     snapshot = spoil(save(wait()))
@@ -701,8 +702,8 @@ def test_a_resumed_run_equals_the_one_that_was_not_interrupted_at_length(seed):
 
 FORMAT = {  # What stands in a snapshot by name: whoever changes it raises the version of the format.
     "RunState": "agent_uses decisions display fallback grants has_tool_choice held_text is_repair is_retry "
-    "is_time_short marks messages model models round spending tool_choice waiting_calls window",
-    "Round": "answer closing commentary is_beyond_budget made_names number open_calls results",
+    "is_time_short marks messages model models round spending tool_choice waiting_agents waiting_calls window",
+    "Round": "answer closing commentary is_beyond_budget made_calls number open_calls results",
     "ModelAnswer": "calls final finish_reason has_files is_whole opaque_body read text usage words",
     "Spending": "has_warned model_calls seconds tool_calls unknown usage",
     "Display": "ends_line has_shown has_words known known_count owes_break unfinished",
@@ -727,7 +728,7 @@ def test_all_that_changes_in_a_run_is_in_its_snapshot_under_names_that_are_fixed
     saved = json.loads(save(run))
     states = {type(state).__name__: state for state in iter_states(run._run.state)}
 
-    assert (saved["version"], saved["state"]["run"]["$"]) == (2, "RunState")
+    assert (saved["version"], saved["state"]["run"]["$"]) == (3, "RunState")
     assert set(states) == set(FORMAT)
     for name, state in states.items():
         kept = {known.name for known in fields(state) if known.init}

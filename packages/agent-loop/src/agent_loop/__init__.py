@@ -21,6 +21,7 @@ from ._values.errors import (
     SnapshotFault,
 )
 from ._values.events import (
+    AgentDecisions,
     AgentEvent,
     AskApproval,
     CallModel,
@@ -41,6 +42,7 @@ from ._values.events import (
     ToolCallStarted,
 )
 from ._values.inputs import (
+    AgentWaiting,
     AnswerChecked,
     CompactedWindow,
     Decision,
@@ -54,7 +56,7 @@ from ._values.inputs import (
     ToolCallFragment,
     ToolResult,
 )
-from ._values.messages import Message, Role, ToolCall
+from ._values.messages import AskedCall, Message, Role, ToolCall
 from ._values.models import FallbackModel, Window
 from ._values.own_functions import CallInstead, OwnFunction
 from ._values.reading import read_input
@@ -64,13 +66,16 @@ from ._values.usage import AgentUse, Usage
 __all__ = [
     "TRANSITIONS",
     "AgentAnswer",
+    "AgentDecisions",
     "AgentEvent",
     "AgentLoopError",
     "AgentRun",
     "AgentUse",
+    "AgentWaiting",
     "Agents",
     "AnswerChecked",
     "AskApproval",
+    "AskedCall",
     "BudgetName",
     "BudgetUse",
     "Budgets",

@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agent_loop._values.errors import LocalProtocolError, RefusedAgentError
-from agent_loop._values.events import AgentEvent, Event, Finished, RoundStarted, ShowText
+from agent_loop._values.events import (
+    AgentEvent,
+    AskApproval,
+    Event,
+    Finished,
+    RoundStarted,
+    ShowText,
+)
 from agent_loop._values.inputs import ToolResult
 from agent_loop._values.usage import AgentUse
 from stream_text import strip_think
@@ -38,10 +45,10 @@ class Agents:
         self._run.lock = lock
 
     def adopt(self, child: _Run, *, name: str, call_id: str, seconds: float = 0.0) -> None:
-        """Make `child`, a run that has not started yet, an agent of this run.
+        """Make `child`, a run that has not started yet or was just resumed, an agent of this run.
 
         Its usage counts at once for this run and all runs above it, too, so it ends when one of their budgets is used up, without a closing call of its own.
-        It may not make calls that a person would have to approve in this run. Agents that run at the same time may be fed in threads of their own once there is a lock (`guard`).
+        Calls that a person would have to approve in this run it waits for, too. Agents that run at the same time may be fed in threads of their own once there is a lock (`guard`).
 
         Args:
             child: The run of the agent.
@@ -54,7 +61,7 @@ class Agents:
             LocalProtocolError: If the agent's run has started, or no call with that id is open.
         """
         caller, agent = self._run, child.agents._run  # noqa: SLF001 - of this class
-        if (state := agent.state.status) != "ready":
+        if (state := agent.state.status) not in {"ready", "approval"}:
             raise LocalProtocolError("it has started already", state=state, received="adopt")
         if call_id not in caller.state.round.open_calls:
             message = f"no open call has the id {call_id!r}"
@@ -64,12 +71,18 @@ class Agents:
             *_, outermost = iter_chain(caller)
             raise RefusedAgentError(build_too_deep(outermost.settings.max_agent_depth))
         pass_seconds(caller, seconds)
-        agent.caller, agent.joined_at, agent.lock = caller, seconds, caller.lock
+        # Of an agent that goes on, the time before counts as its own.
+        joined_at = seconds - agent.state.spending.seconds
+        agent.caller, agent.joined_at, agent.lock = caller, joined_at, caller.lock
         # An agent may allow itself less than its caller leaves, never more.
         agent.agent_depth = min(agent.agent_depth, caller.agent_depth - 1)
         # This follows `caller` upwards, so it has to be set by now.
         if stop := find_stop(agent):
             raise RefusedAgentError(stop.message)
+        if state == "approval":
+            # What it has used so far it tells itself from now on.
+            uses = caller.state.agent_uses
+            caller.state.agent_uses = tuple(use for use in uses if use.path[0] != call_id)
         caller.called.append((name, call_id, agent))
 
 
@@ -81,11 +94,13 @@ class AgentAnswer:
         name: The name of the agent.
         call_id: The tool call that it answers.
         finished: The end of its run; None until then.
+        asked: What it waits for, where its run has stopped to ask a person.
     """
 
     name: str
     call_id: str
     finished: Finished | None = None
+    asked: AskApproval | None = None
     _shown: list[str] = field(default_factory=list[str])
 
     def take(self, event: Event) -> AgentEvent:
@@ -100,6 +115,8 @@ class AgentAnswer:
                 self._shown.append(text)
             case Finished():
                 self.finished = event
+            case AskApproval():
+                self.asked = event
             case _:
                 pass
         return AgentEvent(path=(self.call_id,), agent=self.name, event=event)

@@ -18,8 +18,8 @@ from agent_tooling import (
 )
 from stream_text import find_repeated_key
 
-from .sentences import MAX_ASKED_CALLS, MAX_ASKED_CHARACTERS, MAX_CALLS, UNAPPROVED
-from .spending import give_back_tool_call, take_tool_call
+from .sentences import MAX_ASKED_CALLS, MAX_ASKED_CHARACTERS, MAX_CALLS
+from .spending import give_back_tool_call, iter_chain, take_tool_call
 from .state import Bind, MadeCall, RunContext
 
 
@@ -52,10 +52,12 @@ def filter_calls(run: RunContext, calls: Sequence[ToolCall]) -> FilteredCalls:
 
 
 def grant(run: RunContext, call: ToolCall) -> None:
-    """Remember a person's approval if it also covers later calls."""
-    approval = _find_approval(run, call, run.bind)
-    if approval.ask == "once":
-        run.state.grants = tuple(dict.fromkeys((*run.state.grants, approval.grant)))
+    """Remember that a person has approved a call, in each run whose rules are content with that for more than this one."""
+    for each in iter_chain(run):
+        approval = _find_approval(each, call, run.bind)
+        if approval.ask == "once":
+            with run.lock:
+                each.state.grants = tuple(dict.fromkeys((*each.state.grants, approval.grant)))
 
 
 def to_shown(run: RunContext, call: ToolCall) -> ToolCall:
@@ -71,18 +73,15 @@ def to_shown(run: RunContext, call: ToolCall) -> ToolCall:
     return replace(call, arguments=json.dumps(shown, ensure_ascii=False, default=str))
 
 
-def _needs_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> bool:
-    """Return whether a person has to approve a call that has not been approved yet.
-
-    Args:
-        run: The run whose rules count.
-        call: The call, of this run or of an agent that it has called.
-        bind: Returns the arguments that the call would be made with.
-    """
-    approval = _find_approval(run, call, bind)
-    return approval.ask == "always" or (
-        approval.ask == "once" and approval.grant not in run.state.grants
-    )
+def _needs_approval(run: RunContext, call: ToolCall) -> bool:
+    """Return whether a person has to approve a call that has not been approved yet: by the rules of its run, or of a run that this one belongs to."""
+    for each in iter_chain(run):
+        approval = _find_approval(each, call, run.bind)
+        if approval.ask == "always":
+            return True
+        if approval.ask == "once" and approval.grant not in each.state.grants:
+            return True
+    return False
 
 
 def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approval:
@@ -101,14 +100,6 @@ def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approv
     return rules.find(call.name, *readings, bound.args, schema=bound.schema)
 
 
-def _is_asked_above(run: RunContext, call: ToolCall) -> bool:
-    """Return whether a person would have to approve a call of an agent, by its own rules or those of a run above it; an agent cannot wait for that."""
-    asking = None if run.caller is None else run
-    while asking is not None and not _needs_approval(asking, call, run.bind):
-        asking = asking.caller
-    return asking is not None
-
-
 def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> None:
     own = run.settings.own.get(call.name)
     if own is None and (problem := _find_disallowed(run, call.name)):
@@ -125,9 +116,6 @@ def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> Non
     # Checked again, by the name of the tool that the call stands for.
     elif problem := _find_disallowed(run, taken.name):
         filtered.refused.append((call, problem))
-    elif _is_asked_above(run, taken):
-        give_back_tool_call(run)
-        filtered.refused.append((call, UNAPPROVED))
     else:
         _admit(run, call, taken, filtered)
 
@@ -135,7 +123,7 @@ def _filter_one(run: RunContext, call: ToolCall, filtered: FilteredCalls) -> Non
 def _admit(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCalls) -> None:
     """Let a call be made or wait for a person, or refuse it if no person could be asked about it."""
     problem = _find_repeated_key(run, call, made)
-    has_to_wait = problem is None and _needs_approval(run, made, run.bind)
+    has_to_wait = problem is None and _needs_approval(run, made)
     if has_to_wait:
         problem = _find_excess(run, made, len(filtered.waiting))
     if problem is not None:
@@ -147,8 +135,8 @@ def _admit(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCa
 
 def _find_repeated_key(run: RunContext, call: ToolCall, made: ToolCall) -> str | None:
     """Return the refusal of a call with a repeated key, if a rule may ask about its tool: a reader could take either value for the one that counts."""
-    rules = run.settings.approval_rules
-    if rules is None or rules.find(made.name, None).ask == "never":
+    rules = (each.settings.approval_rules for each in iter_chain(run))
+    if all(each is None or each.find(made.name, None).ask == "never" for each in rules):
         return None
     keys = (find_repeated_key(one.arguments) for one in (call, made))
     return next((repeated_key_text(key) for key in keys if key is not None), None)

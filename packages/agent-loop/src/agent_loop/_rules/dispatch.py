@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from agent_loop._values.events import Event
 from agent_loop._values.inputs import (
+    AgentWaiting,
     AnswerChecked,
     CompactedWindow,
     Decision,
@@ -43,7 +44,7 @@ from .sentences import (
 )
 from .spending import find_unknown, find_used_up_above, pass_seconds
 from .state import RunContext
-from .tool_calls import begin_tools, take_decision, take_result
+from .tool_calls import begin_tools, take_agent_waiting, take_decision, take_result
 from .transitions import next_state
 
 
@@ -69,6 +70,8 @@ def take_input(run: RunContext, received: object) -> tuple[Event, ...]:  # noqa:
             events = _end_model_call(run)
         case ToolResult():
             events = take_result(run, received)
+        case AgentWaiting():
+            events = take_agent_waiting(run, received)
         case Decision():
             events = take_decision(run, received)
         case AnswerChecked():

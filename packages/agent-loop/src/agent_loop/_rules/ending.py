@@ -1,6 +1,7 @@
 """How a run ends: with an answer, with tools that are refused, or because it has failed. The last event is always `Finished`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from agent_loop._values.events import CheckAnswer, ClosingReason, Event, Finished, StopReason
@@ -146,7 +147,10 @@ def end_failed(
 def give_up_waiting(run: RunContext, error: str) -> Iterator[Event]:
     """End the calls that wait for a person's decision, which comes too late now."""
     # Ended before the other open calls: these were counted and are given back.
-    waiting, run.state.waiting_calls, run.state.decisions = run.state.waiting_calls, (), {}
+    state = run.state
+    waiting, state.waiting_calls, state.decisions = state.waiting_calls, (), {}
+    # The calls of agents that wait are open, and end with the others.
+    state.waiting_agents = {}
     for call, _ in waiting:
         give_back_tool_call(run)
         yield from refuse_call(run, call, error)
@@ -196,4 +200,7 @@ def _iter_agent_uses(run: RunContext, path: tuple[str, ...]) -> Iterator[AgentUs
             models=tuple(agent.state.models),
             usage=spent.usage,
         )
+        # Of those that it called before it was resumed, only the usage is left.
+        for use in agent.state.agent_uses:
+            yield replace(use, path=(*inner, *use.path))
         yield from _iter_agent_uses(agent, inner)

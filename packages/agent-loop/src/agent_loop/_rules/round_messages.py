@@ -157,7 +157,7 @@ class Round:
         commentary: Text that is hidden because the model says it on the way to something else.
         open_calls: The calls that have no result yet, by their ids.
         results: The results so far, by the ids of their calls.
-        made_names: The names of the tools that are called, by the ids of the calls.
+        made_calls: What is called in the place of a call, by the ids of the calls, where an own function has put it there.
     """
 
     number: int = 0
@@ -167,7 +167,7 @@ class Round:
     commentary: list[str] = field(default_factory=list[str])
     open_calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
-    made_names: dict[str, str] = field(default_factory=dict[str, str])
+    made_calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
 
     @property
     def ending(self) -> StopReason:
@@ -189,7 +189,12 @@ class Round:
 
     def name_of(self, call: ToolCall) -> str:
         """Return the name of the tool that a call really makes, which an own function may have put in its own place."""
-        return self.made_names.get(call.call_id, call.name)
+        return self.made_calls.get(call.call_id, call).name
+
+    def find_made(self, call_id: str) -> ToolCall:
+        """Return an open call as it is made."""
+        call = self.open_calls[call_id]
+        return self.made_calls.get(call_id, call)
 
     def take_result(self, result: ToolResult) -> ToolCall:
         """Take the result of one of the open calls and return the call."""

@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 from agent_loop._values.errors import SnapshotError
-from agent_loop._values.inputs import Decision, ToolResult
-from agent_loop._values.messages import Message, ToolCall
+from agent_loop._values.inputs import AgentWaiting, Decision, ToolResult
+from agent_loop._values.messages import AskedCall, Message, ToolCall
 from agent_loop._values.models import FallbackModel, Window
 from agent_loop._values.own_functions import OwnFunction, name_of
 from agent_loop._values.usage import AgentUse, Usage
@@ -39,6 +39,8 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
         Marks,
         Message,
         ToolCall,
+        AskedCall,
+        AgentWaiting,
         ToolResult,
         Usage,
         AgentUse,

@@ -22,10 +22,6 @@ MAX_ASKED_CHARACTERS = 20_000
 """How long the arguments of a call may be that a person is asked about, in characters."""
 
 TOOLS_OVER = "tool invoke error: no tool may be called any more; this call was not run"
-UNAPPROVED = (
-    "tool invoke error: the user would have to approve this call, for which an agent that was called as a tool cannot wait; "
-    "it was not run"
-)
 AGENT_FAILED = "tool invoke error: the agent ended with an error before it could answer"
 NO_ANSWER = "The model returned no answer."
 CUT_BEFORE_ANSWER = (

@@ -13,8 +13,8 @@ from agent_loop._values.errors import InvalidSettingError, SnapshotError
 from stream_text import InvalidJsonError, parse_json
 
 
-VERSION: Final = 2
-"""The version of the format: the names and meanings of all fields of `RunState`. Version 1 was the format before `RunState` was one value."""
+VERSION: Final = 3
+"""The version of the format: the names and meanings of all fields of `RunState`. Version 1 was the format before `RunState` was one value, version 2 that before agents could wait."""
 
 _FORMAT: Final = "agent-run-snapshot"
 _KEYS: Final = {"format", "version", "expires_at", "key_id", "state", "signature"}
@@ -65,8 +65,10 @@ def unseal(snapshot: object, *, key: bytes, now: float) -> Mapping[str, Any]:
     if isinstance(version, int) and version > VERSION:
         problem = f"{version} is of a later release; this one reads {VERSION}"
         raise SnapshotError("newer", f"snapshot.version: {problem}")
-    if version == 1:
-        problem = "1 is of an earlier release; whatever its run has asked has to be asked again"
+    if isinstance(version, int) and 0 < version < VERSION:
+        problem = (
+            f"{version} is of an earlier release; whatever its run has asked has to be asked again"
+        )
         raise SnapshotError("older", f"snapshot.version: {problem}")
     if envelope.keys() != _KEYS or version != VERSION:
         raise SnapshotError(

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_loop._values.budgets import Unknown
 from agent_loop._values.events import CheckAnswer
-from agent_loop._values.inputs import Decision
+from agent_loop._values.inputs import AgentWaiting, Decision
 from agent_loop._values.messages import ToolCall
 from agent_loop._values.models import FallbackModel, Window
 from agent_loop._values.reading import read_messages
@@ -118,7 +118,8 @@ class RunState:
         held_text: Text that is held back until the round has ended, because the answer has to fulfil a schema.
         grants: What a person has approved for the rest of the run.
         waiting_calls: The calls that a person is asked about.
-        decisions: What was decided about them so far, by their ids.
+        waiting_agents: The agents that wait for a person as well, by the ids of the calls that they answer.
+        decisions: What was decided about all these calls so far, by their keys.
         agent_uses: The usage of agents that were called in another process.
         status: The state in which the run is.
         to_check: The answer that the driver checks, in the status `check`.
@@ -151,6 +152,7 @@ class RunState:
     # What a person decides about. `waiting_calls` and `decisions` are emptied together.
     grants: tuple[str, ...] = ()
     waiting_calls: tuple[MadeCall, ...] = ()
+    waiting_agents: dict[str, AgentWaiting] = field(default_factory=dict[str, AgentWaiting])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     # Agents of this process are in `RunContext.called`, which is in no snapshot.
     agent_uses: tuple[AgentUse, ...] = ()
@@ -208,6 +210,11 @@ class RunContext:
     called: list[tuple[str, str, "RunContext"]] = field(
         default_factory=list[tuple[str, str, "RunContext"]]
     )
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a person has to be asked before the round goes on."""
+        return bool(self.state.waiting_calls or self.state.waiting_agents)
 
     def move(self, trigger: Trigger) -> None:
         """Move the run by a trigger.

@@ -3,13 +3,20 @@
 Calls that need no approval run first; a person is asked when all of them have answered, so that nothing is lost or run twice, however long the person takes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from agent_loop._values.errors import LocalProtocolError
-from agent_loop._values.events import AskApproval, Event, RunTools, ToolCallStarted
-from agent_loop._values.inputs import Decision, ToolResult
-from agent_loop._values.messages import ToolCall
-from agent_tooling import denied_call_text
+from agent_loop._values.events import (
+    AgentDecisions,
+    AskApproval,
+    Event,
+    RunTools,
+    ToolCallStarted,
+)
+from agent_loop._values.inputs import AgentWaiting, Decision, ToolResult
+from agent_loop._values.messages import AskedCall, ToolCall
+from agent_tooling import denied_call_text, too_many_questions_text
 
 from .call_filter import filter_calls, grant, to_shown
 from .calls import end_answer, end_call, end_round, refuse_call, release_text
@@ -17,7 +24,7 @@ from .display import show, show_results, show_status, show_unfinished
 from .ending import fail, find_stop, finish
 from .requests import add_round, add_user_text, relax_tool_choice
 from .rounds import begin_round
-from .sentences import MAX_CALLS, build_budget_notice
+from .sentences import MAX_ASKED_CALLS, MAX_CALLS, build_budget_notice
 from .spending import give_back_tool_call, take_near
 from .state import MadeCall, RunContext
 from .transitions import next_state
@@ -32,7 +39,7 @@ def begin_tools(run: RunContext) -> Iterator[Event]:
     calls = current.answer.calls
     filtered = filter_calls(run, calls)
     made = (*filtered.made, *filtered.waiting)
-    current.made_names = {call.call_id: tool_call.name for call, tool_call in made}
+    current.made_calls = {call.call_id: to_make for call, to_make in made if to_make != call}
     if made and shows_thoughts and not run.state.display.has_words:
         yield from show_status(run, map(current.name_of, calls))
     for call, text in filtered.refused:
@@ -53,48 +60,83 @@ def take_result(run: RunContext, result: ToolResult) -> Iterator[Event]:
     """
     state = run.state
     next_state(state.status, "tool_result")
-    waiting = {call.call_id for call, _ in state.waiting_calls}
-    if result.call_id in waiting or result.call_id not in state.round.open_calls:
+    if result.call_id in _find_waiting(run) or result.call_id not in state.round.open_calls:
         problem = f"no open call has the id {result.call_id!r}"
         raise LocalProtocolError(problem, state=state.status, received="tool_result")
     yield end_call(run, result)
-    # Calls that wait for a person are open as well.
-    if len(state.round.open_calls) == len(waiting):
-        yield from _go_on(run)
+    yield from _go_on_if_idle(run)
+
+
+def take_agent_waiting(run: RunContext, waiting: AgentWaiting) -> Iterator[Event]:
+    """Keep the call of an agent open that waits for a person, and go on once no other call runs.
+
+    Raises:
+        LocalProtocolError: If no call that runs has its id.
+    """
+    state = run.state
+    next_state(state.status, "agent_waiting")
+    if waiting.call_id in _find_waiting(run) or waiting.call_id not in state.round.open_calls:
+        problem = f"no open call has the id {waiting.call_id!r}"
+        raise LocalProtocolError(problem, state=state.status, received="agent_waiting")
+    room = MAX_ASKED_CALLS - len(_find_undecided(run))
+    state.waiting_agents = {**state.waiting_agents, waiting.call_id: waiting}
+    # Nobody reads more of them before saying yes, however many agents ask.
+    text = too_many_questions_text(MAX_ASKED_CALLS)
+    refused = {
+        call.key: Decision(call_id=call.key, is_approved=False, refusal=text)
+        for call in waiting.asked[max(room, 0) :]
+    }
+    state.decisions = {**state.decisions, **refused}
+    yield from _go_on_if_idle(run)
 
 
 def take_decision(run: RunContext, decision: Decision) -> Iterator[Event]:
-    """Take a person's decision, and go on once all calls are decided.
+    """Take what a person has decided, and go on once all is decided.
 
     Raises:
-        LocalProtocolError: If no waiting call has its id.
+        LocalProtocolError: If no call that waits has its id.
     """
     state = run.state
     next_state(state.status, "decision")
-    if all(call.call_id != decision.call_id for call in _find_undecided(run)):
+    if all(call.key != decision.call_id for call in _find_undecided(run)):
         problem = f"no call that waits for a decision has the id {decision.call_id!r}"
         raise LocalProtocolError(problem, state="approval", received="decision")
     run.move("decision")
     state.decisions = {**state.decisions, decision.call_id: decision}
     if not _find_undecided(run):
-        yield from _act_on_decisions(run)
+        yield from _act(run)
 
 
 def ask_approval(run: RunContext) -> AskApproval:
-    """Return the request to ask a person about the calls that nobody has decided about yet."""
-    calls = tuple(to_shown(run, call) for call in _find_undecided(run))
-    return AskApproval(round=run.state.round.number, calls=calls)
+    """Return the request to ask a person about the calls that nobody has decided about yet, those of agents behind the run's own."""
+    return AskApproval(round=run.state.round.number, calls=tuple(_find_undecided(run)))
 
 
-def _find_undecided(run: RunContext) -> list[ToolCall]:
-    decisions = run.state.decisions
-    return [made for call, made in run.state.waiting_calls if call.call_id not in decisions]
+def _find_waiting(run: RunContext) -> set[str]:
+    """Return the ids of the open calls that wait for a person, themselves or because of what their agent wants to call."""
+    return {call.call_id for call, _ in run.state.waiting_calls} | set(run.state.waiting_agents)
 
 
-def _act_on_decisions(run: RunContext) -> Iterator[Event]:
+def _find_undecided(run: RunContext) -> list[AskedCall]:
+    own = (to_shown(run, made) for _, made in run.state.waiting_calls)
+    asked = [
+        AskedCall(call_id=call.call_id, name=call.name, arguments=call.arguments) for call in own
+    ]
+    asked += (call for agent in run.state.waiting_agents.values() for call in agent.asked)
+    return [call for call in asked if call.key not in run.state.decisions]
+
+
+def _go_on_if_idle(run: RunContext) -> Iterator[Event]:
+    # Calls that wait for a person are open as well.
+    if len(run.state.round.open_calls) == len(_find_waiting(run)):
+        yield from _go_on(run)
+
+
+def _act(run: RunContext) -> Iterator[Event]:
     run.move("decided")
-    waiting, decisions = run.state.waiting_calls, run.state.decisions
-    run.state.waiting_calls, run.state.decisions = (), {}
+    state = run.state
+    waiting, agents, decisions = state.waiting_calls, state.waiting_agents, state.decisions
+    state.waiting_calls, state.waiting_agents, state.decisions = (), {}, {}
     approved: list[MadeCall] = []
     for call, made in waiting:
         decision = decisions[call.call_id]
@@ -102,27 +144,44 @@ def _act_on_decisions(run: RunContext) -> Iterator[Event]:
             grant(run, made)
             approved.append((call, made))
             continue
-        give_back_tool_call(run)  # It was counted when it was filtered, and is not made.
+        give_back_tool_call(run)  # It was counted, and is not made.
         text = decision.refusal or denied_call_text(decision.reason)
         yield from refuse_call(run, call, text)
-    yield from _run_tools(run, approved)
+    resumed = {call_id: _resume(agent, decisions) for call_id, agent in agents.items()}
+    yield from _run_tools(run, approved, resumed)
 
 
-def _run_tools(run: RunContext, calls: Iterable[MadeCall]) -> Iterator[Event]:
+def _resume(agent: AgentWaiting, decisions: Mapping[str, Decision]) -> AgentDecisions:
+    """Return what an agent goes on with: the decisions about its calls, by the keys that they have there."""
+    pairs = zip(agent.calls, agent.asked, strict=True)
+    found = tuple(replace(decisions[asked.key], call_id=call.key) for call, asked in pairs)
+    return AgentDecisions(snapshot=agent.snapshot, decisions=found)
+
+
+def _run_tools(
+    run: RunContext, calls: Iterable[MadeCall], resumed: Mapping[str, AgentDecisions] | None = None
+) -> Iterator[Event]:
+    """Ask for calls that begin, and for those of agents that go on."""
     tool_calls: list[ToolCall] = []
     for call, made in calls:
         yield ToolCallStarted(call=call, made=None if made == call else made)
         tool_calls.append(made)
+    going_on = resumed or {}
+    tool_calls += (run.state.round.find_made(call_id) for call_id in going_on)
     if tool_calls:
-        yield RunTools(calls=tuple(tool_calls))
+        yield RunTools(calls=tuple(tool_calls), resumed=going_on)
     else:
         yield from _go_on(run)
 
 
 def _go_on(run: RunContext) -> Iterator[Event]:
-    if run.state.waiting_calls:
+    if run.is_waiting and _find_undecided(run):
         run.move("ask")
         yield ask_approval(run)
+        return
+    if run.is_waiting:  # All that agents ask for was refused, since there is too much of it.
+        run.move("ask")
+        yield from _act(run)
         return
     yield from show_unfinished(run)
     if run.settings.maximum_iterations == 1:

@@ -39,6 +39,7 @@ type Trigger = Literal[
     "checked",
     "refusal",
     "tool_result",
+    "agent_waiting",
     "ask",
     "decision",
     "decided",
@@ -82,6 +83,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
         },
         "tools": {
             "tool_result": "tools",
+            "agent_waiting": "tools",
             "time_short": "tools",
             "time_passed": "tools",
             "ask": "approval",

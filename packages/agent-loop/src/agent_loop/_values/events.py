@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .budgets import BudgetName, BudgetUse
-from .inputs import ToolResult
-from .messages import ToolCall
+from .inputs import Decision, ToolResult
+from .messages import AskedCall, ToolCall
 from .usage import AgentUse, Usage
 
 
@@ -130,9 +130,24 @@ class RunTools:
     Attributes:
         calls: At most the first 128 calls of the round; the run itself has refused the others, and answered those of its own functions. If a call stands for
             another tool's, it is that one.
+        resumed: The agents among them that go on from where they have waited for a person, by the ids of their calls.
     """
 
     calls: tuple[ToolCall, ...]
+    resumed: Mapping[str, "AgentDecisions"] = field(default_factory=dict[str, "AgentDecisions"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDecisions:
+    """Decisions about the calls that an agent has waited for.
+
+    Attributes:
+        snapshot: What the agent's run is resumed from.
+        decisions: A decision for each call.
+    """
+
+    snapshot: str = field(repr=False)
+    decisions: tuple[Decision, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +164,7 @@ class AskApproval:
     """
 
     round: int
-    calls: tuple[ToolCall, ...]
+    calls: tuple[AskedCall, ...]
     snapshot: str | None = field(default=None, repr=False)
 
 

@@ -1,10 +1,11 @@
 """The inputs of a run, as plain values. The events that it answers with are in `events`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from stream_text import read_member
 
+from .messages import AskedCall
 from .usage import Usage
 
 
@@ -118,11 +119,36 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentWaiting:
+    """News that an agent that was called as a tool waits for a person. The call stays open, and the run asks for its agent as well.
+
+    Attributes:
+        call_id: The call that the agent answers.
+        name: The name of the agent.
+        snapshot: What the agent's run is resumed from.
+        calls: The calls that it waits for, as its own `AskApproval` has them.
+    """
+
+    call_id: str
+    name: str
+    snapshot: str = field(repr=False)
+    calls: tuple[AskedCall, ...]
+
+    @property
+    def asked(self) -> tuple[AskedCall, ...]:
+        """The calls as the calling run asks for them."""
+        return tuple(
+            replace(call, path=(self.call_id, *call.path), agents=(self.name, *call.agents))
+            for call in self.calls
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """A person's decision about a call that needs approval.
 
     Attributes:
-        call_id: The call.
+        call_id: The call: its id, or the `key` of an `AskedCall`.
         is_approved: Whether it may be made.
         reason: Why the person denies the call; the model reads it.
         by: The name by which the driver knows who decided, for a log.
@@ -203,6 +229,7 @@ type Input = (
     | ModelDone
     | ModelFailure
     | ToolResult
+    | AgentWaiting
     | Decision
     | AnswerChecked
     | TimeShort

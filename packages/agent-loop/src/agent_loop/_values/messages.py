@@ -24,6 +24,24 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedCall(ToolCall):
+    """Tool call that a person is asked about.
+
+    Attributes:
+        path: The ids of the calls that lead to the agent that wants it, the outermost first; empty for the run itself.
+        agents: The names of these agents.
+    """
+
+    path: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What a decision names it by: the ids of its path and its own. In different agents calls may have the same id."""
+        return "/".join((*self.path, self.call_id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One message of a request.
 
