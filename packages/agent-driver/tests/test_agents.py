@@ -22,7 +22,7 @@ from agent_loop import (
     TimeBudget,
     ToolCallEnded,
 )
-from agent_tooling import AnswerSchema, ApprovalRules, DeclarationError, Tool
+from agent_tooling import AnswerSchema, DeclarationError, Tool
 from run_log import RunLog
 
 
@@ -315,31 +315,6 @@ def test_a_budget_that_an_agents_model_cannot_keep_ends_the_caller(play, price):
     finished = play(run, top, [as_tool("finder", "Finds.", model)])[-1]
     assert finished.error == "max_cost cannot be kept: the model does not tell its prices"
     assert len(top.requests) == 1
-
-
-@pytest.mark.parametrize("name", ["pay", "*"])
-def test_an_agent_makes_no_call_that_a_person_would_have_to_approve(play, name):
-    paid = []
-
-    def pay(amount: int) -> str:
-        """Pay."""
-        paid.append(amount)
-        return "paid"
-
-    calls = [use("pay", f'{{"amount": {amount}}}', f"p{amount}") for amount in (5, 50)]
-    inner = as_tool("inner", "Pays.", Script(ask(*calls), "Done."), [pay])
-    outer = as_tool("outer", "Delegates.", Script(ask(call("inner", call_id="i1")), "So."), [inner])
-    rules = ApprovalRules.parse(
-        [{"tool": name, "when": {"amount": {"above": 10}}, "ask": "always"}]
-    )
-    run = AgentRun([], maximum_iterations=3, approval_rules=rules)
-    script = Script(ask(call("outer", call_id="o1")), "So.")
-    events = play(run, script, [outer, pay], snapshot_key=b"0123456789abcdef")
-    assert paid == [5]
-    ends = results(e.event for e in events if isinstance(e, AgentEvent))
-    assert ends["p50"].error.startswith("tool invoke error: the user would have to approve")
-    with pytest.raises(ValueError, match="approval_rules"):
-        as_tool("inner", "Pays.", Script(), [pay], approval_rules=rules)
 
 
 def test_an_agent_answers_in_json_where_it_has_a_schema(play, run):

@@ -368,17 +368,12 @@ def test_a_call_is_shown_as_started_only_once_it_is_approved(play):
     assert len(only(second, CallModel)) == 1
 
 
-def test_an_agent_that_is_called_cannot_wait_for_a_person_but_its_call_can(play):
+def test_the_call_of_an_agent_can_wait_for_a_person(play):
     script = Script(ask(use("helper", '{"task": "Help."}', "c1")), "Done.")
+    tools = [as_tool("helper", "Helps.", model=lambda _: "Helped.")]
+    snapshot = stop(play(build({"helper": "always"}), script, tools))
 
-    def tools(**settings):
-        return [as_tool("helper", "Helps.", model=lambda _: "Helped.", **settings)]
-
-    with pytest.raises(ValueError, match="approval_rules: expected none of an agent"):
-        tools(approval_rules=ApprovalRules.parse({"*": "always"}))
-    snapshot = stop(play(build({"helper": "always"}), script, tools()))
-
-    events = play(build({"helper": "always"}), script, tools(), resume=snapshot, decisions=True)
+    events = play(build({"helper": "always"}), script, tools, resume=snapshot, decisions=True)
 
     assert script.requests[1].messages[-1].content == "Helped."
     assert [use.agent for use in events[-1].agents] == ["helper"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scripted import Script, as_tool, ask, use
 
 from agent_driver import Agent, adrive, agent_tool, drive
-from agent_loop import AgentEvent, AgentRun, AskApproval, SnapshotError, ToolCallEnded
+from agent_loop import AgentRun, AskApproval, SnapshotError, ToolCallEnded
 from agent_tooling import ApprovalRules, DeclarationError, Tool
 
 
@@ -135,33 +135,6 @@ def test_an_approval_that_is_good_for_the_run_is_asked_for_once(play):
     assert paid == ["Ann", "Bob"]
 
 
-def test_an_agent_makes_no_call_that_it_would_have_a_person_approve_itself(play):
-    paid, model = [], Script(ask(use("pay", TO)), "So.")
-    agent = as_tool("clerk", "Pays.", model, [make(paid)], tool_approval="always")
-    play(begin(), Script(ask(use("clerk", '{"task": "Pay."}')), "So."), [agent])
-    assert "the user would have to approve" in model.requests[1].messages[-1].content
-    assert paid == []
-
-
-@pytest.mark.parametrize("common", [None, "always"])
-def test_an_agent_makes_no_call_that_its_own_tool_would_have_a_person_approve(play, common):
-    paid = []
-    own = None if common else {"euros": {"above": 10}}
-    calls = [use("pay", f'{{"to": "Ann", "euros": {euros}}}', f"p{euros}") for euros in (5, 50)]
-    agent = as_tool("clerk", "Pays.", Script(ask(*calls), "So."), [make(paid, approval=own)])
-    script = Script(ask(use("clerk", '{"task": "Pay."}')), "So.")
-    settings = {"snapshot_key": KEY, "tool_approval": common}
-    events = play(begin(), script, [agent], **settings)
-    if common:  # The agent itself is a tool that somebody has to approve.
-        again = {**settings, "resume": events[-1].snapshot, "decisions": True}
-        events = play(begin(), script, [agent], **again)
-    ends = results(event.event for event in events if isinstance(event, AgentEvent))
-    refused = {call_id for call_id, end in ends.items() if end.error}
-    assert refused == ({"p5", "p50"} if common else {"p50"})
-    assert "the user would have to approve this call" in ends["p50"].error
-    assert paid == ([] if common else ["Ann"])
-
-
 def test_the_call_of_an_agent_may_have_to_be_approved(play):
     agent = agent_tool("clerk", "Pays.", Agent(Script("Paid.")), approval="always")
     script = Script(ask(use("clerk", '{"task": "Pay."}')), "So.")
@@ -202,4 +175,4 @@ def test_a_path_that_the_tool_of_an_agent_cannot_have_is_refused_before_any_call
     pay = make([], approval={"euro": {"above": 1}})
     agent = as_tool("clerk", "Pays.", Script(), [pay])
     with pytest.raises(DeclarationError, match="approval of pay"):
-        play(begin(), Script("never"), [agent])
+        play(begin(), Script("never"), [agent], snapshot_key=KEY)

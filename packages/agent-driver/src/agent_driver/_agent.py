@@ -178,6 +178,7 @@ def agent_tool[Deps](
     What runs the calling agent plays it as part of that run. It reads its task and nothing else of the run. What it uses counts in the caller's budgets at once, and its own
     `budgets` apply as well. It ends when the caller is cancelled or has no more time for tools; the caller then reads what it has so far. Agents may call agents, as deep as the
     outermost run allows (`max_agent_depth`). Its events are yielded as `AgentEvent`s, it has a run log of its own beside the caller's, and its tools get the caller's dependencies.
+    What a person has to approve of its calls, by its own rules or its callers', is asked of the person by the calling run.
 
     Args:
         name: The name that the caller's model calls it by.
@@ -188,7 +189,6 @@ def agent_tool[Deps](
 
     Raises:
         DeclarationError: If the name is none that every API takes, or an option is out of its range.
-        ValueError: If the agent has `approval_rules`: one that is called cannot wait for a person.
     """
     declared = agent._declared  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - of this module
     return build_agent_tool(name, description, declared, timeout=timeout, approval=approval)

@@ -1,15 +1,25 @@
 """Agents that are called as tools."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, Unpack, cast
 
-from agent_loop import AgentAnswer, Finished
-from agent_tooling import ApprovalOption, Tool, ToolError, ToolOutput
+from agent_loop import (
+    AgentAnswer,
+    AgentDecisions,
+    AgentRun,
+    AgentWaiting,
+    Finished,
+    RefusedAgentError,
+    SnapshotError,
+)
+from agent_tooling import Tool, ToolError, ToolOptions, ToolOutput
 
 from ._declaration import Declaration
+from ._settings import DriveSettings
 from ._setup import Setup, offer_tools
-from ._tool_calls import Job, one_text
+from ._tool_calls import Job, ToolCalls, one_text
 from ._tool_options import find_timeout, for_agent
 
 
@@ -18,6 +28,10 @@ _TASK: Final = "task"  # The one argument of an agent.
 _PARAMETERS: Final = one_text(
     _TASK, "What to do, in full: nothing else of this conversation is seen."
 )
+
+
+_CHANGED: Final = "tool invoke error: the agent has changed since the user was asked about its calls; it was not run on"
+_NOBODY: Final = "the agent has to ask a person about a call, and nobody can be asked here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +80,8 @@ class AgentFunction:
         run = declared.build_run([_to_question(task)])
         for event in drive(run, declared.models.call, declared.tools, **declared.drive):
             played.take(event)
+        if played.asked is not None:
+            raise ToolError(_NOBODY)
         result = played.read()
         if result.error is not None:
             raise ToolError(result.error)
@@ -96,13 +112,16 @@ class AgentCall:
         name, call_id = job.tool.name, job.call.call_id
         declared = agent.declared
         run = declared.build_run([_to_question(str(job.args[_TASK]))])
-        # First, because it may refuse: then neither tools nor a log are made.
-        caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
         guards = caller.guards.for_agent(declared.guardrails)
         settings = for_agent(caller.settings, declared.drive)
         calls = offer_tools(run, declared.tools, settings, guards)
         run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
-        recorder = caller.recorder and caller.recorder.for_agent(job, calls.tools.values(), run)
+        resumes = _resume(run, calls, settings, job.resumed)
+        # It may refuse, so a log is made afterwards.
+        caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
+        recorder = caller.recorder and caller.recorder.for_agent(
+            job, calls.tools.values(), run, resumes=resumes
+        )
         guards.recorder = recorder
         self.model = declared.models.call
         self.setup = Setup(
@@ -114,12 +133,21 @@ class AgentCall:
             clock=caller.clock.for_agent(
                 caller.run, is_over=is_over, seconds=find_timeout(job.tool, caller.settings)
             ),
+            decisions=() if job.resumed is None else job.resumed.decisions,
             recorder=recorder,
         )
         self.answer = AgentAnswer(name=name, call_id=call_id)
 
-    def read(self) -> ToolOutput:
-        """Return the result of the call, once the agent's run has ended."""
+    def read(self) -> ToolOutput | AgentWaiting:
+        """Return the result of the call, once the agent's run has ended, or that it waits for a person."""
+        asked = self.answer.asked
+        if asked is not None:
+            return AgentWaiting(
+                call_id=self.answer.call_id,
+                name=self.answer.name,
+                snapshot=cast("str", asked.snapshot),
+                calls=asked.calls,
+            )
         result, finished = self.answer.read(), cast("Finished", self.answer.finished)
         recorder = self.setup.recorder
         outcome = AgentOutcome(
@@ -135,27 +163,34 @@ class AgentCall:
 
 
 def build_agent_tool(
-    name: str,
-    description: str,
-    declared: Declaration,
-    *,
-    timeout: float | None,
-    approval: ApprovalOption | None,
+    name: str, description: str, declared: Declaration, **options: Unpack[ToolOptions]
 ) -> Tool:
     """Return an agent as a tool, as `agent_tool` says.
 
     Raises:
         DeclarationError: If the name is none that every API takes, or an option is out of its range.
-        ValueError: If it has `approval_rules`.
     """
-    if declared.run["approval_rules"] is not None:
-        raise ValueError(
-            "approval_rules: expected none of an agent; a rule of its caller's may name it"
-        )
     function = AgentFunction(declared=declared)
-    return Tool.from_schema(
-        name, description, _PARAMETERS, function, timeout=timeout, approval=approval
-    )
+    return Tool.from_schema(name, description, _PARAMETERS, function, **options)
+
+
+def _resume(
+    run: AgentRun, calls: ToolCalls, settings: DriveSettings, resumed: AgentDecisions | None
+) -> str | None:
+    """Resume the run of an agent that has waited for a person, and return the name of its log.
+
+    Raises:
+        RefusedAgentError: If it is another agent by now; its text is for the model.
+    """
+    if resumed is None:
+        return None
+    key = cast("bytes", settings.snapshot_key)  # There, for the run that called it was resumed.
+    try:
+        _, extra = run.resume(resumed.snapshot, key=key, now=time.time())
+    except SnapshotError as error:
+        raise RefusedAgentError(_CHANGED) from error
+    calls.load(extra)
+    return extra["log"]
 
 
 def _to_question(task: str) -> dict[str, Any]:

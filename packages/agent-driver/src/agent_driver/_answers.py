@@ -7,6 +7,7 @@ from inspect import isawaitable
 from typing import Any, cast
 
 from agent_loop import (
+    AgentWaiting,
     CallModel,
     CheckAnswer,
     CompactedWindow,
@@ -50,7 +51,7 @@ def asked_by(events: Sequence[Event]) -> CallModel | RunTools | CheckAnswer | No
 
 def is_decision(received: object) -> bool:
     """Return whether the run decides what comes next after this input, so that it has to know the time first."""
-    return isinstance(received, _ENDS | ToolResult)
+    return isinstance(received, _ENDS | ToolResult | AgentWaiting)
 
 
 def is_whole(answer: object) -> bool:

@@ -5,19 +5,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from agent_loop import AskApproval, Decision, Event, validate_snapshot_key
+from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
 
 from ._settings import DriveSettings
 from ._tool_calls import ToolCalls
+from ._tool_options import iter_all
 
 
 def seal(
-    events: tuple[Event, ...], settings: DriveSettings, calls: ToolCalls, *, log: str | None
+    events: tuple[Event, ...],
+    run: AgentRun,
+    settings: DriveSettings,
+    calls: ToolCalls,
+    *,
+    log: str | None,
 ) -> tuple[Event, ...]:
     """Return the events of a run, with its snapshot added to an `AskApproval` at the end."""
     if not events or not isinstance(asked := events[-1], AskApproval):
         return events
-    snapshot = settings.run.to_snapshot(
+    snapshot = run.to_snapshot(
         key=cast("bytes", settings.snapshot_key),
         # Of the wall clock: another process compares it, after any time.
         expires_at=time.time() + settings.snapshot_seconds,
@@ -46,7 +52,9 @@ def prepare_approval(
     if run.approval_rules is not None:
         if key is None:
             raise ValueError("snapshot_key: expected a key, for the run has approval rules")
-        schemas = {name: tool.parameters for name, tool in calls.tools.items()}
+        # A rule may name the tool of an agent as well. Where two have a name, the run's own counts.
+        known = [*iter_all(calls.tools.values())]
+        schemas = {tool.name: tool.parameters for tool in reversed(known)}
         run.approval_rules.for_tools(dict.fromkeys(schemas, ()), schemas)
         run.bind_by(calls.find_arguments)
     if settings.resume is None:
@@ -63,7 +71,7 @@ def prepare_approval(
 
 
 def _read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:
-    ids = [call.call_id for call in asked.calls]
+    ids = [call.key for call in asked.calls]
     if isinstance(decisions, bool):
         decisions = dict.fromkeys(ids, decisions)
     if not isinstance(decisions, Mapping):

@@ -7,6 +7,7 @@ from typing import Any
 
 from agent_loop import (
     AgentEvent,
+    AgentWaiting,
     AnswerChecked,
     CallModel,
     CheckAnswer,
@@ -54,7 +55,9 @@ def adrive(settings: DriveSettings) -> AsyncGenerator[Event]:
     return setup.afollow(_play(setup, settings.model))
 
 
-async def async_call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput:
+async def async_call_agent(
+    call: AgentCall, put: Callable[[AgentEvent], Any]
+) -> ToolOutput | AgentWaiting:
     """Play an agent to its end."""
     async with aclosing(call.setup.afollow(_play(call.setup, call.model))) as events:
         async for event in events:
@@ -167,7 +170,7 @@ async def _iter_answer(
 async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
     """Run the tools of a round and yield their results and the events of agents as they come."""
     clock = setup.clock
-    sorted_ = setup.sort(request.calls)
+    sorted_ = setup.sort(request)
     # These cost nothing, and come even where there is no time for tools.
     for result in sorted_.answered:
         yield result

@@ -9,12 +9,11 @@ from inspect import isawaitable
 from typing import Any, cast
 
 from agent_loop import AgentEvent, CallModel
-from agent_tooling import ToolOutput
 
 from ._agents import AgentCall, AgentFunction
 from ._answers import close, find_compactor, is_whole, log_no_compaction
 from ._guardrails import GuardrailError
-from ._running import Heard
+from ._running import Heard, Output
 from ._setup import Setup
 from ._threads import END, Raised, Threads, read_in_thread
 from ._time import Clock, Watch
@@ -22,8 +21,8 @@ from ._tool_calls import Job, broken
 from ._tries import Try
 
 
-type _Told = AgentEvent | tuple[Job, asyncio.Task[ToolOutput]]
-type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Awaitable[ToolOutput]]
+type _Told = AgentEvent | tuple[Job, asyncio.Task[Output]]
+type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Awaitable[Output]]
 
 # A cancel is noticed after 0.25 s at most, so the run still ends well within a second.
 _LAST_SECONDS = 0.25  # For an answer that is let go of.
@@ -181,12 +180,12 @@ class AsyncRunningTools:
         for task in self._tasks:
             task.cancel()
 
-    def _start(self, job: Job) -> asyncio.Task[ToolOutput]:
+    def _start(self, job: Job) -> asyncio.Task[Output]:
         task = asyncio.create_task(self._invoke(job))
         task.add_done_callback(lambda ended: self._told.put_nowait((job, ended)))
         return task
 
-    async def _invoke(self, job: Job) -> ToolOutput:
+    async def _invoke(self, job: Job) -> Output:
         one = Try(self._setup, job, self._threads)
         while True:
             output = await self._try(one)
@@ -196,7 +195,7 @@ class AsyncRunningTools:
             await asyncio.sleep(following.pause)  # Outside of the room, where others may run.
             one = following
 
-    async def _try(self, one: Try) -> ToolOutput:
+    async def _try(self, one: Try) -> Output:
         tool, agent = one.job.tool, cast("object", one.job.tool.function)
         async with self._room:
             one.begin()
@@ -207,9 +206,9 @@ class AsyncRunningTools:
                 return await (call if one.seconds is None else _call_in_time(one, call))
             return await self._call_in_thread(one)
 
-    async def _call_in_thread(self, one: Try) -> ToolOutput:
+    async def _call_in_thread(self, one: Try) -> Output:
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[ToolOutput] = loop.create_future()
+        done: asyncio.Future[Output] = loop.create_future()
         self._threads.start(partial(_invoke_in_thread, one, loop, done))
         if one.seconds is not None:
             await asyncio.wait((done,), timeout=one.seconds)
@@ -218,12 +217,12 @@ class AsyncRunningTools:
                 return one.time_out()
         return await done
 
-    async def _play_agent(self, one: Try, agent: AgentFunction) -> ToolOutput:
+    async def _play_agent(self, one: Try, agent: AgentFunction) -> Output:
         call = AgentCall(self._setup, one.job, agent, is_over=one.is_over)
         return await self._call_agent(call, self._told.put_nowait)
 
 
-async def _call_in_time(one: Try, call: Coroutine[Any, Any, ToolOutput]) -> ToolOutput:
+async def _call_in_time(one: Try, call: Coroutine[Any, Any, Output]) -> Output:
     """Return the output of an async tool, which is cancelled when its time is up."""
     task = asyncio.create_task(call)
     try:
@@ -238,7 +237,7 @@ async def _call_in_time(one: Try, call: Coroutine[Any, Any, ToolOutput]) -> Tool
         task.cancel()  # Where the run does not wait any more.
 
 
-async def _acall(output: Awaitable[ToolOutput]) -> ToolOutput:
+async def _acall(output: Awaitable[Output]) -> Output:
     try:
         return await output
     except (CancelledError, KeyboardInterrupt):  # Somebody else's wish.
@@ -256,7 +255,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 
 def _invoke_in_thread(
-    one: Try, loop: asyncio.AbstractEventLoop, done: asyncio.Future[ToolOutput]
+    one: Try, loop: asyncio.AbstractEventLoop, done: asyncio.Future[Output]
 ) -> bool:
     """Call a tool, and return False if it was given up and its place in the pool given to another."""
 

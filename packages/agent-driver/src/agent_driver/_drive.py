@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_loop import (
     AgentEvent,
+    AgentWaiting,
     AnswerChecked,
     CallModel,
     CheckAnswer,
@@ -57,7 +58,7 @@ def drive(settings: DriveSettings) -> Generator[Event]:
     return setup.follow(_play(setup, settings.model))
 
 
-def call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput:
+def call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput | AgentWaiting:
     """Play an agent to its end."""
     with closing(call.setup.follow(_play(call.setup, call.model))) as events:
         for event in events:
@@ -170,7 +171,7 @@ def _iter_answer(
 def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
     """Run the tools of a round and yield their results and the events of agents as they come."""
     clock = setup.clock
-    sorted_ = setup.sort(request.calls)
+    sorted_ = setup.sort(request)
     # These cost nothing, and come even where there is no time for tools.
     for result in sorted_.answered:
         yield result

@@ -74,7 +74,9 @@ class Recorder:
         """The name of the run in the log."""
         return self.writer.path.stem
 
-    def for_agent(self, job: Job, tools: Iterable[Tool], run: AgentRun) -> "Recorder":
+    def for_agent(
+        self, job: Job, tools: Iterable[Tool], run: AgentRun, *, resumes: str | None = None
+    ) -> "Recorder":
         """Return a recorder for an agent that is called as a tool, with a log of its own that names this run and the call.
 
         What is hidden from one of the models stands in neither log.
@@ -83,7 +85,7 @@ class Recorder:
         self.writer.hide(value for tool in tools for value in tool.hidden.values())
         caller = {"run": self.name, "call_id": job.call.call_id}
         about = {"agent": job.tool.name, "called_by": caller}
-        return Recorder(self._log, run, tools, about=about)
+        return Recorder(self._log, run, tools, about=about, resumes=resumes)
 
     def take(self, received: Input | None, events: Iterable[Event]) -> None:
         """Write an input of the run and the events that followed."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agent_loop import AgentEvent, ToolResult
+from agent_loop import AgentEvent, AgentWaiting, ToolResult
 from agent_tooling import ToolOutput
 
 from ._agents import AgentFunction
@@ -14,7 +14,10 @@ from ._tool_calls import Job, Sorted, give_up
 LAST_SECONDS = 0.7
 """How long agents that are told to end have to return what they have so far."""
 
-type Heard = AgentEvent | tuple[Job, ToolOutput]
+type Output = ToolOutput | AgentWaiting
+"""The output of a call, or news that its agent waits for a person."""
+
+type Heard = AgentEvent | tuple[Job, Output]
 """An event of an agent, or the output of a call."""
 
 
@@ -42,14 +45,14 @@ class Running:
             job.call.call_id for job in self.due if isinstance(job.tool.function, AgentFunction)
         }
 
-    def take(self, heard: Heard) -> AgentEvent | ToolResult:
+    def take(self, heard: Heard) -> AgentEvent | AgentWaiting | ToolResult:
         """Take an agent's event or a call's output, and return what the drive passes on."""
         if isinstance(heard, AgentEvent):
             return heard
         job, output = heard
         del self.waiting[job.call.call_id]
         self.agents.discard(job.call.call_id)
-        return self._calls.settle(job, output)
+        return output if isinstance(output, AgentWaiting) else self._calls.settle(job, output)
 
     def end(self) -> Iterator[ToolResult]:
         """Yield the results of abandoned calls, and of repeated calls that others have answered."""

@@ -1,12 +1,12 @@
 """The setup that `drive` and `adrive` share."""
 
-from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from agent_loop import AgentRun, Decision, Event, RunCompacted, ToolCall, read_input
+from agent_loop import AgentRun, Decision, Event, RunCompacted, RunTools, read_input
 from agent_tooling import ToolOutput
 
 from ._approval import prepare_approval, seal
@@ -63,7 +63,7 @@ class Setup:
         events = self.run.feed(fitted)
         self._forget(events)
         log = self.recorder and self.recorder.name
-        events = seal(events, self.settings, self.calls, log=log)
+        events = seal(events, self.run, self.settings, self.calls, log=log)
         if self.recorder is not None:
             self.recorder.take(fitted, events)
         return events
@@ -74,9 +74,9 @@ class Setup:
             if isinstance(event, RunCompacted):
                 self.calls.forget(event.messages)
 
-    def sort(self, calls: Sequence[ToolCall]) -> Sorted:
+    def sort(self, request: RunTools) -> Sorted:
         """Check the calls of a round and say which are made."""
-        sorted_ = self.calls.sort(calls)
+        sorted_ = self.calls.sort(request.calls, request.resumed)
         if self.recorder is not None:
             self.recorder.take_sorted(sorted_)
         return sorted_

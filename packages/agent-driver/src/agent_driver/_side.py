@@ -10,13 +10,13 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from agent_loop import AgentEvent, CallModel
-from agent_tooling import ToolOutput, is_async_function
+from agent_tooling import is_async_function
 
 from ._agents import AgentCall, AgentFunction
 from ._answers import Asked
 from ._async_drive import async_call_agent
 from ._guardrails import GuardrailError
-from ._running import Heard
+from ._running import Heard, Output
 from ._setup import Setup
 from ._threads import END, Raised, Threads, read_in_thread
 from ._time import Clock, Watch
@@ -24,7 +24,7 @@ from ._tool_calls import Job, broken
 from ._tries import Try
 
 
-type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], ToolOutput]
+type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Output]
 
 
 def call[**P, R](function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -135,7 +135,7 @@ class RunningTools:
             timer.cancel()
         return has_ended
 
-    def _end(self, one: Try, output: ToolOutput) -> bool:
+    def _end(self, one: Try, output: Output) -> bool:
         if not one.end():
             return False  # It was given up, and its output comes too late.
         self._take(one, output)
@@ -146,7 +146,7 @@ class RunningTools:
             self._threads.replace()
             self._take(one, one.time_out())
 
-    def _take(self, one: Try, output: ToolOutput) -> None:
+    def _take(self, one: Try, output: Output) -> None:
         """Hand on the output of a call, or try it again after a pause, which takes no place in the pool."""
         following = one.follow(output)
         if following is None:
@@ -154,7 +154,7 @@ class RunningTools:
         else:
             self._threads.after(following.pause, partial(self._start, following))
 
-    def _call(self, one: Try) -> ToolOutput:
+    def _call(self, one: Try) -> Output:
         agent: object = one.job.tool.function
         try:
             if isinstance(agent, AgentFunction):
@@ -169,7 +169,7 @@ class RunningTools:
         except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
             return broken(error)
 
-    def _play_agent(self, one: Try, agent: AgentFunction) -> ToolOutput:
+    def _play_agent(self, one: Try, agent: AgentFunction) -> Output:
         call = AgentCall(self._setup, one.job, agent, is_over=one.is_over)
         if is_async_function(agent.declared.models.call):
             # A thread that plays an agent has no event loop, so an async model gets one here.

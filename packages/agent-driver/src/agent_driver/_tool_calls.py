@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any, cast
 
-from agent_loop import Message, OwnFunction, RefusedAgentError, ToolCall, ToolResult
+from agent_loop import AgentDecisions, Message, OwnFunction, RefusedAgentError, ToolCall, ToolResult
 from agent_tooling import (
     READ_RESULT,
     REPEATED_FAILURE,
@@ -58,6 +58,7 @@ class Job:
         args: What the tool takes, checked.
         shown: What of that the model may know; the rest is the same in every call.
         dropped: Names of arguments that were not used.
+        resumed: What an agent goes on with that has waited for a person; None where a call begins.
     """
 
     call: ToolCall
@@ -65,6 +66,7 @@ class Job:
     args: Mapping[str, Any]
     shown: Mapping[str, Any]
     dropped: tuple[str, ...]
+    resumed: AgentDecisions | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,14 +134,19 @@ class ToolCalls:
             if message.role == "tool" and isinstance(message.content, str)
         )
 
-    def sort(self, calls: Sequence[ToolCall]) -> Sorted:
-        """Check the calls of a round and say which are made."""
+    def sort(self, calls: Sequence[ToolCall], resumed: Mapping[str, AgentDecisions]) -> Sorted:
+        """Check the calls of a round and say which are made.
+
+        Args:
+            calls: The calls.
+            resumed: What agents among them go on with.
+        """
         answered: list[ToolResult] = []
         due: list[Job] = []
         repeats: list[Job] = []
         counts: dict[str, int] = {}
         for call in calls:
-            job = self._prepare(call)
+            job = self._prepare(call, resumed.get(call.call_id))
             if isinstance(job, ToolResult):
                 answered.append(job)
                 continue
@@ -209,7 +216,7 @@ class ToolCalls:
         self._memory.load(saved["memory"])
         self._budget.load(saved["budget"])
 
-    def _prepare(self, call: ToolCall) -> Job | ToolResult:
+    def _prepare(self, call: ToolCall, resumed: AgentDecisions | None) -> Job | ToolResult:
         tool = self.tools.get(call.name)
         if tool is None:
             parsed = parse_tool_arguments(call.arguments)
@@ -225,8 +232,10 @@ class ToolCalls:
             args=bound.args,
             shown=tool.shown_arguments(bound.args),
             dropped=bound.dropped,
+            resumed=resumed,
         )
-        return self.recall(job) or job
+        # What has begun goes on, whatever a call like it has come to meanwhile.
+        return (None if resumed else self.recall(job)) or job
 
     def _refuse(self, call: ToolCall, error: str) -> ToolResult:
         return ToolResult(call_id=call.call_id, error=self._budget.fit(error))

@@ -68,9 +68,9 @@ def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
     if settings.snapshot_key is None:
         if find_common_rules(settings):
             raise ValueError("snapshot_key: expected a key, for tool_approval is set")
-        if asking := [tool.name for tool in own if find_rules([tool])]:
+        if asking := [tool.name for tool in iter_all(own) if _asks(tool)]:
             raise ValueError(f"snapshot_key: expected a key, for {asking[0]} asks for approval")
-    for tool in _iter_all(own):
+    for tool in iter_all(own):
         if tool.deps_type is not None and not _is_of(settings.deps, tool.deps_type):
             wanted = getattr(tool.deps_type, "__qualname__", tool.deps_type)
             found = "none" if settings.deps is None else type(settings.deps).__name__
@@ -79,7 +79,7 @@ def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
             rules.for_tools({tool.name: ()}, {tool.name: tool.parameters})
 
 
-def _iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
+def iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
     """Yield tools, and after an agent the tools that it may call."""
     from ._agents import AgentFunction  # noqa: PLC0415 - which is played with settings that import this
 
@@ -87,7 +87,23 @@ def _iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
         yield tool
         function: object = tool.function
         if isinstance(function, AgentFunction):
-            yield from _iter_all(function.declared.tools.values())
+            yield from iter_all(function.declared.tools.values())
+
+
+def _asks(tool: Tool) -> bool:
+    """Return whether a tool, or the agent that it is, may have a person approve a call."""
+    from ._agents import AgentFunction  # noqa: PLC0415 - likewise
+
+    function: object = tool.function
+    if not isinstance(function, AgentFunction):
+        return bool(find_rules([tool]))
+    declared = function.declared
+    common = declared.drive.get("tool_approval")
+    return (
+        bool(find_rules([tool]))
+        or declared.run["approval_rules"] is not None
+        or common not in {None, "never"}
+    )
 
 
 def _is_of(deps: object, kind: Any) -> bool:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any, Final, cast
 
+from agent_loop import AgentWaiting
 from agent_tooling import Context, DeclarationError, ToolError, ToolOutput
 
 from ._agents import AgentFunction
@@ -107,9 +108,9 @@ class Try:
         """
         return timed_out(self.job, cast("float", self.seconds), may_go_on=may_go_on)
 
-    def follow(self, output: ToolOutput) -> "Try | None":
+    def follow(self, output: ToolOutput | AgentWaiting) -> "Try | None":
         """Return the try that follows one with this output, of which nobody else is told; None if the output is the call's."""
-        if not self._may_follow(output):
+        if isinstance(output, AgentWaiting) or not self._may_follow(output):
             return None
         following = Try(self._setup, self.job, self._threads, self._number + 1)
         left = self._setup.clock.seconds_for_tools(self._setup.run)
