@@ -106,7 +106,9 @@ def types(session: nox.Session) -> None:
     session.run("basedpyright", "--pythonpath", python, *paths, *callers, *programs)
     if callers:
         options = ("--strict", "--cache-dir", str(ROOT / ".nox" / "mypy"))
-        session.run("mypy", *options, "--python-executable", python, *callers, *programs, silent=True)
+        session.run(
+            "mypy", *options, "--python-executable", python, *callers, *programs, silent=True
+        )
 
 
 @nox.session

@@ -107,11 +107,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         self, *, answer: type[A], model: Model = ..., **changes: Unpack[AgentSettings]
     ) -> "Agent[A, Deps_contra]": ...
     def with_(self, **changes: Any) -> "Agent[Any, Any]":
-        """Return the same agent with other settings, another model or another answer type.
-
-        Raises:
-            As the constructor.
-        """
+        """Return the same agent with other settings, another model or another answer type; what is raised is what the constructor raises."""
         return Agent(**{**self._given, **changes})
 
     def run(
