@@ -224,6 +224,8 @@ async def test_a_stream_is_read_in_an_event_loop_too():
         yield "Two."
 
     async with Agent(model).astream("One and one?") as stream:
+        with pytest.raises(RuntimeError, match="before all its events"):
+            _ = stream.result
         events = [event async for event in stream]
         assert [event async for event in stream] == []
     assert isinstance(events[-1], Finished)

@@ -282,6 +282,37 @@ def test_decisions_reach_the_agent_and_it_goes_on_in_another_process():
     assert [(use.path, use.usage.total_tokens) for use in finished.agents] == [(("c1",), 12)]
 
 
+def test_what_agents_of_an_agent_have_used_is_known_after_it_has_waited():
+    parent = calling("c1", approval_rules=RULES)
+    child = agent(parent)
+    child.start()
+    [*_, run_tools] = child.feed(
+        ModelDelta(tool_calls=(ToolCallFragment(call_id="g1", name="agent"),))
+    ) + child.feed(ModelDone())
+    assert isinstance(run_tools, RunTools)
+    grandchild = agent(child, "g1")
+    grandchild.start()
+    grandchild.feed(ModelDelta(text="Deep.", usage=spent(4)))
+    grandchild.feed(ModelDone())
+    child.feed(ToolResult(call_id="g1", content="Deep."))
+    answer = AgentAnswer(name="agent", call_id="c1")
+    for event in ask_tool(child):
+        answer.take(event)
+    parent.feed(waiting(child, answer.asked))
+
+    again = AgentRun([], maximum_iterations=5, approval_rules=RULES)
+    again.resume(lay_aside(parent), key=KEY, now=0.0)
+    [run_tools] = again.feed(Decision(call_id="c1/t1", is_approved=True))
+    child = AgentRun([], maximum_iterations=5)
+    child.resume(run_tools.resumed["c1"].snapshot, key=KEY, now=0.0)
+    again.agents.adopt(child, name="agent", call_id="c1")
+    assert [(use.path, use.usage.total_tokens) for use in again.agents.uses] == [
+        (("c1",), 5),
+        (("c1", "g1"), 4),
+    ]
+    assert again.usage.total_tokens == 1 + 5
+
+
 def test_what_is_approved_once_is_approved_for_the_run_whose_rule_asked():
     once = ApprovalRules.parse({"look": "once"})
     parent = calling("c1", approval_rules=once)

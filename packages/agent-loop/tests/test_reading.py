@@ -21,6 +21,8 @@ from agent_loop import (
     ToolCallFragment,
     ToolResult,
     Usage,
+    dump_messages,
+    load_messages,
     read_input,
 )
 
@@ -243,3 +245,22 @@ def test_a_delta_is_the_same_as_a_mapping_of_its_fields(delta):
 @pytest.mark.parametrize("value", [ModelDone(), ModelDelta(text="a"), TimeShort()])
 def test_an_input_is_read_as_itself(value):
     assert read_input(value) is value
+
+
+@pytest.mark.parametrize("message", [{"role": "robot"}, SimpleNamespace(role="robot")])
+def test_a_message_of_an_unknown_role_is_refused_by_name(message):
+    with pytest.raises(
+        MessageError, match=r"messages\[1\].role: expected system, .*, got 'robot'"
+    ) as caught:
+        AgentRun([{"role": "developer", "content": ""}, message], maximum_iterations=1)
+    assert caught.value.field == "messages[1].role"
+
+
+def test_messages_come_back_from_json_as_they_were():
+    messages = (
+        {"role": "user", "content": [{"type": "text", "text": "?"}]},
+        Message(
+            role="assistant", tool_calls=(ToolCall(call_id="c1", name="t"),), opaque_body={"a": 1}
+        ),
+    )
+    assert load_messages(dump_messages(messages)) == messages

@@ -102,13 +102,11 @@ def _iter_inputs(
     setup: Setup, model: Callable[[CallModel], Any], action: CallModel | RunTools | CheckAnswer
 ) -> AsyncGenerator[Any]:
     """Do what the run asks for, and yield what it is fed with."""
-    match action:
-        case CallModel():
-            return _iter_answer(setup, model, action)
-        case RunTools():
-            return _iter_results(setup, action)
-        case CheckAnswer():
-            return _iter_check(setup, action)
+    if isinstance(action, CallModel):
+        return _iter_answer(setup, model, action)
+    if isinstance(action, RunTools):
+        return _iter_results(setup, action)
+    return _iter_check(setup, action)
 
 
 async def _check_input(setup: Setup) -> Failure | None:
@@ -126,22 +124,23 @@ async def _check_input(setup: Setup) -> Failure | None:
 
 
 async def _iter_check(setup: Setup, asked: CheckAnswer) -> AsyncGenerator[Any]:
-    """Let the guardrails check the last answer, and yield what has become of it."""
+    """Yield what the guardrails have made of the last answer."""
+    yield await _check_answer(setup, asked)
+
+
+async def _check_answer(setup: Setup, asked: CheckAnswer) -> AnswerChecked:
     schema = setup.run.settings.answer_schema
     value, is_changed = asked.answer if schema is None else asked.value, False
     for guardrail in setup.guards.guardrails.answer:
         said = await async_ask_guardrail(guardrail, value)
         verdict = setup.guards.judge(guardrail, value, said, checked="answer")
         if verdict.reason is not None:
-            yield AnswerChecked(refusal=verdict.reason)
-            return
+            return AnswerChecked(refusal=verdict.reason)
         value, is_changed = verdict.value, is_changed or verdict.outcome == "changed"
     if not is_changed:
-        yield AnswerChecked()
-    elif schema is None:
-        yield AnswerChecked(answer=str(value))
-    else:
-        yield AnswerChecked(answer=schema.to_text(value), value=value)
+        return AnswerChecked()
+    text = str(value) if schema is None else schema.to_text(value)
+    return AnswerChecked(answer=text, value=None if schema is None else value)
 
 
 async def _iter_answer(

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 from agent_loop import Event
 
-from ._answers import ModelIsAsyncError
 from ._async_drive import adrive
 from ._async_side import async_call
 from ._play import Play
@@ -50,8 +49,6 @@ class AsyncRunStream[Answer]:
             self._last = await anext(self._events)
         except StopAsyncIteration:
             await self._end()
-            raise
-        except ModelIsAsyncError:  # The caller's mistake.
             raise
         # `KeyboardInterrupt` and the like are for whoever reads.
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the model's client raises

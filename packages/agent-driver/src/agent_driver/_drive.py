@@ -103,13 +103,11 @@ def _iter_inputs(
     setup: Setup, model: Callable[[CallModel], Any], action: CallModel | RunTools | CheckAnswer
 ) -> Generator[Any]:
     """Do what the run asks for, and yield what it is fed with."""
-    match action:
-        case CallModel():
-            return _iter_answer(setup, model, action)
-        case RunTools():
-            return _iter_results(setup, action)
-        case CheckAnswer():
-            return _iter_check(setup, action)
+    if isinstance(action, CallModel):
+        return _iter_answer(setup, model, action)
+    if isinstance(action, RunTools):
+        return _iter_results(setup, action)
+    return _iter_check(setup, action)
 
 
 def _check_input(setup: Setup) -> Failure | None:
@@ -127,22 +125,23 @@ def _check_input(setup: Setup) -> Failure | None:
 
 
 def _iter_check(setup: Setup, asked: CheckAnswer) -> Generator[Any]:
-    """Let the guardrails check the last answer, and yield what has become of it."""
+    """Yield what the guardrails have made of the last answer."""
+    yield _check_answer(setup, asked)
+
+
+def _check_answer(setup: Setup, asked: CheckAnswer) -> AnswerChecked:
     schema = setup.run.settings.answer_schema
     value, is_changed = asked.answer if schema is None else asked.value, False
     for guardrail in setup.guards.guardrails.answer:
         said = ask_guardrail(guardrail, value)
         verdict = setup.guards.judge(guardrail, value, said, checked="answer")
         if verdict.reason is not None:
-            yield AnswerChecked(refusal=verdict.reason)
-            return
+            return AnswerChecked(refusal=verdict.reason)
         value, is_changed = verdict.value, is_changed or verdict.outcome == "changed"
     if not is_changed:
-        yield AnswerChecked()
-    elif schema is None:
-        yield AnswerChecked(answer=str(value))
-    else:
-        yield AnswerChecked(answer=schema.to_text(value), value=value)
+        return AnswerChecked()
+    text = str(value) if schema is None else schema.to_text(value)
+    return AnswerChecked(answer=text, value=None if schema is None else value)
 
 
 def _iter_answer(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_loop import AgentRun, AskApproval, Event
 
+from ._answers import ModelIsAsyncError
 from ._declaration import Declaration, RunOptions, refuse_unknown
 from ._result import Result, read_ending
 
@@ -84,7 +85,13 @@ class Play:
         self._conversation = conversation
 
     def read(self, ending: Event | None, cause: BaseException | None) -> Result[Any]:
-        """Return the result of the run."""
+        """Return the result of the run.
+
+        Raises:
+            TypeError: If the model has to be awaited and nobody can: the caller's mistake.
+        """
+        if isinstance(cause, ModelIsAsyncError):
+            raise cause
         if cause is not None:
             _log.warning("the run has failed", exc_info=cause)
         return read_ending(

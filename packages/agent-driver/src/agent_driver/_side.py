@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from functools import partial
 from inspect import isawaitable
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 from agent_loop import AgentEvent, CallModel
 from agent_tooling import is_async_function
@@ -37,8 +37,8 @@ def ask_guardrail(guardrail: Callable[[Any], Any], value: Any) -> object:
     try:
         said = guardrail(value)
         if isawaitable(said):
-            if isinstance(said, Coroutine):
-                said.close()  # Else Python warns that it was forgotten.
+            with suppress(AttributeError):
+                cast("Any", said).close()  # Else Python warns that a coroutine was forgotten.
             raise TypeError("an async guardrail: use adrive, which awaits it")  # noqa: TRY301 - it fails as any other
     except Exception as error:  # noqa: BLE001 - whatever it raises, nothing passes
         return GuardrailError(error)

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 from agent_loop import Event
 
-from ._answers import ModelIsAsyncError
 from ._drive import drive
 from ._play import Play
 from ._result import Result
@@ -51,8 +50,6 @@ class RunStream[Answer]:
             self._last = next(self._events)
         except StopIteration:
             self._end()
-            raise
-        except ModelIsAsyncError:  # The caller's mistake.
             raise
         # `KeyboardInterrupt` and the like are for whoever reads.
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the model's client raises

@@ -175,13 +175,9 @@ def _run_tools(
 
 
 def _go_on(run: RunContext) -> Iterator[Event]:
-    if run.is_waiting and _find_undecided(run):
+    if run.is_waiting:
         run.move("ask")
         yield ask_approval(run)
-        return
-    if run.is_waiting:  # All that agents ask for was refused, since there is too much of it.
-        run.move("ask")
-        yield from _act(run)
         return
     yield from show_unfinished(run)
     if run.settings.maximum_iterations == 1:
