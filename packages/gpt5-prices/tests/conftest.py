@@ -1,0 +1,19 @@
+import pytest
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+
+# A busy machine must not fail a law that holds.
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# Fixed examples, so that coverage does not depend on chance; `long` tries new ones.
+settings.register_profile("short", max_examples=20, derandomize=True, **PATIENT)
+settings.register_profile("long", max_examples=1_000, **PATIENT)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.option.markexpr == "long" else "short")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Have `-m long` try each law again with many more examples."""
+    if item.config.option.markexpr == "long" and is_hypothesis_test(getattr(item, "obj", None)):
+        item.add_marker("long")
