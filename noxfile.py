@@ -169,11 +169,9 @@ def coverage(session: nox.Session, package: str) -> None:
 
 @nox.session
 def prices(session: nox.Session) -> None:
-    """Compare the model plugin's prices with those that genai-prices has."""
-    package = PLUGIN_NAMES["openai_gpt5_responses"]
-    sync(session, "--package", package, "--group", "prices")
-    with session.chdir(PLUGINS[package]):
-        session.run("python", "generate_models.py", "--prices")
+    """Compare the prices of gpt5-prices with those that genai-prices has."""
+    sync(session, "--package", "gpt5-prices", "--group", "prices")
+    session.run("python", "checks/prices/compare.py")
 
 
 _CHROMIUM = "chromium-headless-shell"
@@ -411,7 +409,7 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def catalog(session: nox.Session) -> None:
-    """Write the model files of openai_gpt5_responses anew from its catalog.yaml."""
+    """Write the model files of openai_gpt5_responses anew from its catalog.yaml and the prices."""
     name = PLUGIN_NAMES["openai_gpt5_responses"]
     sync(session, "--package", name)
     with session.chdir(PLUGINS[name]):

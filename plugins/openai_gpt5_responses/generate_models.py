@@ -1,8 +1,7 @@
-"""Write models/llm/*.yaml from catalog.yaml and parameter_rules.yaml.
+"""Write models/llm/*.yaml from catalog.yaml, parameter_rules.yaml and the prices of gpt5-prices.
 
     python generate_models.py            write files that differ, remove those of models that left the catalog
     python generate_models.py --check    write nothing; exit code 1 when a file does not match the catalog
-    python generate_models.py --prices   write nothing; compare the catalog's prices with genai-prices, which must be installed
 
 A second run changes nothing. `--root FOLDER` works on another copy of the plugin's folder.
 """
@@ -16,6 +15,7 @@ from typing import Any
 import yaml
 
 from gpt5_payloads import profile_for
+from gpt5_prices import PRICES
 from parameter_choices import find_options, is_offered
 
 
@@ -41,7 +41,7 @@ def model_declaration(
 
     Source: `ModelDeclaration` of langgenius/dify-plugin-daemon at bdb5642a and `AIModelEntity` of dify-plugin 0.10.2.
     """
-    prices, profile = model["prices"], profile_for(model["name"])
+    price, profile = PRICES[model["name"]], profile_for(model["name"])
     return {
         "model": model["name"],
         "label": _label(model, texts["endings"]),
@@ -53,10 +53,10 @@ def model_declaration(
             _rule(rule, model, texts) for rule in rules if is_offered(rule["name"], profile)
         ],
         "pricing": {
-            "input": prices["input"],
-            "output": prices["output"],
+            "input": str(price.rates.input),
+            "output": str(price.rates.output),
             "unit": "0.000001",
-            "currency": "USD",
+            "currency": price.currency,
         },
     }
 
@@ -154,29 +154,13 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="write nothing; exit 1 if a file does not match the catalog",
     )
-    parser.add_argument(
-        "--prices", action="store_true", help="compare the catalog's prices with genai-prices"
-    )
     parser.add_argument("--root", type=Path, default=Path(__file__).parent, help="plugin folder")
     options = parser.parse_args(arguments)
-    if options.prices:
-        return _compare_prices()
     found = list(differences(options.root))
     for path, content in found:
         state = "does not match the catalog" if options.check else _write(path, content)
         sys.stdout.write(f"{path.relative_to(options.root)}: {state}\n")
     return 1 if options.check and found else 0
-
-
-def _compare_prices() -> int:
-    # Imported only here, because it needs genai-prices, which the plugin does not.
-    from compare_prices import iter_differences  # noqa: PLC0415
-
-    unexplained = 0
-    for difference, reason in iter_differences():
-        sys.stdout.write(f"{difference}: {reason or 'no reason is known'}\n")
-        unexplained += reason is None
-    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime
 from threading import Lock
 from typing import Any
 
-from catalog_prices import Rates, find_rates
 from gpt5_audit import AuditLog
 from gpt5_messages import Completion, HostedCall
 from gpt5_payloads import profile_for
+from gpt5_prices import price_of
 from gpt5_responses import CacheWatch, Connection, find_secrets, find_shutdown_date
 from stream_text import KnownSecrets, redact_text
 
@@ -113,7 +113,7 @@ def _shutdown_line(model: str, connection: Connection) -> str:
 
 
 def _price_line(call: ModelCall) -> str:
-    if find_rates(call.base_model, input_tokens=0) != Rates():
+    if price_of(call.base_model) is not None:
         return ""
     return (
         f"The price of the model {call.model[:_MOST_NAME_CHARACTERS]!r} is not known: it counts as 0, "

@@ -1,15 +1,18 @@
 """The price of a call, each token at its own rate."""
 
+from dataclasses import asdict
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
 
 from dify_plugin.entities.model.llm import LLMUsage
 
-from catalog_prices import find_rates, find_tool_price
 from gpt5_messages import ToolUsage, Usage
+from gpt5_prices import ModelPrice, Rates, price_of
 
 
 _UNIT = Decimal("0.000001")  # Prices are per million tokens.
 _SMALLEST = Decimal("0.0000001")  # The SDK rounds to it, too.
+_UNKNOWN = ModelPrice(rates=Rates(**dict.fromkeys(Rates.__slots__, Decimal(0))))
 
 
 def price_usage(
@@ -25,17 +28,19 @@ def price_usage(
     Cached input has the cached rate, and input written to the cache a rate of its own if the model has one, so the
     input's price may differ from its tokens at the unit price. So may the output's, which includes the cost of the server's tools because Dify has no third price.
     """
-    rates = find_rates(model, input_tokens=usage.input_tokens, service_tier=service_tier)
-    input_price = _rounded(
-        rates.input_price(
-            usage.input_tokens,
-            cached=usage.cached_tokens,
-            written=usage.cache_write_tokens,
-            written_12h=usage.cache_write_12h_tokens,
-        )
+    price = price_of(model) or _UNKNOWN
+    rates = price.find_rates(input_tokens=usage.input_tokens, service_tier=service_tier)
+    tools: dict[str, Any] = asdict(tool_usage or ToolUsage())
+    cost = price.cost(
+        input_tokens=usage.input_tokens,
+        cached_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        cache_write_12h_tokens=usage.cache_write_12h_tokens,
+        output_tokens=usage.output_tokens,
+        service_tier=service_tier,
+        **tools,
     )
-    tool_price = find_tool_price(tool_usage) if tool_usage else Decimal(0)
-    output_price = _rounded(rates.output_price(usage.output_tokens) + tool_price)
+    input_price, output_price = _rounded(cost.input), _rounded(cost.output + cost.tools)
     return LLMUsage(
         prompt_tokens=usage.input_tokens,
         prompt_unit_price=rates.input,
@@ -47,7 +52,7 @@ def price_usage(
         completion_price=output_price,
         total_tokens=usage.total_tokens,
         total_price=input_price + output_price,
-        currency="USD",
+        currency=cost.currency,
         latency=latency_seconds,
     )
 

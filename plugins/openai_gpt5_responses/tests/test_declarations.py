@@ -5,14 +5,16 @@ The SDK patches the process that imports it, so its part runs in a process of it
 
 import re
 import tomllib
+from dataclasses import fields
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
 import yaml
 
+from gpt5_messages import ToolUsage
 from gpt5_payloads import build_request, profile_for
+from gpt5_prices import PRICES, ToolRates, price_of
 
 
 ROOT = Path(__file__).parent.parent
@@ -253,8 +255,8 @@ def test_the_list_has_the_models_of_the_contract_and_the_newest_line():
 def test_the_list_begins_with_a_cheap_model_and_the_newest_and_ends_with_what_ends():
     days = [row.get("shutdown_date", "9999") for row in CATALOG]
 
-    cheapest = min(CATALOG[:7], key=lambda row: Decimal(row["prices"]["output"]))
-    assert POSITION[0] == cheapest["name"]  # which Dify takes where nobody has chosen
+    cheapest = min(POSITION[:7], key=lambda name: PRICES[name].rates.output)
+    assert POSITION[0] == cheapest  # which Dify takes where nobody has chosen
     assert POSITION[1].startswith("gpt-6.2")
     assert days == sorted(days, reverse=True)
     assert [row["name"] for row in CATALOG if row.get("retired")] == POSITION[-2:]
@@ -395,31 +397,42 @@ def test_the_defaults_of_the_form_are_the_defaults_of_the_request(name):
     )
 
 
-@each_row
-def test_the_price_is_the_catalog_s_and_quoted(row):
-    pricing = MODELS[row["name"]]["pricing"]
+@each_model
+def test_the_price_is_that_of_the_list_and_quoted(name):
+    pricing, rates = MODELS[name]["pricing"], PRICES[name].rates
 
     assert pricing == {
-        "input": row["prices"]["input"],
-        "output": row["prices"]["output"],
+        "input": str(rates.input),
+        "output": str(rates.output),
         "unit": "0.000001",
         "currency": "USD",
     }
     assert all(isinstance(value, str) for value in pricing.values())
 
 
+def test_every_model_has_a_price_and_every_priced_model_is_offered():
+    assert set(POSITION) == PRICES.keys()
+
+
 @each_row
-def test_prices_make_sense(row):
-    for tier in filter(None, [row["prices"], row.get("long_context")]):
-        rate = {key: Decimal(value) for key, value in tier.items() if isinstance(value, str)}
-        assert Decimal(0) < rate["cached_input"] <= rate["input"] < rate["output"]
-        assert rate["input"] <= rate.get("cache_write", rate["input"])
-        assert rate.get("cache_write_12h") == (
-            rate["cache_write"] * 2 if "cache_write" in rate else None
-        )
-    if tier := row.get("long_context"):
-        assert Decimal(tier["input"]) > Decimal(row["prices"]["input"])
-        assert 0 < tier["above_tokens"] < row["context_size"]
+def test_a_long_input_fits_where_it_has_a_price(row):
+    price = PRICES[row["name"]]
+    assert price.long_rates is None or price.long_above_tokens < row["context_size"]
+
+
+@each_model
+@pytest.mark.parametrize(
+    "form",
+    ["{}-2026-11-17", "{}-latest", "ft:{}:org::id", "openai/{}", "openai.{}", " {} ", "{}-x"],
+)
+def test_a_name_has_the_price_of_its_family(name, form):
+    model = form.format(name)
+
+    assert price_of(model) is PRICES.get(profile_for(model).family)
+
+
+def test_every_use_of_a_tool_that_a_response_tells_has_a_price():
+    assert [use.name for use in fields(ToolUsage)] == [rate.name for rate in fields(ToolRates)]
 
 
 @each_row
@@ -463,7 +476,8 @@ def test_a_model_that_ends_says_so_in_its_label_and_its_form(row):
 
 @each_row
 def test_the_manual_has_the_catalog_s_figures(row):
-    prices = " / ".join(row["prices"][key] for key in ("input", "cached_input", "output"))
+    rates = PRICES[row["name"]].rates
+    prices = f"{rates.input} / {rates.cached_input} / {rates.output}"
     line = f"| {row['name']} | {row['context_size']:,} | {prices} |"
 
     assert line in MANUAL.read_text(encoding="utf-8")

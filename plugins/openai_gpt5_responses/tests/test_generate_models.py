@@ -1,10 +1,13 @@
 import shutil
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 import yaml
 
 import generate_models
+from gpt5_prices import PRICES
 
 
 ROOT = Path(__file__).parent.parent
@@ -63,12 +66,11 @@ def test_a_run_removes_what_the_catalog_no_longer_has(copy):
     assert contents(copy) == contents(ROOT)
 
 
-def test_a_price_that_changes_reaches_the_model_s_file(copy):
-    catalog = yaml.safe_load((copy / "catalog.yaml").read_text(encoding="utf-8"))
-    catalog["models"][0]["prices"]["input"] = "9.99"
-    (copy / "catalog.yaml").write_text(yaml.safe_dump(catalog), encoding="utf-8")
+def test_a_price_that_changes_reaches_the_model_s_file(copy, monkeypatch):
+    price = PRICES["gpt-6-luna"]
+    dearer = replace(price, rates=price.rates.times(Decimal(3)))
+    monkeypatch.setitem(PRICES, "gpt-6-luna", dearer)
     generate_models.main(["--root", str(copy)])
 
-    path = copy / f"models/llm/{catalog['models'][0]['name']}.yaml"
-    model = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert model["pricing"]["input"] == "9.99"
+    model = yaml.safe_load((copy / "models/llm/gpt-6-luna.yaml").read_text(encoding="utf-8"))
+    assert model["pricing"]["input"] == "0.30"

@@ -56,8 +56,9 @@ def test_the_package_has_all_pages_and_no_tools(package: Path) -> None:
     with zipfile.ZipFile(package) as archive:
         names = set(archive.namelist())
     assert {"README.md", "PRIVACY.md", *pages} <= names
-    assert not {"compare_prices.py", "generate_models.py"} & names
-    assert any(name.startswith("wheels/dify_plugin_kit-") for name in names)
+    assert not {"catalog.yaml", "generate_models.py"} & names
+    wheels = {name.partition("-")[0] for name in names}
+    assert {"wheels/dify_plugin_kit", "wheels/gpt5_prices"} <= wheels
 
 
 def test_the_package_keeps_the_rules_of_daemon_and_platform(run, package: Path) -> None:

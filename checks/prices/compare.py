@@ -1,5 +1,6 @@
-"""Compares the prices in catalog.yaml with genai-prices, for `generate_models.py --prices`."""
+"""Compares the prices of gpt5-prices with genai-prices, for `nox -s prices`."""
 
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, time
 from decimal import Decimal
@@ -8,7 +9,7 @@ from typing import Any
 
 from genai_prices import Usage, calc_price
 
-from catalog_prices import find_rates, read_catalog
+from gpt5_prices import PRICES, READ_ON, ModelPrice
 
 
 SMALLEST = Decimal("1e-7")
@@ -35,14 +36,10 @@ REASONS = {
 
 def iter_differences() -> Iterator[tuple[str, str | None]]:
     """Yield each model and tier whose prices differ by 1e-7 USD or more or are unknown to genai-prices, with the reason if there is one."""
-    catalog = read_catalog()
-    # genai-prices has prices by date, and the catalog those of this day.
-    day = datetime.combine(catalog["checked"], time(), UTC)
-    for model in catalog["models"]:
-        name = model["name"]
+    for name, price in PRICES.items():
         try:
             for tier in TIERS:
-                found = list(_iter_shapes(name, tier, day))
+                found = list(_iter_shapes(name, price, tier))
                 if found:
                     difference = f"{name}, {tier}, {len(found)} of {len(SHAPES)} shapes: {found[0]}"
                     yield difference, REASONS.get((name, tier))
@@ -50,7 +47,7 @@ def iter_differences() -> Iterator[tuple[str, str | None]]:
             yield f"{name}: not known", REASONS.get((name, None))
 
 
-def _iter_shapes(name: str, tier: str, day: datetime) -> Iterator[str]:
+def _iter_shapes(name: str, price: ModelPrice, tier: str) -> Iterator[str]:
     """Yield each shape of usage that has another price in genai-prices.
 
     Raises:
@@ -58,21 +55,39 @@ def _iter_shapes(name: str, tier: str, day: datetime) -> Iterator[str]:
     """
     for shape in SHAPES:
         tokens, cached, written, output = shape
-        rates = find_rates(name, input_tokens=tokens, service_tier=tier)
-        ours = rates.input_price(tokens, cached=cached, written=written)
-        ours += rates.output_price(output)
-        theirs = _their_price(shape, name, tier, day)
+        ours = price.cost(
+            input_tokens=tokens,
+            cached_tokens=cached,
+            cache_write_tokens=written,
+            output_tokens=output,
+            service_tier=tier,
+        ).total
+        theirs = _their_price(shape, name, tier)
         if abs(ours - theirs) >= SMALLEST:
             yield f"{tokens} in, {cached} cached, {written} written, {output} out cost {ours} here and {theirs} there"
 
 
-def _their_price(shape: tuple[int, int, int, int], name: str, tier: str, day: datetime) -> Decimal:
+def _their_price(shape: tuple[int, int, int, int], name: str, tier: str) -> Decimal:
     names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
     price: Any = calc_price(
         Usage(**dict(zip(names, shape, strict=True))),
         name,
         provider_id="openai",
-        genai_request_timestamp=day,
+        # It has prices by date, and the list those of this day.
+        genai_request_timestamp=datetime.combine(READ_ON, time(), UTC),
         price_context={"service_tier": tier},
     )
     return price.total_price
+
+
+def main() -> int:
+    """Print the differences; return 1 if one of them has no reason."""
+    unexplained = 0
+    for difference, reason in iter_differences():
+        sys.stdout.write(f"{difference}: {reason or 'no reason is known'}\n")
+        unexplained += reason is None
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
