@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal, cast
 
 from gpt5_messages._text import whole_characters
@@ -71,6 +72,9 @@ class Usage:
         total_tokens: As reported, or input plus output if the server does not say.
         cache_write_tokens: The part of `input_tokens` newly written to the cache, if it is billed separately.
         cache_write_12h_tokens: The part of `cache_write_tokens` that is kept for 12 hours, at a rate of its own.
+        total_price: The cost of the response, including the server's tools. No server reports it, so it is None unless a client that knows prices, such as those of
+            `gpt5_responses`, has filled it in. Usages with equal tokens are equal, whatever they cost.
+        currency: ISO 4217 code of `total_price`.
     """
 
     input_tokens: int = 0
@@ -80,6 +84,8 @@ class Usage:
     total_tokens: int = 0
     cache_write_tokens: int = 0
     cache_write_12h_tokens: int = 0
+    total_price: Decimal | None = field(default=None, compare=False)
+    currency: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
