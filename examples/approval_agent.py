@@ -21,11 +21,7 @@ def send_money(recipient: str, euros: int) -> str:
 
 
 WAITING = Path("waiting.json")
-config = ModelConfig(
-    model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
-    api_key=os.environ["OPENAI_API_KEY"],
-    base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
-)
+config = ModelConfig.from_env()
 rules = ApprovalRules.parse({"send_money": "always"})
 asked = bool(sys.argv[1:])
 while asked or WAITING.exists():

@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import os
 from contextlib import suppress
 from typing import Any
 
@@ -21,11 +20,7 @@ async def wait(seconds: float) -> str:
 
 
 async def main() -> None:
-    config = ModelConfig(
-        model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
-        api_key=os.environ["OPENAI_API_KEY"],
-        base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
-    )
+    config = ModelConfig.from_env()
     log, messages = RunLog.from_env(known=[config.api_key]), list[Any]()
     async with AsyncResponsesClient(config) as client:
         while asked := await asyncio.to_thread(input, "> "):

@@ -5,8 +5,8 @@
 
 import asyncio
 import json
-import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from gpt5_responses import AsyncResponsesClient, ModelConfig, Request, ResponsesError
@@ -28,12 +28,7 @@ async def ask(client: AsyncResponsesClient, question: str, room: asyncio.Semapho
 
 async def main(questions: list[str]) -> None:
     """Ask all questions."""
-    config = ModelConfig(
-        model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
-        api_key=os.environ["OPENAI_API_KEY"],
-        base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
-        max_retries=5,
-    )
+    config = replace(ModelConfig.from_env(), max_retries=5)
     room = asyncio.Semaphore(8)
     async with AsyncResponsesClient(config) as client, asyncio.TaskGroup() as group:
         for question in questions:

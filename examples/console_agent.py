@@ -3,7 +3,6 @@
 `OPENAI_API_KEY=... python console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server, `RUN_LOG` a folder to log runs in.
 """
 
-import os
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -24,11 +23,7 @@ def clock() -> str:
     return datetime.now(tz=UTC).isoformat(timespec="minutes")
 
 
-config = ModelConfig(
-    model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
-    api_key=os.environ["OPENAI_API_KEY"],
-    base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
-)
+config = ModelConfig.from_env()
 log = RunLog.from_env(known=[config.api_key])
 client, messages = ResponsesClient(config), list[Any]()
 with suppress(EOFError):  # Ctrl-D

@@ -4,7 +4,6 @@ With `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server.
 """
 
 import mimetypes
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 question, *paths = sys.argv[1:]
-config = ModelConfig(
-    model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
-    api_key=os.environ["OPENAI_API_KEY"],
-    base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
-)
+config = ModelConfig.from_env()
 content = [question, *(read(Path(path)) for path in paths)]
 request = Request(messages=[{"role": "user", "content": content}], effort="low")
 with ResponsesClient(config).stream(request) as stream:

@@ -3,7 +3,6 @@
 `OPENAI_API_KEY=... python team.py QUESTION`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server, `RUN_LOG` a folder to log runs in.
 """
 
-import os
 import sys
 
 from agent_driver import Agent, agent_tool, drive
@@ -17,11 +16,7 @@ def power(base: int, exponent: int) -> int:
     return int(base ** min(exponent, 1_000))
 
 
-config = ModelConfig(
-    model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
-    api_key=os.environ["OPENAI_API_KEY"],
-    base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
-)
+config = ModelConfig.from_env()
 client = ResponsesClient(config)
 reckoner = agent_tool(
     "reckoner", "Works out numbers.", Agent(client, [power], instruction="Be brief.")

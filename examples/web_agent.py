@@ -4,7 +4,6 @@
 `curl -N -d '{"messages": [{"role": "user", "content": "Hello"}]}' http://127.0.0.1:8000/`. `RUN_LOG` may name a folder to log runs in.
 """
 
-import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -28,11 +27,7 @@ def power(base: int, exponent: int) -> int:
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     """Keep one client, and its connections, for all requests."""
-    config = ModelConfig(
-        model_id=os.environ.get("OPENAI_MODEL", "gpt-5.5"),
-        api_key=os.environ["OPENAI_API_KEY"],
-        base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com"),
-    )
+    config = ModelConfig.from_env()
     app.state.log = RunLog.from_env(known=[config.api_key])
     async with AsyncResponsesClient(config) as app.state.client:
         yield

@@ -130,6 +130,21 @@ class Connection:
         return cls._read(settings, _OWN_NAMES, environ)
 
     @classmethod
+    def from_env(cls, *, environ: Mapping[str, str] = os.environ) -> Self:
+        """Read the environment variables of OpenAI's own client.
+
+        Args:
+            environ: `OPENAI_API_KEY`, and optionally `OPENAI_BASE_URL` and `OPENAI_ORG_ID`, or `OPENAI_ORGANIZATION`, its older name.
+
+        Raises:
+            SettingsError: If the key is missing or a variable is not usable; `field` names it.
+        """
+        organization = "OPENAI_ORG_ID" if environ.get("OPENAI_ORG_ID") else "OPENAI_ORGANIZATION"
+        names = _Names("OPENAI_API_KEY", organization, "OPENAI_BASE_URL")
+        texts = (names.api_key, names.organization, names.base_url)
+        return cls._read({name: environ.get(name) for name in texts}, names, environ)
+
+    @classmethod
     def _read(
         cls, values: Mapping[str, Any], names: "_Names", environ: Mapping[str, str] | None
     ) -> Self:

@@ -1,11 +1,16 @@
 """A model and where it is, declared in one value."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import Self
 
 from gpt5_payloads import McpTokens
 
 from .connection import DEFAULT_BASE_URL, Connection
+
+
+_DEFAULT_MODEL = "gpt-5.5"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +39,25 @@ class ModelConfig:
     total_seconds: float | None = None
     extra_headers: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
     mcp_tokens: McpTokens | None = field(default=None, repr=False, hash=False)
+
+    @classmethod
+    def from_env(cls, *, environ: Mapping[str, str] = os.environ, model: str | None = None) -> Self:
+        """Read key, server, organisation and model from the environment; `dataclasses.replace` changes the rest.
+
+        Args:
+            environ: `OPENAI_API_KEY`, and optionally `OPENAI_BASE_URL`, `OPENAI_ORG_ID` (or `OPENAI_ORGANIZATION`) and `OPENAI_MODEL` (`gpt-5.5` if not set).
+            model: The model, whatever `OPENAI_MODEL` says.
+
+        Raises:
+            SettingsError: If the key is missing, or a variable is not usable; `field` names it.
+        """
+        connection = Connection.from_env(environ=environ)
+        return cls(
+            model_id=model or environ.get("OPENAI_MODEL", "").strip() or _DEFAULT_MODEL,
+            api_key=connection.api_key,
+            base_url=connection.base_url,
+            organization=connection.organization,
+        )
 
     def connect(self) -> Connection:
         """Return the connection that this describes.
