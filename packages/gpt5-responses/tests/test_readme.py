@@ -26,7 +26,8 @@ def test_each_example_of_the_readme_runs() -> None:
             text=True,
         )
 
-    call, conversation, background, _ = run.stdout.split("-" * 9)
+    call, conversation, background, cost, _ = run.stdout.split("-" * 9)
     assert "Tokyo" in call
     assert "Usage(" in conversation
     assert "completed" in background
+    assert "USD" in cost

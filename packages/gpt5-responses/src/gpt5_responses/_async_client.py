@@ -9,6 +9,7 @@ from ._background.async_stream import AsyncBackgroundStream
 from ._background.following import FollowOptions, attached_request, in_background
 from ._background.jobs import CompletionWindow, Job, read_job, submit_call
 from ._calls.calls import (
+    Call,
     CompactedWindow,
     InputItems,
     Order,
@@ -17,10 +18,12 @@ from ._calls.calls import (
     delete_call,
     input_items_call,
     input_tokens_call,
+    read_window,
     retrieve_call,
     start_call,
 )
 from ._client_sides import AsyncSide
+from ._pricing import with_price
 from ._scheme import Request
 from ._streams.answer import AsyncAnswer, read_wanted
 from ._streams.async_stream import AsyncResponseStream
@@ -94,12 +97,13 @@ class AsyncResponsesClient(AsyncSide):
             InvalidRequestError: If `response_id` is not an id.
             SettingsError: If a number is out of range.
         """
-        return self._background(
+        stream = self._background(
             attached_request(include),
             response_id=response_id,
             starting_after=starting_after,
             **options,
         )
+        return stream.priced_by(self._find_price)
 
     async def complete(
         self,
@@ -160,7 +164,7 @@ class AsyncResponsesClient(AsyncSide):
             PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        return await self._make(compact_call(self._body(request)))
+        return read_window(await self._fetch(compact_call(self._body(request))))
 
     async def start(self, request: Request) -> Completion:
         """Start a background response and return its `response_id` and `status` at once.
@@ -172,7 +176,7 @@ class AsyncResponsesClient(AsyncSide):
             PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        return await self._make(start_call(self._body(request)))
+        return await self._fetch(start_call(self._body(request)))
 
     async def submit(
         self,
@@ -197,7 +201,7 @@ class AsyncResponsesClient(AsyncSide):
             MessageError: If a message cannot be read.
         """
         call = submit_call(self._body(request), completion_window, continuation_id)
-        return read_job(await self._make(call))
+        return read_job(await self._fetch(call))
 
     async def collect(self, response_id: str, *, include: Sequence[str] = ()) -> Job:
         """Return a job in its current state, in any process that has the key.
@@ -210,7 +214,7 @@ class AsyncResponsesClient(AsyncSide):
             NotFoundError: If the server has no response with this id, or no longer has it.
             ResponsesError: If the server cannot be reached, or refuses the request.
         """
-        return read_job(await self._make(retrieve_call(response_id, include)), response_id)
+        return read_job(await self._fetch(retrieve_call(response_id, include)), response_id)
 
     async def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
         """Return a stored response in its current state; a failed one too, with its `error`.
@@ -223,7 +227,7 @@ class AsyncResponsesClient(AsyncSide):
             NotFoundError: If the server has no response with this id.
             ResponsesError: If the server cannot be reached, or refuses the request.
         """
-        return await self._make(retrieve_call(response_id, include))
+        return await self._fetch(retrieve_call(response_id, include))
 
     async def cancel(self, response_id: str) -> Completion:
         """Cancel a background response and return its final state.
@@ -232,7 +236,7 @@ class AsyncResponsesClient(AsyncSide):
             NotFoundError: If the server has no response with this id.
             ResponsesError: If the server cannot be reached, or it is not a background response.
         """
-        return await self._make(cancel_call(response_id))
+        return await self._fetch(cancel_call(response_id))
 
     async def delete(self, response_id: str) -> None:
         """Delete a stored response.
@@ -271,4 +275,9 @@ class AsyncResponsesClient(AsyncSide):
     def _open(self, request: Request, **options: Unpack[FollowOptions]) -> AsyncResponseStream:
         """Return a stream whose request has not been sent yet."""
         body = self._body(request)
-        return self._background(body, **options) if request.background else self._response(body)
+        stream = self._background(body, **options) if request.background else self._response(body)
+        return stream.priced_by(self._find_price)
+
+    async def _fetch(self, call: Call[Completion]) -> Completion:
+        """Make a call and return the response that is its answer, with its cost."""
+        return with_price(await self._make(call), self._find_price)

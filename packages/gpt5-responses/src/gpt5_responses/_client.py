@@ -10,6 +10,7 @@ from ._background.following import FollowOptions, attached_request, in_backgroun
 from ._background.jobs import CompletionWindow, Job, read_job, submit_call
 from ._background.stream import BackgroundStream
 from ._calls.calls import (
+    Call,
     CompactedWindow,
     InputItems,
     Order,
@@ -18,10 +19,12 @@ from ._calls.calls import (
     delete_call,
     input_items_call,
     input_tokens_call,
+    read_window,
     retrieve_call,
     start_call,
 )
 from ._client_sides import BlockingSide
+from ._pricing import with_price
 from ._scheme import Request
 from ._streams.answer import Answer, read_wanted
 from ._streams.stream import ResponseStream
@@ -96,12 +99,13 @@ class ResponsesClient(BlockingSide):
             InvalidRequestError: If `response_id` is not an id.
             SettingsError: If a number is out of range.
         """
-        return self._background(
+        stream = self._background(
             attached_request(include),
             response_id=response_id,
             starting_after=starting_after,
             **options,
         )
+        return stream.priced_by(self._find_price)
 
     def complete(
         self,
@@ -162,7 +166,7 @@ class ResponsesClient(BlockingSide):
             PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        return self._make(compact_call(self._body(request)))
+        return read_window(self._fetch(compact_call(self._body(request))))
 
     def start(self, request: Request) -> Completion:
         """Start a background response and return its `response_id` and `status` at once.
@@ -174,7 +178,7 @@ class ResponsesClient(BlockingSide):
             PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        return self._make(start_call(self._body(request)))
+        return self._fetch(start_call(self._body(request)))
 
     def submit(
         self,
@@ -199,7 +203,7 @@ class ResponsesClient(BlockingSide):
             MessageError: If a message cannot be read.
         """
         call = submit_call(self._body(request), completion_window, continuation_id)
-        return read_job(self._make(call))
+        return read_job(self._fetch(call))
 
     def collect(self, response_id: str, *, include: Sequence[str] = ()) -> Job:
         """Return a job in its current state, in any process that has the key.
@@ -212,7 +216,7 @@ class ResponsesClient(BlockingSide):
             NotFoundError: If the server has no response with this id, or no longer has it.
             ResponsesError: If the server cannot be reached, or refuses the request.
         """
-        return read_job(self._make(retrieve_call(response_id, include)), response_id)
+        return read_job(self._fetch(retrieve_call(response_id, include)), response_id)
 
     def retrieve(self, response_id: str, *, include: Sequence[str] = ()) -> Completion:
         """Return a stored response in its current state; a failed one too, with its `error`.
@@ -225,7 +229,7 @@ class ResponsesClient(BlockingSide):
             NotFoundError: If the server has no response with this id.
             ResponsesError: If the server cannot be reached, or refuses the request.
         """
-        return self._make(retrieve_call(response_id, include))
+        return self._fetch(retrieve_call(response_id, include))
 
     def cancel(self, response_id: str) -> Completion:
         """Cancel a background response and return its final state.
@@ -234,7 +238,7 @@ class ResponsesClient(BlockingSide):
             NotFoundError: If the server has no response with this id.
             ResponsesError: If the server cannot be reached, or it is not a background response.
         """
-        return self._make(cancel_call(response_id))
+        return self._fetch(cancel_call(response_id))
 
     def delete(self, response_id: str) -> None:
         """Delete a stored response.
@@ -273,4 +277,9 @@ class ResponsesClient(BlockingSide):
     def _open(self, request: Request, **options: Unpack[FollowOptions]) -> ResponseStream:
         """Return a stream whose request has not been sent yet."""
         body = self._body(request)
-        return self._background(body, **options) if request.background else self._response(body)
+        stream = self._background(body, **options) if request.background else self._response(body)
+        return stream.priced_by(self._find_price)
+
+    def _fetch(self, call: Call[Completion]) -> Completion:
+        """Make a call and return the response that is its answer, with its cost."""
+        return with_price(self._make(call), self._find_price)

@@ -1,7 +1,9 @@
 """The parts of the two clients that wait, under the same names on both sides; `_client` itself is generated from `_async_client`."""
 
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
+
+from gpt5_prices import READ_ON, ModelPrice, price_of
 
 from ._background.async_stream import AsyncBackgroundStream
 from ._background.stream import BackgroundStream
@@ -17,19 +19,43 @@ from ._streams.stream import ResponseStream
 
 
 class _Settings:
-    """The settings of a client."""
+    """The settings of a client.
+
+    Attributes:
+        model_id: The model's name.
+    """
 
     def __init__(
         self, config: ModelConfig, scheme: ResponsesScheme | None, defaults: Request | None
     ) -> None:
-        self._model = config.model_id
+        self.model_id = config.model_id
         self._connection = config.connect()
         self._scheme = scheme or ResponsesScheme()
         self._defaults = defaults or Request()
+        self._price: ModelPrice | Literal["listed"] | None = config.price
+
+    @property
+    def no_price_reason(self) -> str | None:
+        """Why the usage of the client's answers includes no cost; None if it does. An agent run with a budget of money reads it before its first call."""
+        if self._find_price(self.model_id) is not None:
+            return None
+        if self._price is None:
+            why = ": ModelConfig.price is None"
+        elif self._connection.is_default_server:
+            why = f" in gpt5-prices, which was read on {READ_ON}"
+        else:
+            why = f" at {self._connection.host}, which is not OpenAI's own server: set ModelConfig.price"
+        return f"the model {self.model_id!r} has no price{why}"
+
+    def _find_price(self, model: str) -> ModelPrice | None:
+        """Return the price of the model that a response names, or of the client's."""
+        if self._price != "listed":
+            return self._price
+        return price_of(model or self.model_id) if self._connection.is_default_server else None
 
     def _body(self, request: Request) -> dict[str, Any]:
         tokens = self._connection.mcp_tokens
-        return self._scheme.build_body(request, model=self._model, mcp_tokens=tokens)
+        return self._scheme.build_body(request, model=self.model_id, mcp_tokens=tokens)
 
 
 class AsyncSide(_Settings):

@@ -1,6 +1,6 @@
 """Jobs: responses that may take hours at a lower price, submitted by one process and collected by another.
 
-Source: `background_options` in `response_create_params.py` of openai 3.54.0; https://platform.openai.com/docs/guides/flex-processing, read 2026-11-22, for the discounts.
+Source: `background_options` in `response_create_params.py` of openai 3.54.0.
 """
 
 from collections.abc import Mapping
@@ -9,9 +9,11 @@ from decimal import Decimal
 from typing import Any, Literal, cast
 
 from gpt5_messages import Completion
+from gpt5_prices import COMPLETION_WINDOWS
 from gpt5_responses._calls.calls import Call, start_call
 from gpt5_responses._errors import InvalidRequestError, UnexpectedResponseError
 from gpt5_responses._http.error_messages import instead
+from gpt5_responses._pricing import WINDOW_KEY
 
 from .reader import RUNNING
 
@@ -19,11 +21,6 @@ from .reader import RUNNING
 type CompletionWindow = Literal["2h", "8h"]
 """The time within which a job is to be done."""
 
-PRICE_FACTORS: Mapping[str, Decimal] = {"2h": Decimal("0.70"), "8h": Decimal("0.60")}
-"""The factor of each window on the standard prices: 30 and 40 % less, also for what follows on the response."""
-
-# In the metadata, since the server returns them with the response, but not the window.
-_WINDOW_KEY = "completion_window"
 _NOT_IN_A_WINDOW = (None, "auto", "default")
 
 
@@ -51,8 +48,8 @@ class Job:
 
     @property
     def price_factor(self) -> Decimal:
-        """The factor on the model's standard prices: 0.70, 0.60, or 1 without a window."""
-        return PRICE_FACTORS.get(self.completion_window or "", Decimal(1))
+        """The factor on the model's standard prices, for what follows on the response too: 0.70, 0.60, or 1 without a window."""
+        return COMPLETION_WINDOWS.get(self.completion_window or "", Decimal(1))
 
 
 def submit_call(
@@ -63,13 +60,13 @@ def submit_call(
     Raises:
         InvalidRequestError: If there is no such window, or the request asks for a tier that cannot have one.
     """
-    if completion_window not in PRICE_FACTORS:
+    if completion_window not in COMPLETION_WINDOWS:
         reason = f"must be '2h' or '8h', got {completion_window!r:.50}"
         raise _unsendable("completion_window", reason)
     if body.get("service_tier") not in _NOT_IN_A_WINDOW:
         raise _unsendable("service_tier", "must be the default one for a job with a window")
-    metadata: dict[str, str] = {**body.get("metadata", {}), _WINDOW_KEY: completion_window}
-    options: dict[str, str] = {_WINDOW_KEY: completion_window}
+    metadata: dict[str, str] = {**body.get("metadata", {}), WINDOW_KEY: completion_window}
+    options: dict[str, str] = {WINDOW_KEY: completion_window}
     if continuation_id is not None:
         options["continuation_id"] = continuation_id
     return start_call({**body, "metadata": metadata}, options=options)
@@ -84,8 +81,8 @@ def read_job(completion: Completion, response_id: str | None = None) -> Job:
     found = completion.response_id or response_id
     if not found:
         raise UnexpectedResponseError(instead("a response without an id"))
-    value = completion.metadata.get(_WINDOW_KEY)
-    window = cast("CompletionWindow", value) if value in PRICE_FACTORS else None
+    value = completion.metadata.get(WINDOW_KEY)
+    window = cast("CompletionWindow", value) if value in COMPLETION_WINDOWS else None
     return Job(response_id=found, completion_window=window, completion=completion)
 
 

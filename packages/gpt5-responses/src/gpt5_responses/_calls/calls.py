@@ -106,9 +106,16 @@ def input_tokens_call(body: Mapping[str, Any]) -> Call[int]:
     return _posted(f"{_RESPONSES}/input_tokens", body, _COUNTED, _read_input_tokens)
 
 
-def compact_call(body: Mapping[str, Any]) -> Call[CompactedWindow]:
+def compact_call(body: Mapping[str, Any]) -> Call[Completion]:
     """Return the call that shortens a request's conversation."""
-    return _posted(f"{_RESPONSES}/compact", body, _COMPACTED, _read_window)
+    return _posted(f"{_RESPONSES}/compact", body, _COMPACTED, _read_compacted)
+
+
+def read_window(completion: Completion) -> CompactedWindow:
+    """Return the shortened conversation that a response is."""
+    return CompactedWindow(
+        items=completion.items, usage=completion.usage, response_id=completion.response_id
+    )
 
 
 def background_body(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -305,13 +312,11 @@ def _read_input_tokens(answer: Mapping[str, Any]) -> int:
     return count
 
 
-def _read_window(answer: Mapping[str, Any]) -> CompactedWindow:
+def _read_compacted(answer: Mapping[str, Any]) -> Completion:
     completion = _read_response(answer)
     if not completion.items:
         raise UnexpectedResponseError(instead("no items"))
-    return CompactedWindow(
-        items=completion.items, usage=completion.usage, response_id=completion.response_id
-    )
+    return completion
 
 
 def _read_items(answer: Mapping[str, Any]) -> InputItems:

@@ -3,9 +3,10 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Self
+from typing import Literal, Self
 
 from gpt5_payloads import McpTokens
+from gpt5_prices import ModelPrice
 
 from .connection import DEFAULT_BASE_URL, Connection
 
@@ -28,6 +29,8 @@ class ModelConfig:
         extra_headers: Extra headers for every request, for gateways; never part of `repr`. See `Connection`.
         mcp_tokens: The tokens of MCP servers by server label: `{"token": ..., "host": ...}` for a server with an address, a text alone for a connector
             or tunnel; never part of `repr`. They are sent for the servers that a request names; a request for another host is refused.
+        price: The model's price, for the cost of each answer: `listed` for its price in `gpt5_prices`, which applies to OpenAI's own server only; a price, such as
+            `price_of("gpt-5.5")`, for a server that bills it; None for no price.
     """
 
     model_id: str
@@ -39,14 +42,15 @@ class ModelConfig:
     total_seconds: float | None = None
     extra_headers: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
     mcp_tokens: McpTokens | None = field(default=None, repr=False, hash=False)
+    price: ModelPrice | Literal["listed"] | None = "listed"
 
     @classmethod
     def from_env(cls, *, environ: Mapping[str, str] = os.environ, model: str | None = None) -> Self:
         """Read key, server, organisation and model from the environment; `dataclasses.replace` changes the rest.
 
         Args:
-            environ: `OPENAI_API_KEY`, and optionally `OPENAI_BASE_URL`, `OPENAI_ORG_ID` (or `OPENAI_ORGANIZATION`) and `OPENAI_MODEL` (`gpt-5.5` if not set).
-            model: The model, whatever `OPENAI_MODEL` says.
+            environ: `OPENAI_API_KEY`, and optionally `OPENAI_BASE_URL`, `OPENAI_ORG_ID` (or `OPENAI_ORGANIZATION`) and `OPENAI_MODEL` (default `gpt-5.5`).
+            model: The model, in the place of `OPENAI_MODEL`.
 
         Raises:
             SettingsError: If the key is missing, or a variable is not usable; `field` names it.

@@ -1,7 +1,7 @@
 """One HTTP answer, read without I/O: bytes in, stream events out, errors where they belong in the order."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from gpt5_messages import (
     Completion,
@@ -20,6 +20,7 @@ from gpt5_responses._errors import (
 )
 from gpt5_responses._http.bodies import MOST_WHOLE_BYTES, Unpacker
 from gpt5_responses._http.error_messages import build_error, from_event, instead, short_fact
+from gpt5_responses._pricing import FindPrice, with_price
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
 from .time_limits import TimeLimits
@@ -230,6 +231,7 @@ class StreamFacts:
 
     _reader: ResponseReader
     _limits: TimeLimits
+    _find_price: FindPrice | None = None
 
     @property
     def request_id(self) -> str | None:
@@ -249,7 +251,17 @@ class StreamFacts:
     @property
     def completion(self) -> Completion:
         """The response so far, or all of it once the events have been read."""
-        return self._reader.completion
+        completion = self._reader.completion
+        return with_price(completion, self._find_price) if self._find_price else completion
+
+    def priced_by(self, find_price: FindPrice) -> Self:
+        """Include the cost in the usage of `completion`, and return the stream.
+
+        Args:
+            find_price: Returns the price of the model that the response names, or None, as `gpt5_prices.price_of` does.
+        """
+        self._find_price = find_price
+        return self
 
     def _took_too_long(self) -> ConnectionTimeoutError:
         return self._limits.took_too_long()
