@@ -2,12 +2,13 @@
 
 import gc
 import threading
+from decimal import Decimal
 
 import pytest
 from scripted import Script
 
-from agent_driver import adrive, drive
-from agent_loop import AgentRun, TimeBudget
+from agent_driver import Agent, adrive, agent_tool, drive
+from agent_loop import AgentRun, Budgets, TimeBudget
 
 
 async def awaited(_):
@@ -96,3 +97,54 @@ class Flag:
 @pytest.mark.parametrize("cancelled", [None, Flag(), threading.Event(), lambda: False])
 def test_whatever_can_say_that_a_run_is_cancelled_is_taken(play, run, cancelled):
     assert play(run, Script("4"), cancelled=cancelled)[-1].answer == "4"
+
+
+class Priceless:
+    """A client that may say why its answers have no price."""
+
+    def __init__(self, no_price_reason="the model 'm' has no price"):
+        self.no_price_reason = no_price_reason
+        self.calls = 0
+
+    def answer(self, _):
+        self.calls += 1
+        return "4"
+
+
+MONEY = Budgets(max_cost=Decimal(1))
+REFUSED = r"^max_cost cannot be kept: the model 'm' has no price$"
+
+
+def two_deep(client):
+    inner = agent_tool("inner", "", Agent(client))
+    return [agent_tool("outer", "", Agent(lambda _: "4", [inner]))]
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        lambda client, run: drive(run, client.answer),
+        lambda client, run: adrive(run, client.answer),
+        lambda client, run: drive(run, lambda _: "4", two_deep(client)),
+        lambda client, _: Agent(client, budgets=MONEY),
+        lambda client, _: Agent(client.answer, budgets=MONEY),
+        lambda client, _: Agent(lambda _: "4", fallback=client, budgets=MONEY),
+        lambda client, _: Agent(lambda _: "4", two_deep(client)).with_(budgets=MONEY),
+    ],
+    ids=["drive", "adrive", "agent below", "client", "method", "fallback", "agent below an agent"],
+)
+def test_a_budget_of_money_needs_models_with_a_price(play):
+    client = Priceless()
+    with pytest.raises(ValueError, match=REFUSED):
+        play(client, AgentRun([], maximum_iterations=2, budgets=MONEY))
+    assert client.calls == 0
+
+
+def test_without_that_budget_or_without_a_reason_every_model_is_called():
+    assert Agent(Priceless(), two_deep(Priceless())).run("?").value == "4"
+    for reason in (None, 5):
+        client = Priceless(reason)
+        agent = Agent(client, two_deep(client), fallback=client, budgets=MONEY)
+        assert agent.run("?").value == "4"
+        run = AgentRun([], maximum_iterations=2, budgets=MONEY)
+        assert list(drive(run, client.answer))[-1].answer == "4"

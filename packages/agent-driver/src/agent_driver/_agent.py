@@ -54,7 +54,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         TypeError: If there is no such setting, or a setting is of a kind that it cannot be.
         DeclarationError: If something among the tools is no tool and cannot be made one, or answer or rules cannot be read.
         InvalidSettingError: If a setting is outside its range.
-        ValueError: If two tools have one name, or a number is under 1.
+        ValueError: If two tools have one name, a number is under 1, or there is a budget of money and a model says that it has no price.
     """
 
     _given: dict[str, Any]

@@ -17,6 +17,7 @@ from agent_loop import (
 from agent_tooling import Tool, ToolError, ToolOptions, ToolOutput
 
 from ._declaration import Declaration
+from ._models import find_no_price_reason
 from ._settings import DriveSettings
 from ._setup import Setup, offer_tools
 from ._tool_calls import Job, ToolCalls, one_text
@@ -66,6 +67,11 @@ class AgentFunction:
     """
 
     declared: Declaration
+
+    @property
+    def no_price_reason(self) -> str | None:
+        """Why the agent has no price, if its model or that of an agent below it says so."""
+        return find_no_price_reason(*self.declared.priced)
 
     def __call__(self, task: str) -> str:
         """Play a run of its own to its end.

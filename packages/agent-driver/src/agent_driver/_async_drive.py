@@ -48,7 +48,7 @@ def adrive(settings: DriveSettings) -> AsyncGenerator[Event]:
         DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
         SnapshotError: If what is to be resumed cannot be, or a message of a run that stops for approval cannot be written as JSON.
         TypeError: If an argument is of a kind that cannot be it.
-        ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision for each call that waits.
+        ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision for each call that waits; if a run with `max_cost` has a model that says that it has no price.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(settings)

@@ -9,7 +9,7 @@ from agent_loop import AgentRun, AskApproval, Budgets, RunSettings, TimeBudget, 
 from agent_tooling import AnswerSchema, ApprovalOption, ApprovalRules, Tool
 
 from ._guardrails import Guardrails
-from ._models import Model, Models
+from ._models import Model, Models, validate_price
 from ._settings import Decisions, DriveSettings
 from ._time import Cancelled
 from ._tool_calls import Tools, read_tools
@@ -146,8 +146,15 @@ class Declaration:
             },
         )
         # Made once here, so that a wrong setting is told where the agent is declared.
-        DriveSettings(declared.build_run(()), models.call, declared.tools, **declared.drive)
+        run = declared.build_run(())
+        DriveSettings(run, models.call, declared.tools, **declared.drive)
+        validate_price(run.budgets, *declared.priced)
         return declared
+
+    @property
+    def priced(self) -> tuple[object, ...]:
+        """Its models and the functions of its tools, which may be agents."""
+        return (self.models, *(tool.function for tool in self.tools.values()))
 
     @property
     def guardrails(self) -> Guardrails:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
-from agent_loop import CallModel, FallbackModel
+from agent_loop import Budgets, CallModel, FallbackModel
 
 
 class ModelClient(Protocol):
     """Client of a model, such as `ResponsesClient` and `AsyncResponsesClient` of gpt5-responses.
 
-    It may say more of itself: `model_id`, its name; `has_answer_format`, whether it takes a JSON schema as the format of its answer; `has_price`, whether its usage tells prices.
+    It may say more of itself: `model_id`, its name; `has_answer_format`, whether it takes a JSON schema as the format of its answer; `no_price_reason`, why
+    its usage includes no cost, or None if it does.
     """
 
     def answer(self, call: Any, /) -> Any:
@@ -34,12 +35,14 @@ class Models:
         name: What events call the first one; None where it has no name and needs none.
         has_answer_format: Whether the first one takes a JSON schema as the format of its answer.
         fallback: The one that takes over.
+        no_price_reason: Why one of them has no price, if it says so.
     """
 
     call: Callable[[CallModel], Any]
     name: str | None
     has_answer_format: bool
     fallback: FallbackModel | None = None
+    no_price_reason: str | None = None
 
     @classmethod
     def of(cls, model: Model, fallback: Model | None) -> "Models":
@@ -50,8 +53,9 @@ class Models:
         """
         first, name = _read(model, "model"), tell(model, "model_id")
         has_format = tell(model, "has_answer_format") is True
+        reason = find_no_price_reason(model, fallback)
         if fallback is None:
-            return cls(call=first, name=name, has_answer_format=has_format)
+            return cls(call=first, name=name, has_answer_format=has_format, no_price_reason=reason)
         second = _read(fallback, "fallback")
         names = name or _PRIMARY, tell(fallback, "model_id") or _FALLBACK
         if names[0] == names[1]:  # Such as one model at two providers.
@@ -63,6 +67,7 @@ class Models:
             fallback=FallbackModel(
                 name=names[1], has_answer_format=tell(fallback, "has_answer_format") is True
             ),
+            no_price_reason=reason,
         )
 
 
@@ -70,6 +75,22 @@ def tell(model: object, name: str) -> Any:
     """Return what a model says of itself: the client, or the object that the function is a method of; None where it says nothing."""
     owner = getattr(model, "__self__", model)
     return getattr(model, name, getattr(owner, name, None))
+
+
+def find_no_price_reason(*models: object) -> str | None:
+    """Return why one of some models, or of the functions of agents, has no price, if it says so."""
+    reasons = (tell(model, "no_price_reason") for model in models)
+    return next((reason for reason in reasons if isinstance(reason, str)), None)
+
+
+def validate_price(budgets: Budgets, *models: object) -> None:
+    """Refuse models without a price if there is a budget of money.
+
+    Raises:
+        ValueError: If one of them says that it has no price.
+    """
+    if budgets.max_cost and (reason := find_no_price_reason(*models)):
+        raise ValueError(f"max_cost cannot be kept: {reason}")
 
 
 def _read(model: object, field: str) -> Callable[[CallModel], Any]:

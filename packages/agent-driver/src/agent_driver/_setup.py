@@ -11,6 +11,7 @@ from agent_tooling import ToolOutput
 
 from ._approval import prepare_approval, seal
 from ._guardrails import Guards
+from ._models import validate_price
 from ._settings import DriveSettings
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
@@ -108,7 +109,8 @@ def prepare(settings: DriveSettings) -> Setup:
         DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
         SnapshotError: If what is to be resumed cannot be.
         TypeError: If an argument is of a kind that cannot be it, or `deps` not of the type that a tool takes.
-        ValueError: If two tools have one name, there is no key for a run that may ask, or not one decision for each call that waits.
+        ValueError: If two tools have one name, there is no key for a run that may ask, or not one decision for each call that waits; or if there is a budget of money, and the model
+            or that of an agent among the tools says that it has no price.
     """
     run = settings.run
     # The order matters from here on: the lock before an agent can be adopted, the tools before
@@ -118,6 +120,7 @@ def prepare(settings: DriveSettings) -> Setup:
     guards = Guards(guardrails=settings.guardrails)
     calls = offer_tools(run, settings.tools, settings, guards)
     validate_tools(calls.tools.values(), settings)
+    validate_price(run.budgets, settings.model, *(tool.function for tool in calls.tools.values()))
     decisions, resumes = prepare_approval(settings, calls)
     clock = Clock(settings.time_budget, settings.cancelled, earlier_seconds=run.seconds)
     log = settings.log
