@@ -6,12 +6,12 @@ OpenAI gets digests of the user and of calls that belong together, never the ids
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from dify_plugin import get_current_session
 
 from gpt5_messages import History, ItemStore, build_input, drop_orphan_outputs
-from gpt5_payloads import build_request, coerce_bool
+from gpt5_payloads import RequestParameters, build_request, coerce_bool
 
 from ._model_call import ModelCall
 
@@ -48,7 +48,7 @@ def request_body(
     request = build_request(
         model=call.base_model,
         input=items,
-        parameters=call.parameters,
+        parameters=cast("RequestParameters", call.parameters),  # of a form
         tools=call.tools,
         stream=call.stream,
         stop=call.stop,

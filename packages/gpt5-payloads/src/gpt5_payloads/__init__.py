@@ -13,7 +13,18 @@ from ._hosted import (
     web_search_tool,
 )
 from ._mcp_tokens import McpTokens, is_token_host
-from ._model_profile import ModelProfile
+from ._model_profile import (
+    CacheTtl,
+    Effort,
+    ImageDetail,
+    ModelProfile,
+    ReasoningContext,
+    ReasoningMode,
+    ServiceTier,
+    Summary,
+    Verbosity,
+)
+from ._parameters import RequestParameters, ResponseFormat
 from ._profiles import profile_for
 from ._request import build_request
 from ._tokens import count_tokens, estimate_text_tokens
@@ -22,9 +33,19 @@ from ._values import coerce_bool
 
 
 __all__ = [
+    "CacheTtl",
+    "Effort",
+    "ImageDetail",
     "McpTokens",
     "ModelProfile",
     "PayloadError",
+    "ReasoningContext",
+    "ReasoningMode",
+    "RequestParameters",
+    "ResponseFormat",
+    "ServiceTier",
+    "Summary",
+    "Verbosity",
     "build_request",
     "code_interpreter_tool",
     "coerce_bool",

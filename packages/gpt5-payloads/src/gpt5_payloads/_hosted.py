@@ -108,7 +108,7 @@ def image_generation_tool(  # noqa: PLR0913  one keyword for each field of the A
     *,
     model: str | None = None,
     size: str | None = None,
-    quality: str | None = None,
+    quality: Literal["low", "medium", "high", "xhigh", "max", "auto"] | None = None,
     output_format: ImageFormat | None = None,
     output_compression: int | None = None,
     background: Literal["transparent", "opaque", "auto"] | None = None,
@@ -119,7 +119,7 @@ def image_generation_tool(  # noqa: PLR0913  one keyword for each field of the A
     Args:
         model: The image model.
         size: Width and height in pixels, such as `1024x1024`.
-        quality: How fine it is drawn, such as `low`.
+        quality: How fine it is drawn.
         output_format: The format of the image; `jpeg` is several times smaller than `png`.
         output_compression: The quality of the compression in percent, 0 to 100, for `webp` and `jpeg`.
         background: The background of the image.
@@ -145,7 +145,7 @@ def mcp_tool(  # noqa: PLR0913  one keyword for each field of the API
     tunnel_id: str | None = None,
     authorization: str | None = None,
     allowed_tools: Sequence[str] | Mapping[str, Any] | None = None,
-    require_approval: str | Mapping[str, Any] | None = None,
+    require_approval: Literal["always", "never"] | Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
     description: str | None = None,
 ) -> dict[str, Any]:

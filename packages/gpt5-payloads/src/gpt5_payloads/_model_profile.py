@@ -5,14 +5,22 @@ from typing import Literal
 
 
 type Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How hard a model reasons, least first; no model takes them all."""
 type Summary = Literal["auto", "concise", "detailed"]
+"""How full the summary of a model's reasoning is."""
 type Verbosity = Literal["low", "medium", "high"]
+"""How long an answer is."""
 type ImageDetail = Literal["low", "auto", "high", "original"]
+"""How closely a model looks at an image."""
 type SystemRole = Literal["system", "developer"]
 type ServiceTier = Literal["auto", "default", "flex", "priority", "ultrafast"]
+"""How fast and at what price a request is served."""
 type ReasoningMode = Literal["standard", "pro"]
+"""How much work goes into an answer besides the effort."""
 type ReasoningContext = Literal["auto", "current_turn", "all_turns"]
+"""Which earlier reasoning a model reads."""
 type CacheTtl = Literal["30m", "12h"]
+"""How long the beginning of a request stays in the prompt cache."""
 
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SUMMARIES: tuple[Summary, ...] = ("auto", "concise", "detailed")

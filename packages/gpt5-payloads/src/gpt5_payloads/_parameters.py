@@ -1,11 +1,12 @@
 """The parameters of a model call, read and validated once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypedDict
 
 from ._choice import ToolChoice, read_tool_choice
 from ._formats import json_schema_format, validate_format
+from ._hosted import ContextSize
 from ._hosted_parameters import HostedParameters
 from ._model_profile import (
     CACHE_TTLS,
@@ -29,6 +30,7 @@ from ._values import choose, coerce_bool, coerce_float, coerce_int, is_blank
 
 
 type ResponseFormat = Literal["text", "json_schema", "json_object"]
+"""What an answer is written in."""
 type SummarySetting = Summary | Literal["off"]
 
 _RESPONSE_FORMATS: tuple[ResponseFormat, ...] = ("text", "json_schema", "json_object")
@@ -37,6 +39,38 @@ _MAX_OUTPUT_TOKENS = 128_000
 _LEAST_THRESHOLD, _MOST_THRESHOLD = 1_000, 10_000_000  # the API's minimum; more than any context
 # The API's own minimum ("integer below minimum value. Expected a value >= 16"), while the form allows 1.
 _API_MIN_OUTPUT_TOKENS = 16
+
+
+class RequestParameters(TypedDict, total=False):
+    """The parameters that `build_request` takes, as a program writes them; the README says what each means, and in which further forms, such as texts of a form, it is accepted."""
+
+    max_output_tokens: int | None
+    reasoning_effort: Effort | None
+    reasoning_summary: SummarySetting | None
+    verbosity: Verbosity | None
+    response_format: ResponseFormat | None
+    json_schema: Mapping[str, Any] | str | None
+    image_detail: ImageDetail | None
+    tool_choice: str | Mapping[str, Any] | None
+    parallel_tool_calls: bool | None
+    enable_stream: bool | None
+    service_tier: ServiceTier | None
+    flex_fallback: bool | None
+    reasoning_mode: ReasoningMode | None
+    reasoning_context: ReasoningContext | None
+    web_search: ContextSize | Literal["off"] | None
+    web_search_domains: str | Sequence[str] | None
+    file_search_stores: str | Sequence[str] | None
+    code_interpreter: bool | None
+    image_generation: bool | None
+    mcp_servers: str | Sequence[Mapping[str, Any]] | None
+    extra_tools: str | Sequence[Mapping[str, Any]] | None
+    allowed_tools: str | Sequence[str] | None
+    max_tool_calls: int | None
+    prompt_cache_ttl: CacheTtl | None
+    compact_threshold: int | None
+    temperature: float | None
+    top_p: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from ._errors import refused
 from ._hosted import read_tool, tool_kind
 from ._mcp_tokens import McpTokens, read_tokens, with_token
 from ._model_profile import EFFORTS, SUMMARIES, VERBOSITIES, ModelProfile
-from ._parameters import Parameters
+from ._parameters import Parameters, RequestParameters
 from ._parts import with_fitted_parts
 from ._profiles import fit, profile_for
 from ._tokens import iter_texts
@@ -28,7 +28,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     *,
     model: str,
     input: str | Sequence[Mapping[str, Any]],  # noqa: A002  the API's own word
-    parameters: Mapping[str, object],
+    parameters: RequestParameters,
     tools: Iterable[object] | None = (),
     stream: bool = True,
     stop: Sequence[str] | None = (),
@@ -47,7 +47,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     Args:
         model: The model's name, sent as it is.
         input: The items of the conversation, or a text. `system` messages become `developer` ones for the models that refuse them.
-        parameters: The parameters of the README; one that is missing or blank gets its default, other names are ignored.
+        parameters: The parameters of the README; one that is missing or blank gets its default, other names are ignored. The mapping of a form, whose values may be texts, is `cast`.
         tools: The tools that the model may call: declarations of functions (see `function_tool`), and tool objects of the API as they are. Tools that the
             parameters ask for come after them.
         stream: Whether the caller wants a stream; the request has one only if `enable_stream` and the model agree.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from gpt5_messages import (
     Completion,
@@ -13,6 +13,7 @@ from gpt5_messages import (
     read_item,
     without_compacted,
 )
+from gpt5_payloads import Effort, ReasoningContext, ReasoningMode, ResponseFormat, Verbosity
 
 from ._calls.calls import CompactedWindow
 from ._errors import InvalidRequestError
@@ -31,11 +32,11 @@ class RequestSettings(TypedDict, total=False):
     parallel_tool_calls: bool
     allowed_tools: Sequence[str]
     max_tool_calls: int | None
-    effort: str | None
-    reasoning_mode: Literal["standard", "pro"] | None
-    reasoning_context: Literal["auto", "current_turn", "all_turns"] | None
-    verbosity: str | None
-    response_format: Literal["text", "json_object", "json_schema"] | None
+    effort: Effort | None
+    reasoning_mode: ReasoningMode | None
+    reasoning_context: ReasoningContext | None
+    verbosity: Verbosity | None
+    response_format: ResponseFormat | None
     json_schema: Mapping[str, Any] | str | None
     max_output_tokens: int | None
     temperature: float | None

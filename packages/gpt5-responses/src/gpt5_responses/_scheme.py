@@ -10,7 +10,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gpt5_messages import ConversationItem, build_input, replayable_items
-from gpt5_payloads import McpTokens, build_request
+from gpt5_payloads import (
+    CacheTtl,
+    Effort,
+    McpTokens,
+    ReasoningContext,
+    ReasoningMode,
+    RequestParameters,
+    ResponseFormat,
+    ServiceTier,
+    Summary,
+    Verbosity,
+    build_request,
+)
 
 from ._calls.calls import background_body
 
@@ -58,11 +70,11 @@ class Request:
     parallel_tool_calls: bool = True
     allowed_tools: Sequence[str] = ()
     max_tool_calls: int | None = None
-    effort: str | None = None
-    reasoning_mode: Literal["standard", "pro"] | None = None
-    reasoning_context: Literal["auto", "current_turn", "all_turns"] | None = None
-    verbosity: str | None = None
-    response_format: Literal["text", "json_object", "json_schema"] | None = None
+    effort: Effort | None = None
+    reasoning_mode: ReasoningMode | None = None
+    reasoning_context: ReasoningContext | None = None
+    verbosity: Verbosity | None = None
+    response_format: ResponseFormat | None = None
     json_schema: Mapping[str, Any] | str | None = None
     max_output_tokens: int | None = None
     temperature: float | None = None
@@ -93,12 +105,12 @@ class ResponsesScheme:
 
     store: bool = False
     include_encrypted_content: bool = True
-    summary: Literal["auto", "concise", "detailed"] | None = "auto"
+    summary: Summary | None = "auto"
     system_role: Literal["system", "developer"] = "developer"
-    service_tier: str | None = None
+    service_tier: ServiceTier | Literal["fast", "scale"] | None = None
     flex_fallback: bool = False
     prompt_cache_key: str | None = None
-    prompt_cache_ttl: Literal["30m", "12h"] | None = None
+    prompt_cache_ttl: CacheTtl | None = None
     include_obfuscation: bool | None = None
     text: Mapping[str, Any] | None = None
     send_max_output_tokens: bool = True
@@ -201,7 +213,7 @@ class ResponsesScheme:
         return options if self.text is not None or over else None
 
 
-def _parameters(request: Request) -> dict[str, object]:
+def _parameters(request: Request) -> RequestParameters:
     """Return the request's settings under the names of `build_request`, where None means the default."""
     return {
         "tool_choice": request.tool_choice,
