@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Coroutine
 from typing import Any
 
 from starlette.responses import Response
@@ -41,21 +42,7 @@ class Delivery(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the reply. Returning without a last body message makes the server drop the connection."""
         del scope
-        # Whichever is first ends all: the body may be silent for as long as a test wants.
-        body = asyncio.create_task(self._send(send))
-        ends: set[asyncio.Task[Any]] = {
-            body,
-            asyncio.create_task(_gone(receive)),
-            asyncio.create_task(self._stopping.wait()),
-        }
-        try:
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in ends:
-                task.cancel()
-            await asyncio.wait(ends)
-        if not body.cancelled():
-            body.result()  # raises what the sending has raised
+        await run_while_wanted(self._send(send), receive, self._stopping)
 
     async def _send(self, send: Send) -> None:
         start = {"status": self.status_code, "headers": self.raw_headers}
@@ -69,6 +56,27 @@ class Delivery(Response):
             await asyncio.sleep(self._delay_seconds if number else 0)
             await send({"type": "http.response.body", "body": step, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def run_while_wanted(
+    sending: Coroutine[Any, Any, None], receive: Receive, stopping: asyncio.Event
+) -> None:
+    """Send until it ends, the client leaves, or the server stops."""
+    # Whichever is first ends all: the body may be silent for as long as a test wants.
+    body = asyncio.create_task(sending)
+    ends: set[asyncio.Task[Any]] = {
+        body,
+        asyncio.create_task(_gone(receive)),
+        asyncio.create_task(stopping.wait()),
+    }
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in ends:
+            task.cancel()
+        await asyncio.wait(ends)
+    if not body.cancelled():
+        body.result()  # raises what the sending has raised
 
 
 def _headers(reply: Reply) -> dict[str, str]:

@@ -1,18 +1,12 @@
 """The simulator as a context manager: an ASGI server in a thread of its own, on the loopback interface."""
 
-import asyncio
-import socket
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from datetime import date
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Self
-
-import uvicorn
 
 from gpt5_simulator._answer import Responder
 from gpt5_simulator._arguments import entries_of, validate_kind, validate_number, wrong_kind
@@ -20,6 +14,7 @@ from gpt5_simulator._errors import StartError
 from gpt5_simulator._faults.fault_queue import FaultQueue
 from gpt5_simulator._faults.faults import Fault
 from gpt5_simulator._http.app import Api
+from gpt5_simulator._http.loopback_server import LoopbackServer
 from gpt5_simulator._http.recorded import RecordedRequest, RequestLog
 from gpt5_simulator._http.replay import Recording, ReplayQueue, read_recordings
 from gpt5_simulator._lifetimes import Lifetimes
@@ -32,14 +27,6 @@ from gpt5_simulator._stored.store import BackgroundCounts
 
 SIMULATOR_KEY = "sk-simulator-any-key"
 """A key for clients of a simulator, which accepts any. It looks like a key, so that programs which remove it from texts remove nothing else."""
-
-_HOST = "127.0.0.1"
-_START_SECONDS = 30.0
-_STOP_SECONDS = 10.0
-_GRACE_SECONDS = 1.0  # for a model object that blocks; whatever is being sent ends at once
-_IDLE_SECONDS = 75  # longer than clients keep idle connections; else a request may arrive on one that is being closed
-_TICK_SECONDS = 1.0  # how often uvicorn makes the date header anew
-_POLL_SECONDS = 0.001
 
 
 class ResponsesSimulator:
@@ -135,7 +122,7 @@ class ResponsesSimulator:
             faults=self._faults,
             log=self._log,
         )
-        self._running: _Server | None = None
+        self._running: tuple[Api, LoopbackServer] | None = None
 
     @property
     def base_url(self) -> str:
@@ -146,7 +133,8 @@ class ResponsesSimulator:
         """
         if self._running is None:
             raise StartError("the simulator runs only inside its `with` block", port=self._port)
-        return f"http://{_HOST}:{self._running.port}/v1"
+        _, server = self._running
+        return server.base_url
 
     @property
     def requests(self) -> list[RecordedRequest]:
@@ -168,7 +156,9 @@ class ResponsesSimulator:
         Raises:
             StartError: If the port is taken or the server does not start.
         """
-        self._running = _Server(self._new_api(), port=self._port)
+        api = self._new_api()
+        server = LoopbackServer(api.build_app(), port=self._port, stopping=api.stopping)
+        self._running = (api, server)
         return self
 
     def __exit__(
@@ -179,7 +169,9 @@ class ResponsesSimulator:
     ) -> None:
         """Stop the server; replies that are still being sent end."""
         if self._running is not None:
-            self._running.stop()
+            api, server = self._running
+            server.stop()
+            api.workers.shutdown(wait=False, cancel_futures=True)
             self._running = None
 
 
@@ -214,96 +206,3 @@ def _read_chunks(sizes: ChunkSizes | None) -> ChunkSizes | None:
     for index, size in enumerate(found):
         validate_number(f"chunk_bytes[{index}]", size, least=1, is_whole=True)
     return found
-
-
-class _Server(uvicorn.Server):
-    """A server that says when it is ready, and that another thread can stop within milliseconds.
-
-    uvicorn checks ten times a second whether to stop, and then waits another tenth of a second. Both are left out here, because they
-    add up if each test has a simulator of its own.
-    """
-
-    def __init__(self, api: Api, *, port: int) -> None:
-        # Here and not in the thread, so that a port that is taken raises at once.
-        self._socket = _listen(port)
-        self.port: int = self._socket.getsockname()[1]
-        config = uvicorn.Config(
-            api.build_app(),
-            http="h11",
-            ws="none",
-            loop="asyncio",
-            lifespan="off",
-            log_config=None,  # or uvicorn would set up the logging of the process that runs the tests
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=_IDLE_SECONDS,
-        )
-        super().__init__(config)
-        self._api = api
-        self._ready = Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = Thread(
-            target=self._run_here, name=f"gpt5-simulator:{self.port}", daemon=True
-        )
-        self._thread.start()
-        if not self._ready.wait(_START_SECONDS) or not self.started:
-            self.stop()
-            raise StartError("the simulator did not start", port=port)
-
-    def stop(self) -> None:
-        """End all replies that are being sent, close every socket, and wait for the thread."""
-        self.should_exit = True
-        # An event of asyncio may be set in its own loop only.
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._api.stopping.set)
-        self._thread.join(_STOP_SECONDS)
-        self._api.workers.shutdown(wait=False, cancel_futures=True)
-        self._socket.close()
-
-    def _run_here(self) -> None:
-        try:
-            self.run(sockets=[self._socket])
-        finally:
-            self._ready.set()  # also where it failed, so that nobody waits for it
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._loop = asyncio.get_running_loop()
-        self._ready.set()
-
-    async def main_loop(self) -> None:
-        while not await self.on_tick(0):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._api.stopping.wait(), _TICK_SECONDS)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        del sockets  # those of `servers`
-        # As uvicorn does it, but for its pauses: no new connections, then the idle ones, then the replies,
-        # which end by `stopping`. What is left after that is a model object that blocks.
-        for server in self.servers:
-            server.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE_SECONDS):
-                await self._wait_for_silence()
-        for task in self.server_state.tasks:
-            task.cancel()
-
-    async def _wait_for_silence(self) -> None:
-        while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110  uvicorn has no event for it
-            await asyncio.sleep(_POLL_SECONDS)
-
-
-def _listen(port: int) -> socket.socket:
-    # asyncio turns Nagle's algorithm off only where the protocol is named; with it on, answers wait 40 ms for an ACK.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((_HOST, port))
-    except (OSError, OverflowError) as error:
-        listener.close()
-        reason = error.strerror if isinstance(error, OSError) else "expected 0 to 65535"
-        raise StartError(f"port {port}: {reason}", port=port) from error
-    return listener
