@@ -20,7 +20,7 @@ from gpt5_simulator._http.replay import Recording, ReplayQueue, read_recordings
 from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._model.demo_model import DemoModel
 from gpt5_simulator._model.hosted_results import HostedResults, read_hosted_results
-from gpt5_simulator._model.turn import Model
+from gpt5_simulator._model.turn import Model, ScriptableModel, Text, TurnItem
 from gpt5_simulator._reply import ChunkSizes
 from gpt5_simulator._stored.store import BackgroundCounts
 
@@ -43,8 +43,8 @@ class ResponsesSimulator:
         chunk_bytes: How streams are cut into chunks: bytes per chunk; the sizes of the first chunks, after which the rest comes
             in one; or a function from a chunk's number, from 0, to its size. None sends one event per chunk.
         delay_seconds: The pause before each chunk of a stream, except the first.
-        faults: The faults, one per request; None lets a request pass; a fault with `times=None` hits all. A request
-            chooses its own in the header `x-simulator-fault`, written as for `parse_fault`.
+        faults: The faults, one per request, as values or as texts for `parse_fault`; None lets a request pass; a fault with `times=None`
+            hits all. A request chooses its own in the header `x-simulator-fault`, written as such a text.
         models: The model ids that are served; None serves all known ones that are not retired.
         shutdown_dates: Days on which models are shut down, as `YYYY-MM-DD`, by model id, besides the known ones; `GET /v1/models` lists them. From
             that day on (UTC, by `clock`) a model is left out there, and requests for it are answered with 404, like those for a retired model.
@@ -56,6 +56,7 @@ class ResponsesSimulator:
         clock: Returns the time in seconds since 1970, for `created_at`.
 
     Raises:
+        FaultError: If the text of a fault describes none.
         RecordingError: If a path to replay is missing or holds no recording.
         ResultsError: If the table of hosted results names an unknown tool or field, or a value of the wrong type.
         TypeError: If an argument is of the wrong kind.
@@ -77,7 +78,7 @@ class ResponsesSimulator:
         replay: Iterable[Recording | str | Path] = (),
         chunk_bytes: ChunkSizes | None = None,
         delay_seconds: float = 0.0,
-        faults: Iterable[Fault | None] = (),
+        faults: Iterable[Fault | str | None] = (),
         models: Collection[str] | None = None,
         shutdown_dates: Mapping[str, str] | None = None,
         background_seconds: float = 0.0,
@@ -98,8 +99,9 @@ class ResponsesSimulator:
         self._port = port
         self._log = RequestLog()
         self._faults = FaultQueue(faults)
+        self._model = ScriptableModel(_chosen_model(model, hosted_results))
         self._responder = Responder(
-            model=_chosen_model(model, hosted_results),
+            model=self._model,
             models=served,
             strict=strict,
             lifetimes=Lifetimes(
@@ -146,9 +148,51 @@ class ResponsesSimulator:
         """Return the number of background responses so far, by their state according to `clock`."""
         return self._responder.store.count_background(self._responder.clock())
 
-    def add_fault(self, fault: Fault | None) -> None:
-        """Put a fault at the end of the queue; with `times=None` it hits every request from now on."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables that point OpenAI's client, and many others, at this server.
+
+        Raises:
+            StartError: If the server does not run.
+        """
+        return {"OPENAI_API_KEY": SIMULATOR_KEY, "OPENAI_BASE_URL": self.base_url}
+
+    def add_fault(self, fault: Fault | str | None) -> None:
+        """Put a fault, or the one that a text describes, at the end of the queue; with `times=None` it hits every request from now on.
+
+        Raises:
+            FaultError: If the text describes no fault.
+            TypeError: If it is not a fault.
+        """
         self._faults.add(fault)
+
+    def add_reply(self, *items: TurnItem | str) -> None:
+        """Queue the answer to one request; once a reply has been added, nothing but replies answers.
+
+        Args:
+            items: The output items of one response, in order; a text is a message.
+
+        Raises:
+            TypeError: If something else is among them.
+        """
+        self._model.add([Text(text=item) if isinstance(item, str) else item for item in items])
+
+    def assert_used(self) -> None:
+        """Check that there was a request, and that every reply and fault was used.
+
+        Raises:
+            AssertionError: If not; it says what is left over.
+        """
+        __tracebackhide__ = True  # pytest then shows the test's own line
+        left = self._model.unused
+        faults = self._faults.find_unused()
+        wrong = [
+            *([] if self.requests else ["no request came"]),
+            *([f"replies not used: {left}"] if left else []),
+            *([f"faults not used: {', '.join(faults)}"] if faults else []),
+        ]
+        if wrong:
+            raise AssertionError("\n".join(["the simulator was not used as planned:", *wrong]))
 
     def __enter__(self) -> Self:
         """Start the server.

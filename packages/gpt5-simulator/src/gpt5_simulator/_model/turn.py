@@ -134,13 +134,29 @@ class ScriptedModel:
         TypeError: If a turn is not a list of items.
     """
 
-    def __init__(self, turns: Iterable[Turn], *, repeat: bool = False) -> None:
+    def __init__(self, turns: Iterable[Turn] = (), *, repeat: bool = False) -> None:
         self._turns = deque(
             _read_turn(f"turns[{index}]", turn)
             for index, turn in enumerate(entries_of("turns", turns))
         )
         self._repeat = repeat
         self._lock = Lock()  # `respond` runs in several threads
+
+    @property
+    def unused(self) -> int:
+        """How many turns have not been used; 0 for a script that repeats."""
+        with self._lock:
+            return 0 if self._repeat else len(self._turns)
+
+    def add(self, turn: Turn) -> None:
+        """Append a turn to the script.
+
+        Raises:
+            TypeError: If it is no list of items.
+        """
+        read = _read_turn("turn", turn)
+        with self._lock:
+            self._turns.append(read)
 
     def respond(self, request: ModelRequest) -> Turn:
         """Return the next turn.
@@ -158,3 +174,38 @@ class ScriptedModel:
             if self._repeat:
                 self._turns.append(turn)
         return turn
+
+
+class ScriptableModel:
+    """A model that a script can replace while the server runs.
+
+    Args:
+        model: What answers until the script's first turn is added; a `ScriptedModel` is itself the script.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._script = model if isinstance(model, ScriptedModel) else None
+
+    @property
+    def unused(self) -> int:
+        """How many turns of the script have not been used."""
+        return 0 if self._script is None else self._script.unused
+
+    def add(self, turn: Turn) -> None:
+        """Append a turn to the script.
+
+        Raises:
+            TypeError: If it is no list of items.
+        """
+        script = self._script or ScriptedModel()
+        script.add(turn)
+        self._model = self._script = script
+
+    def respond(self, request: ModelRequest) -> Turn:
+        """Return the script's next turn, or what the model says if there is no script.
+
+        Raises:
+            ApiError: If the model refuses, or the script has no more turns.
+        """
+        return self._model.respond(request)
