@@ -64,6 +64,12 @@ def test_the_command_serves_until_it_is_interrupted_even_if_a_stream_hangs(numbe
             2,
             "gpt5-simulator: fault 'cut;x=1': unknown setting 'x'; expected one of: after_bytes, after_events, times",
         ),
+        (["replay", "/nowhere"], 2, "gpt5-simulator: replay '/nowhere': no such file or folder"),
+        (
+            ["record", "--upstream", "http://openai.com", "--to", "x"],
+            2,
+            "gpt5-simulator: upstream: expected https://HOST/PATH, or http:// and a loopback address, without user, query and fragment",
+        ),
     ],
 )
 def test_bad_usage_is_one_clear_line(run, options, code, line):
@@ -82,6 +88,9 @@ def test_bad_usage_is_one_clear_line(run, options, code, line):
         ["--shutdown", "gpt-5.2"],
         ["--shutdown", "gpt-5.2=soon"],
         ["--shutdown", "=2027-03-01"],
+        ["--port", "8080", "replay", "folder"],
+        ["record", "--to", "folder"],
+        ["replay"],
     ],
 )
 def test_options_that_do_not_exist_or_fit_are_bad_usage(run, options):
@@ -96,33 +105,99 @@ def test_a_port_in_use_is_one_clear_line(run, server):
     assert err.count("\n") == 1
 
 
-def test_every_option_reaches_the_server(run, recordings):
-    port = free_port()
+@pytest.fixture
+def serve(run):
+    """Run the command on a free port, have a function ask it, interrupt it; return its exit code and what it wrote to stderr."""
+
+    def command(visit, *options):
+        port = free_port()
+
+        def ask_and_interrupt():
+            transport = httpx.HTTPTransport(retries=12)
+            url = f"http://127.0.0.1:{port}/v1"
+            try:
+                with httpx.Client(base_url=url, transport=transport, headers=KEY) as client:
+                    visit(client)
+            finally:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        visitor = threading.Thread(target=ask_and_interrupt)
+        visitor.start()
+        code, out, err = run(*options, "--port", str(port))
+        visitor.join(20)
+        assert out == f"http://127.0.0.1:{port}/v1\n"
+        return code, err
+
+    return command
+
+
+def test_every_option_reaches_the_server(serve, recordings):
     answers = []
 
-    def visit():
-        transport = httpx.HTTPTransport(retries=12)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}/v1", transport=transport) as client:
-            body = {"model": "own", "input": "x", "stream": True, "stop": 1}
-            answers.append(client.get("/models", headers=KEY))
-            answers.append(
-                client.post("/responses", json=body, headers={"authorization": "Bearer other"})
-            )
-            answers.append(client.post("/responses", json=body, headers=KEY))
-            answers.append(client.post("/responses", json=body, headers=KEY))
-            gone = {"model": "gone", "input": "x"}
-            answers.append(client.post("/responses", json=gone, headers=KEY))
-        os.kill(os.getpid(), signal.SIGINT)
+    def visit(client):
+        body = {"model": "own", "input": "x", "stream": True, "stop": 1}
+        other = {"authorization": "Bearer other"}
+        answers.append(client.get("/models"))
+        answers.append(client.post("/responses", json=body, headers=other))
+        answers.append(client.post("/responses", json=body))
+        answers.append(client.post("/responses", json=body))
+        answers.append(client.post("/responses", json={"model": "gone", "input": "x"}))
 
-    options = ["--port", str(port), "--replay", str(recordings), "--fault", "rate_limit"]
+    options = ["--replay", str(recordings), "--fault", "rate_limit"]
     options += ["--api-key", "k", "--model", "own", "--models-status", "404", "--lenient"]
     options += ["--model", "gone", "--shutdown", "gone=2020-01-01"]
     options += ["--chunk-bytes", "500", "--delay-seconds", "0.001"]
     before = signal.getsignal(signal.SIGTERM)
-    visitor = threading.Thread(target=visit)
-    visitor.start()
-    assert run(*options) == (0, f"http://127.0.0.1:{port}/v1\n", "")
-    visitor.join(20)
+    assert serve(visit, *options) == (0, "")
     assert [answer.status_code for answer in answers] == [404, 401, 429, 200, 404]
     assert b"response.incomplete" in answers[3].content
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_what_record_has_written_replay_answers_and_tells_what_differs(serve, server, tmp_path):
+    folder = str(tmp_path / "recorded")
+    answers = []
+
+    def asking(*texts):
+        bodies = [{"model": "gpt-5", "input": text} for text in texts]
+        return lambda client: answers.extend(
+            client.post("/responses", json=body) for body in bodies
+        )
+
+    recording = ["record", "--upstream", server.base_url, "--to", folder]
+    assert serve(asking("one", "two"), *recording) == (0, "")
+    assert serve(asking("one", "two"), "replay", folder) == (0, "")
+    assert answers[0].content == answers[2].content
+    assert answers[1].content == answers[3].content
+
+    code, err = serve(asking("one", "too"), "replay", folder)
+    difference = 'The request differs from recording 00002: input: expected "two", got "too"'
+    assert (code, answers[5].status_code) == (1, 400)
+    assert err.splitlines() == [
+        f"gpt5-simulator: {difference}",
+        "gpt5-simulator: the simulator was not used as planned:",
+        difference,
+        "recorded requests that never came: 00002",
+    ]
+
+
+def test_record_tells_what_it_does_not_write(serve, tmp_path):
+    options = ["--upstream", "http://127.0.0.1:9", "--to", str(tmp_path)]
+    code, err = serve(lambda client: client.get("/models"), "record", *options)
+    assert code == 0
+    assert err.startswith("gpt5-simulator: 00001 was not recorded: The upstream server gave")
+
+
+def test_a_recorder_that_is_killed_has_written_what_was_answered(server, tmp_path):
+    key = "sk-proj-DoNotWriteThis0123"
+    command = [*COMMAND, "record", "--upstream", server.base_url, "--to", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        url = process.stdout.readline().strip()
+        body = {"model": "gpt-5", "input": "Hello", "stream": True}
+        headers = {"authorization": f"Bearer {key}", "cookie": f"sid={key}"}
+        answer = httpx.post(f"{url}/responses", json=body, headers=headers)
+        process.kill()
+    assert (tmp_path / "00001.sse").read_bytes() == answer.content
+    written = "".join(path.read_text(encoding="utf-8") for path in tmp_path.iterdir())
+    assert "Hello" in written
+    assert key not in written

@@ -7,6 +7,7 @@ from gpt5_simulator._errors import (
     ResultsError,
     SimulatorError,
     StartError,
+    UpstreamError,
 )
 from gpt5_simulator._faults.fault_text import parse_fault
 from gpt5_simulator._faults.faults import (
@@ -25,6 +26,7 @@ from gpt5_simulator._faults.faults import (
 )
 from gpt5_simulator._http.raw_server import RawServer
 from gpt5_simulator._http.recorded import RecordedRequest
+from gpt5_simulator._http.recorder import ExchangeRecorder
 from gpt5_simulator._http.replay import Recording, read_recordings
 from gpt5_simulator._http.server import SIMULATOR_KEY, ResponsesSimulator
 from gpt5_simulator._model.demo_model import DemoModel
@@ -60,6 +62,7 @@ __all__ = [
     "DemoModel",
     "DuplicateEvents",
     "EncryptedContentRefused",
+    "ExchangeRecorder",
     "Fault",
     "FaultError",
     "FunctionCall",
@@ -90,6 +93,7 @@ __all__ = [
     "TurnItem",
     "UnknownEvent",
     "UnverifiedOrganization",
+    "UpstreamError",
     "iter_profiles",
     "parse_fault",
     "read_hosted_results",

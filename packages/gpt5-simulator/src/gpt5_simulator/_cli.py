@@ -1,6 +1,8 @@
 """The command `gpt5-simulator`."""
 
 import signal
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from threading import Event
@@ -11,11 +13,13 @@ import typer
 
 from gpt5_simulator._errors import SimulatorError
 from gpt5_simulator._faults.fault_text import fault_names, parse_fault
+from gpt5_simulator._http.recorder import ExchangeRecorder
 from gpt5_simulator._http.replay import read_recordings
 from gpt5_simulator._http.server import SIMULATOR_KEY, ResponsesSimulator
 from gpt5_simulator._model.hosted_results import read_results_file
 
 
+_NOT_AS_RECORDED = 1
 _BAD_USAGE = 2
 _PORT = typer.Option(help="Port on 127.0.0.1; 0 picks a free one.", min=0, max=65535)
 _REPLAY = typer.Option(
@@ -82,11 +86,22 @@ _LENIENT = typer.Option(
     "--lenient", help="Accept requests that OpenAI would refuse. Without it they are refused."
 )
 
+_UPSTREAM = typer.Option(
+    help="The server to forward to, such as https://api.openai.com/v1: https, or http on a loopback address.",
+    metavar="URL",
+)
+_TO = typer.Option(
+    help="The folder for the exchanges. It is created if it is missing; existing files stay.",
+    metavar="FOLDER",
+)
+_FROM = typer.Argument(help="A folder that `record` has written.", metavar="FOLDER")
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.callback(invoke_without_command=True)
 def serve(  # noqa: PLR0913  a command's options are its parameters
+    context: typer.Context,
     *,
     port: Annotated[int, _PORT] = 0,
     replay: Annotated[list[Path] | None, _REPLAY] = None,
@@ -102,7 +117,10 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     lenient: Annotated[bool, _LENIENT] = False,
 ) -> None:
     """Serve the OpenAI Responses API on 127.0.0.1 until interrupted. The first line of output is the base URL."""
-    try:
+    if context.invoked_subcommand is not None:
+        _validate_alone(context)
+        return
+    with _serving() as interrupted:
         simulator = ResponsesSimulator(
             port=port,
             replay=read_recordings(replay or ()),
@@ -119,10 +137,45 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
         )
         with simulator:
             typer.echo(simulator.base_url)
-            _wait_for_interrupt()
-    except SimulatorError as error:
-        typer.echo(f"gpt5-simulator: {error}", err=True)
-        raise typer.Exit(_BAD_USAGE) from error
+            interrupted.wait()
+
+
+@app.command()
+def record(
+    *,
+    upstream: Annotated[str, _UPSTREAM],
+    to: Annotated[Path, _TO],
+    port: Annotated[int, _PORT] = 0,
+) -> None:
+    """Forward requests to one server until interrupted, and write them and their answers to a folder, without credentials.
+
+    It listens on 127.0.0.1. The first line of output is the base URL for the client.
+    """
+    with (
+        _serving() as interrupted,
+        ExchangeRecorder(upstream, to, port=port, report=_tell) as recorder,
+    ):
+        typer.echo(recorder.base_url)
+        interrupted.wait()
+
+
+@app.command()
+def replay(*, folder: Annotated[Path, _FROM], port: Annotated[int, _PORT] = 0) -> None:
+    """Answer on 127.0.0.1 from recorded exchanges until interrupted, and refuse requests that were not recorded.
+
+    The first line of output is the base URL. The exit code is 1 if a request differed, or if a recorded one never came.
+    """
+    with _serving() as interrupted:
+        simulator = ResponsesSimulator(port=port)
+        simulator.replay(folder, report=_tell)
+        with simulator:
+            typer.echo(simulator.base_url)
+            interrupted.wait()
+        try:
+            simulator.assert_used()
+        except AssertionError as error:
+            _tell(str(error))
+            raise typer.Exit(_NOT_AS_RECORDED) from error
 
 
 def main() -> None:
@@ -130,7 +183,16 @@ def main() -> None:
     app()
 
 
-def _wait_for_interrupt() -> None:
+def _validate_alone(context: typer.Context) -> None:
+    """Refuse options that stand before a command's name: they are the server's, and the command would ignore them."""
+    sources = map(context.get_parameter_source, context.params)
+    if any(source is not None and source.name == "COMMANDLINE" for source in sources):
+        raise typer.BadParameter(f"options go after {context.invoked_subcommand!r}")
+
+
+@contextmanager
+def _serving() -> Generator[Event]:
+    """Yield an event that an interrupt sets, even one that comes before the server is up; tell errors and exit with 2."""
     interrupted = Event()
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -140,6 +202,15 @@ def _wait_for_interrupt() -> None:
     # By signals, so that both end the `with` block in order and the exit code is 0. Tests run the command
     # in their own process, hence the handlers of before are put back.
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    interrupted.wait()
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    try:
+        yield interrupted
+    except SimulatorError as error:
+        _tell(str(error))
+        raise typer.Exit(_BAD_USAGE) from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(text: str) -> None:
+    typer.echo(f"gpt5-simulator: {text}", err=True)

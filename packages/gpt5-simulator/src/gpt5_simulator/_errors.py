@@ -3,6 +3,7 @@
 SimulatorError
 ├── StartError        the machine: the port is taken, or the server did not start
 ├── RecordingError    the caller: a path to replay is missing or holds no recording (a ValueError too)
+├── UpstreamError     the caller: the address of a server to record from cannot be used (a ValueError too)
 ├── FaultError        the caller: the text of a fault cannot be read (a ValueError too)
 ├── ResultsError      the caller: the table of hosted tools' results cannot be read (a ValueError too)
 └── ApiError          the client: the error that the server sends instead of a response
@@ -37,6 +38,10 @@ class RecordingError(SimulatorError, ValueError):
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(message)
         self.path = path
+
+
+class UpstreamError(SimulatorError, ValueError):
+    """A server's address that cannot be used for recording. The message does not repeat it, because it may contain a key."""
 
 
 class FaultError(SimulatorError, ValueError):

@@ -22,6 +22,7 @@ from gpt5_simulator._faults.fault_text import parse_fault
 from gpt5_simulator._faults.faults import Fault, HttpError
 from gpt5_simulator._faults.refusals import build_error, retry_headers, validate_against
 from gpt5_simulator._http.delivery import Delivery
+from gpt5_simulator._http.exchanges import ExchangeQueue, read_asked
 from gpt5_simulator._http.recorded import RequestLog, fingerprint
 from gpt5_simulator._http.replay import Recording, ReplayQueue
 from gpt5_simulator._json import Json, is_object, object_at
@@ -90,6 +91,7 @@ class Api:
     delay_seconds: float
     responder: Responder
     replay: ReplayQueue
+    exchanges: ExchangeQueue
     faults: FaultQueue
     log: RequestLog
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -115,6 +117,10 @@ class Api:
         ]
         handlers = {HTTPException: self.refuse_route, Exception: self.report_failure}
         return Starlette(routes=routes, exception_handlers=handlers)
+
+    async def replay_exchange(self, call: Call) -> Reply:
+        """Answer a request as it was answered when it was recorded."""
+        return self.exchanges.answer(read_asked(call.request, call.raw))
 
     async def create_response(self, call: Call) -> Reply:
         """Answer `POST /v1/responses`."""
@@ -171,6 +177,8 @@ class Api:
 
     async def refuse_route(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which there is no route."""
+        if self.exchanges.is_used:
+            return await self._answer(self.replay_exchange, _no_faults, request)
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
         number = self.log.add(request).number
         return self._deliver(_error_reply(_no_route(request, status)), number)
@@ -190,8 +198,10 @@ class Api:
         # Recorded first, for a test wants to see the requests that were refused, too.
         raw = await request.body()
         number = self.log.add(request, raw).number
+        if self.exchanges.is_used:
+            answer = self.replay_exchange
         try:
-            owner = self._owner(request)
+            owner = "" if self.exchanges.is_used else self._owner(request)
             faults = faults_of(request)
             refusal = next((fault for fault in faults if isinstance(fault, HttpError)), None)
             if refusal is not None:

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gpt5_simulator._arguments import entries_of, validate_kind
 from gpt5_simulator._errors import RecordingError
@@ -12,10 +13,27 @@ from gpt5_simulator._json import is_object
 from gpt5_simulator._reply import JSON, Reply
 
 
-_STREAM = ".sse"
-_BODY = ".response.json"
+STREAM = ".sse"
+BODY = ".response.json"
+REQUEST = ".request.json"
+
 # An event with its blank line; the last one of a recording that was cut may have none.
 _EVENT = re.compile(rb".*?(?:\r\n\r\n|\n\n|\r\r)|.+\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A recorded request, without secrets.
+
+    Attributes:
+        method: The HTTP method.
+        path: The path with the query.
+        body: The decoded JSON body; None if there was none.
+    """
+
+    method: str
+    path: str
+    body: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,24 +45,26 @@ class Recording:
         body: The bytes.
         is_stream: Whether it is a stream of events.
         status: The HTTP status.
+        request: The request; None if it was not recorded.
     """
 
     name: str
     body: bytes
     is_stream: bool
     status: int = 200
+    request: Asked | None = None
 
     def to_reply(self) -> Reply:
         """Return the reply that sends the recorded bytes."""
         if self.is_stream:
-            return Reply.of_events(_EVENT.findall(self.body))
+            return replace(Reply.of_events(_EVENT.findall(self.body)), status=self.status)
         return Reply(status=self.status, content_type=JSON, steps=(self.body,))
 
 
 def read_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recording, ...]:
     """Read recordings from `.sse` and `.response.json` files; a folder counts as all such files in it, in the order of their paths.
 
-    A `Recording` stays as it is.
+    A `.request.json` with the same name holds the request and the status of the answer. A `Recording` stays as it is.
 
     Raises:
         RecordingError: If a path is missing or not a recording, or if a folder holds none.
@@ -86,35 +106,51 @@ class ReplayQueue:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.name.endswith((_STREAM, _BODY)))
+        found = sorted(file for file in path.rglob("*") if file.name.endswith((STREAM, BODY)))
         if not found:
-            raise _refused(path, f"expected {_STREAM} or {_BODY} files in the folder")
+            raise _refused(path, f"expected {STREAM} or {BODY} files in the folder")
         return found
     if not path.is_file():
         raise _refused(path, "no such file or folder")
-    if not path.name.endswith((_STREAM, _BODY)):
-        raise _refused(path, f"expected a file that ends in {_STREAM} or {_BODY}")
+    if not path.name.endswith((STREAM, BODY)):
+        raise _refused(path, f"expected a file that ends in {STREAM} or {BODY}")
     return [path]
 
 
 def _read_recording(path: Path) -> Recording:
+    is_stream = path.name.endswith(STREAM)
+    name = path.name.removesuffix(STREAM if is_stream else BODY)
+    body = _read(path)
+    usual = 200 if is_stream else _usual_status(_parse(path, body))
+    recording = Recording(name=name, body=body, is_stream=is_stream, status=usual)
+    beside = path.with_name(f"{name}{REQUEST}")
+    if not beside.exists():
+        return recording
+    match _parse(beside, _read(beside)):
+        case {"method": str(method), "path": str(target), "status": int(status), "body": sent}:
+            request = Asked(method=method, path=target, body=sent)
+            return replace(recording, request=request, status=status)
+        case _:
+            raise _refused(beside, "expected an object with method, path, status and body")
+
+
+def _read(path: Path) -> bytes:
     try:
-        body = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise _refused(path, error.strerror or "unreadable") from error
-    if path.name.endswith(_STREAM):
-        return Recording(name=path.name.removesuffix(_STREAM), body=body, is_stream=True)
-    name = path.name.removesuffix(_BODY)
-    return Recording(name=name, body=body, is_stream=False, status=_status_of(path, body))
 
 
-def _status_of(path: Path, body: bytes) -> int:
-    """Return the status for a body: recordings do not have it, but only errors are bare envelopes."""
+def _parse(path: Path, text: bytes) -> Any:
     try:
-        decoded: object = json.loads(body)
+        return json.loads(text)
     except ValueError as error:
         raise _refused(path, "expected JSON") from error
-    is_error = is_object(decoded) and set(decoded) == {"error"}
+
+
+def _usual_status(body: object) -> int:
+    """Return the status of a body for which none was recorded: only errors are bare envelopes."""
+    is_error = is_object(body) and set(body) == {"error"}
     return 400 if is_error else 200
 
 

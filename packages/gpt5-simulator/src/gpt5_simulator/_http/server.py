@@ -14,6 +14,7 @@ from gpt5_simulator._errors import StartError
 from gpt5_simulator._faults.fault_queue import FaultQueue
 from gpt5_simulator._faults.faults import Fault
 from gpt5_simulator._http.app import Api
+from gpt5_simulator._http.exchanges import ExchangeQueue
 from gpt5_simulator._http.loopback_server import LoopbackServer
 from gpt5_simulator._http.recorded import RecordedRequest, RequestLog
 from gpt5_simulator._http.replay import Recording, ReplayQueue, read_recordings
@@ -100,6 +101,7 @@ class ResponsesSimulator:
         self._log = RequestLog()
         self._faults = FaultQueue(faults)
         self._model = ScriptableModel(_chosen_model(model, hosted_results))
+        self._exchanges = ExchangeQueue()
         self._responder = Responder(
             model=self._model,
             models=served,
@@ -121,6 +123,7 @@ class ResponsesSimulator:
             delay_seconds=delay_seconds,
             responder=self._responder,
             replay=ReplayQueue(read_recordings(replay)),
+            exchanges=self._exchanges,
             faults=self._faults,
             log=self._log,
         )
@@ -177,11 +180,26 @@ class ResponsesSimulator:
         """
         self._model.add([Text(text=item) if isinstance(item, str) else item for item in items])
 
-    def assert_used(self) -> None:
-        """Check that there was a request, and that every reply and fault was used.
+    def replay(self, folder: str | Path, *, report: Callable[[str], object] | None = None) -> None:
+        """Answer from the exchanges in a folder from now on, each once, and refuse every other request.
+
+        A request gets the answer of the first unused exchange with the same method, path and body. If there is none, it is refused
+        (status 400) with its first difference from the first unused exchange.
+
+        Args:
+            folder: A folder that `gpt5-simulator record` or an `ExchangeRecorder` has written.
+            report: Called with each difference as it occurs, in the server's thread.
 
         Raises:
-            AssertionError: If not; it says what is left over.
+            RecordingError: If the folder is missing or holds no exchange.
+        """
+        self._exchanges.load(Path(folder), report)
+
+    def assert_used(self) -> None:
+        """Check that there was a request, that every reply, fault and exchange was used, and that no request differed from its recording.
+
+        Raises:
+            AssertionError: If not; it says what is left over, and where requests differed.
         """
         __tracebackhide__ = True  # pytest then shows the test's own line
         left = self._model.unused
@@ -190,6 +208,7 @@ class ResponsesSimulator:
             *([] if self.requests else ["no request came"]),
             *([f"replies not used: {left}"] if left else []),
             *([f"faults not used: {', '.join(faults)}"] if faults else []),
+            *self._exchanges.find_faults(),
         ]
         if wrong:
             raise AssertionError("\n".join(["the simulator was not used as planned:", *wrong]))
