@@ -29,7 +29,9 @@ def find_faults(root: Path) -> Iterator[str]:
         yield f"{name}: expected it as a member and in tools/repository/distributions.toml"
     for name in sorted(ours["packages"].keys() & members.keys()):
         module = members[name].get("tool", {}).get("uv", {}).get("build-backend", {})
-        if module.get("module-name", name.replace("-", "_")) != ours["packages"][name]:
+        modules = module.get("module-name", name.replace("-", "_"))
+        # Of several it is the first; the others are imported by no name that a user writes.
+        if (modules if isinstance(modules, str) else modules[0]) != ours["packages"][name]:
             yield f"{name}: expected [tool.uv.build-backend] module-name to be {ours['packages'][name]!r}"
     # What somebody would write who derives a distribution's name from the name that is imported.
     mistaken = {canonicalize_name(module): name for name, module in ours["packages"].items()}
