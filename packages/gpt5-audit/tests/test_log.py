@@ -1,5 +1,7 @@
 import json
+import math
 import re
+from decimal import Decimal
 
 import pytest
 
@@ -203,6 +205,95 @@ def test_other_words_for_what_was_left_out_are_not_told(left_out, log, lines):
 
     fields = fields_of(lines)
     assert (fields["service_tier"], fields["left_out"]) == ("other", "other")
+
+
+class Tokens:
+    input_tokens, cached_tokens, output_tokens, reasoning_tokens = 12, 8, 5, 0
+
+
+class Details:
+    cached_tokens, reasoning_tokens = 8, 0
+
+
+class NestedTokens:
+    input_tokens, output_tokens = 12, 5
+    input_tokens_details = output_tokens_details = Details
+
+
+SENT_TOKENS = {
+    "input_tokens": 12,
+    "input_tokens_details": {"cached_tokens": 8},
+    "output_tokens": 5,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 17,
+}
+TOLD_TOKENS = {"input_tokens": 12, "cached_tokens": 8, "output_tokens": 5, "reasoning_tokens": 0}
+
+
+@pytest.mark.parametrize("usage", [Tokens(), NestedTokens(), SENT_TOKENS], ids=type)
+def test_duration_tokens_and_cost_are_told(log, lines, usage):
+    log.success(
+        AUDIT_ID, usage=usage, duration_seconds=1.23456, cost=Decimal("0.0000125"), currency="USD"
+    )
+
+    assert fields_of(lines) == TOLD_TOKENS | {
+        "event": "responses_api_success",
+        "audit_id": AUDIT_ID,
+        "duration_seconds": 1.235,
+        "cost": 0.0000125,
+        "currency": "USD",
+    }
+
+
+def test_a_failure_tells_how_long_it_took_and_the_tokens_of_its_event(log, lines):
+    response = {"status": "incomplete", "usage": SENT_TOKENS}
+    event = {"type": "response.incomplete", "response": response}
+    log.error(event, audit_id=AUDIT_ID, duration_seconds=3)
+
+    assert fields_of(lines) == TOLD_TOKENS | {
+        "event": "responses_api_error",
+        "audit_id": AUDIT_ID,
+        "event_type": "response.incomplete",
+        "response_status": "incomplete",
+        "duration_seconds": 3.0,
+    }
+
+
+@pytest.mark.parametrize(
+    "value", [True, -0.1, 10**400, math.inf, math.nan, Decimal("sNaN"), "1", None]
+)
+def test_what_is_no_duration_and_no_cost_is_left_out(log, lines, value):
+    log.success(AUDIT_ID, duration_seconds=value, cost=value)
+
+    assert fields_of(lines).keys() == {"event", "audit_id"}
+
+
+@pytest.mark.parametrize("value", ["usd", "US", "EURO", "\uff35SD", "", 840, None])
+def test_what_is_no_currency_is_left_out(log, lines, value):
+    log.success(AUDIT_ID, currency=value)
+
+    assert fields_of(lines).keys() == {"event", "audit_id"}
+
+
+@pytest.mark.parametrize("value", ["1", " Yes"])
+def test_plain_json_has_nothing_before_the_object(lines, value):
+    variables = {"OPENAI_GPT5_AUDIT_LOG": "1", "OPENAI_GPT5_AUDIT_LOG_JSON": value}
+    for log in (
+        AuditLog.from_env(lines.append, variables),
+        AuditLog(lines.append, plain_json=True),
+    ):
+        assert log.plain_json
+        log.success(AUDIT_ID)
+
+    expected = {"event": "responses_api_success", "audit_id": AUDIT_ID}
+    assert [json.loads(line) for line in lines] == [expected, expected]
+
+
+def test_plain_json_alone_switches_nothing_on(lines):
+    log = AuditLog.from_env(lines.append, {"OPENAI_GPT5_AUDIT_LOG_JSON": "1"})
+    log.success(AUDIT_ID)
+
+    assert (log.enabled, lines) == (False, [])
 
 
 def test_a_streamed_success_counts_its_events(log, lines):

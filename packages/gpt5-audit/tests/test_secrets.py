@@ -22,7 +22,8 @@ FIELDS = {
     ),
     *("event_type", "has_stop", "has_user", "input_message_count", "max_output_tokens", "model"),
     *("param", "request_id", "response_format", "response_model", "response_status", "status_code"),
-    *("left_out", "service_tier"),
+    *("left_out", "service_tier", "cost", "currency", "duration_seconds"),
+    *("cached_tokens", "input_tokens", "output_tokens", "reasoning_tokens"),
     *("stream", "stream_event_count", "stream_event_type", "tool_count", "use_custom_base_url"),
 }
 
@@ -117,6 +118,9 @@ def test_a_key_or_a_prompt_is_not_taken_for_a_model_or_an_id(secret):
         log.request({"model": secret})
         log.success(secret, model=secret, response_model=secret, request_id=secret)
         log.error(ValueError(), audit_id=secret, model=secret, stream_event_type=secret)
+        log.error({"response": {"usage": {secret: secret, "input_tokens": secret}}})
+        usage = {"output_tokens": secret, "input_tokens_details": {"cached_tokens": secret}}
+        log.success("", usage=usage, cost=secret, currency=secret, duration_seconds=secret)
 
     check(lines_of(act), secret)
 

@@ -7,6 +7,7 @@ not have its field's shape is left out; it is never cut, masked or quoted, becau
 import json
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Literal
 
 from ._words import (
@@ -23,7 +24,7 @@ from ._words import (
 
 
 type Event = Literal["responses_api_request", "responses_api_success", "responses_api_error"]
-type Scalar = str | int | bool
+type Scalar = str | float | bool
 type Shape = Callable[[object], Scalar | None]
 
 PREFIX = "openai_gpt5_audit"
@@ -40,6 +41,7 @@ _MODEL = re.compile(r"(?!.*\bsk-)[A-Za-z0-9]{1,24}(?:[._:/@-]{1,2}[A-Za-z0-9]{1,
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _REQUEST_ID = re.compile(rf"req_[A-Za-z0-9]{{8,64}}|{_UUID}", re.ASCII)
 _AUDIT_ID = re.compile(r"[0-9a-f]{12}", re.ASCII)
+_CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 _CLASS_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}", re.ASCII)
 # A key pasted into the field of the base URL would parse as the host of a URL.
 _LABEL = r"(?!sk-)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -76,6 +78,17 @@ def _whole(least: int, most: int) -> Shape:
     return shape
 
 
+def _number(*, decimals: int) -> Shape:
+    def shape(value: object) -> float | None:
+        if isinstance(value, Decimal):
+            value = float(value) if value.is_finite() else None
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        return round(float(value), decimals) if 0 <= value <= _MOST else None
+
+    return shape
+
+
 def _boolean(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
@@ -99,11 +112,16 @@ def _left_out(value: object) -> str | None:
 
 _count = _whole(0, _MOST)
 
+_TOKENS = ("cached_tokens", "input_tokens", "output_tokens", "reasoning_tokens")
+
 _SHAPES: Mapping[str, Shape] = {
     "api_error_type": _word_of(ERROR_TYPES),
     "audit_id": _matching(_AUDIT_ID, longest=12),
     "base_url_host": _matching(_HOST, longest=_LONGEST_HOST),
     "code": _word_of(CODES),
+    "cost": _number(decimals=9),
+    "currency": _matching(_CURRENCY, longest=3),
+    "duration_seconds": _number(decimals=3),
     "enable_stream": _boolean,
     "error_type": _matching(_CLASS_NAME, longest=64),
     "event_type": _word_of(EVENT_TYPES),
@@ -125,6 +143,7 @@ _SHAPES: Mapping[str, Shape] = {
     "stream_event_type": _word_of(EVENT_TYPES),
     "tool_count": _count,
     "use_custom_base_url": _boolean,
+    **dict.fromkeys(_TOKENS, _count),
 }
 
 _FIELDS: Mapping[Event, tuple[str, ...]] = {
@@ -145,6 +164,9 @@ _FIELDS: Mapping[Event, tuple[str, ...]] = {
     ),
     "responses_api_success": (
         "audit_id",
+        "cost",
+        "currency",
+        "duration_seconds",
         "left_out",
         "model",
         "request_id",
@@ -152,11 +174,13 @@ _FIELDS: Mapping[Event, tuple[str, ...]] = {
         "service_tier",
         "stream",
         "stream_event_count",
+        *_TOKENS,
     ),
     "responses_api_error": (
         "api_error_type",
         "audit_id",
         "code",
+        "duration_seconds",
         "error_type",
         "event_type",
         "model",
@@ -166,15 +190,16 @@ _FIELDS: Mapping[Event, tuple[str, ...]] = {
         "status_code",
         "stream",
         "stream_event_type",
+        *_TOKENS,
     ),
 }
 
 
 def build_line(event: Event, values: Mapping[str, object]) -> str:
-    """Return the line of `event` with those of `values` that it may hold: the prefix, a blank, and JSON with sorted keys."""
+    """Return the JSON object of `event`, its keys sorted, with those of `values` that it may hold."""
     fields = {name: _SHAPES[name](values.get(name)) for name in _FIELDS[event]}
     known = {name: value for name, value in fields.items() if value is not None}
-    return f"{PREFIX} {json.dumps({'event': event} | known, sort_keys=True)}"
+    return json.dumps({"event": event} | known, sort_keys=True)
 
 
 def host_of(base_url: str | None) -> str | None:

@@ -3,12 +3,14 @@
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Self, cast
 
-from ._fields import OPENAI_HOST, Event, build_line, host_of
+from ._fields import OPENAI_HOST, PREFIX, Event, build_line, host_of
 
 
 ENVIRONMENT_VARIABLE = "OPENAI_GPT5_AUDIT_LOG"
+JSON_VARIABLE = "OPENAI_GPT5_AUDIT_LOG_JSON"
 
 _ON = frozenset({"1", "true", "yes", "on"})
 
@@ -28,30 +30,42 @@ class AuditLog:
         openai_gpt5_audit {"audit_id": "0123456789ab", "event": "responses_api_success", "model": "gpt-5.2", "request_id": "req_0123456789"}
     """
 
-    __slots__ = ("_emit", "enabled")
+    __slots__ = ("_emit", "enabled", "plain_json")
 
-    def __init__(self, emit: Callable[[str], object], enabled: bool = True) -> None:  # noqa: FBT001, FBT002  the plain switch of this class
+    def __init__(
+        self,
+        emit: Callable[[str], object],
+        enabled: bool = True,  # noqa: FBT001, FBT002  the plain switch of this class
+        *,
+        plain_json: bool = False,
+    ) -> None:
         """Write to `emit`, which takes one line without its line break.
 
         Args:
             emit: Where lines go, for example a logger's `info`.
             enabled: Whether anything is written at all.
+            plain_json: Whether a line is a JSON object and nothing else, without the prefix.
         """
         self._emit: Callable[[str], object] = emit
         self.enabled: bool = enabled
+        self.plain_json: bool = plain_json
 
     @classmethod
     def from_env(
         cls, emit: Callable[[str], object], environ: Mapping[str, str] | None = None
     ) -> Self:
-        """Make a log that is on if `OPENAI_GPT5_AUDIT_LOG` is `1`, `true`, `yes` or `on`, in any case.
+        """Make a log that is on if `OPENAI_GPT5_AUDIT_LOG` is `1`, `true`, `yes` or `on`, in any case; plain JSON if `OPENAI_GPT5_AUDIT_LOG_JSON` is.
 
         Args:
             emit: Where lines go.
             environ: The environment to read; the process's own if None.
         """
-        value = (os.environ if environ is None else environ).get(ENVIRONMENT_VARIABLE, "")
-        return cls(emit, enabled=value.strip().lower() in _ON)
+        variables = os.environ if environ is None else environ
+        enabled, plain_json = (
+            variables.get(name, "").strip().lower() in _ON
+            for name in (ENVIRONMENT_VARIABLE, JSON_VARIABLE)
+        )
+        return cls(emit, enabled, plain_json=plain_json)
 
     def request(
         self,
@@ -94,6 +108,10 @@ class AuditLog:
         stream_event_count: int | None = None,
         service_tier: str | None = None,
         left_out: Sequence[str] = (),
+        duration_seconds: float | None = None,
+        usage: object = None,
+        cost: float | Decimal | None = None,
+        currency: str | None = None,
     ) -> None:
         """Log that a call has succeeded.
 
@@ -105,6 +123,11 @@ class AuditLog:
             stream_event_count: How many events came; None if the answer was not streamed.
             service_tier: The tier that the server billed.
             left_out: The parts that the server refused and the request was sent again without, as `gpt5_responses` names them.
+            duration_seconds: How long the call took.
+            usage: The `usage` of the response as the API sends it, or an object with the same fields or with `cached_tokens` and
+                `reasoning_tokens` of its own.
+            cost: What the call cost.
+            currency: The currency of `cost`, such as `USD`.
         """
         if not self.enabled:
             return
@@ -118,10 +141,13 @@ class AuditLog:
             "service_tier": service_tier,
             "stream": None if stream_event_count is None else True,
             "stream_event_count": stream_event_count,
+            "duration_seconds": duration_seconds,
+            "cost": cost,
+            "currency": currency,
         }
-        self._write("responses_api_success", facts)
+        self._write("responses_api_success", facts | _usage_facts(usage))
 
-    def error(
+    def error(  # noqa: PLR0913  one keyword for each fact
         self,
         error: BaseException | Mapping[str, Any],
         *,
@@ -129,17 +155,19 @@ class AuditLog:
         model: str | None = None,
         stream: bool | None = None,
         stream_event_type: str | None = None,
+        duration_seconds: float | None = None,
     ) -> None:
         """Log that a call failed.
 
         Args:
             error: An exception, or an `error`, `response.failed` or `response.incomplete` event. Of an exception, the name of its
                 class and the attributes `status_code`, `request_id`, `code`, `param` (or `field`) and `type` are logged where
-                they have the right shape. Messages and bodies are not logged.
+                they have the right shape; of an event, its tokens too. Messages and bodies are not logged.
             audit_id: The id that `request` returned; empty if the call failed before, which gives the event an id of its own.
             model: The model asked for.
             stream: Whether the answer was being streamed.
             stream_event_type: The type of the last event that came.
+            duration_seconds: How long the call took until then.
         """
         if not self.enabled:
             return
@@ -148,11 +176,13 @@ class AuditLog:
             "model": model,
             "stream": stream,
             "stream_event_type": stream_event_type,
+            "duration_seconds": duration_seconds,
         }
         self._write("responses_api_error", facts | _error_facts(error))
 
     def _write(self, event: Event, facts: Mapping[str, object]) -> None:
-        self._emit(build_line(event, facts))
+        line = build_line(event, facts)
+        self._emit(line if self.plain_json else f"{PREFIX} {line}")
 
 
 def _request_facts(body: Mapping[str, Any]) -> dict[str, object]:
@@ -209,7 +239,23 @@ def _event_facts(event: Mapping[str, Any]) -> dict[str, object]:
         "param": details.get("param"),
         "request_id": event.get("request_id"),
         "response_status": response.get("status"),
+        **_usage_facts(response.get("usage")),
     }
+
+
+def _usage_facts(usage: object) -> dict[str, object]:
+    """Pick the tokens out of what the API sends, or out of an object with its fields or with all of them at the top."""
+    facts = {name: _member(usage, name) for name in ("input_tokens", "output_tokens")}
+    for name, details in (("cached_tokens", "input"), ("reasoning_tokens", "output")):
+        found = _member(usage, name)
+        nested = _member(usage, f"{details}_tokens_details")
+        facts[name] = _member(nested, name) if found is None else found
+    return facts
+
+
+def _member(value: object, name: str) -> object:
+    members = _mapping(value)
+    return members.get(name) if members else getattr(value, name, None)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
