@@ -38,6 +38,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         MessageError: If a message cannot be used.
     """
     audit_id, stream = "", None
+    started = time.perf_counter()
     audit = audit_without(find_secrets(call.credentials))
     try:
         note_model(call)
@@ -72,6 +73,7 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
             model=call.model,
             stream=call.stream or None,
             stream_event_type=stream.last_event_type if stream else None,
+            duration_seconds=time.perf_counter() - started,
         )
         raise
 
@@ -122,6 +124,8 @@ def _iter_answer(
         stream_event_count=stream.event_count or None,
         service_tier=completion.service_tier,
         left_out=stream.left_out,
+        duration_seconds=latency,
+        usage=completion.usage,
     )
     cache: Mapping[str, int | str] = {}
     if answer.point is None:

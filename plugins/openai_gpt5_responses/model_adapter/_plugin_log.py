@@ -25,7 +25,7 @@ _LOGGER.setLevel(logging.INFO)
 _AUDIT_LOGGER = logging.getLogger("dify_plugin.plugin.audit.openai_gpt5_responses")
 _AUDIT_LOGGER.setLevel(logging.INFO)
 
-_HAS_AUDIT = AuditLog.from_env(_AUDIT_LOGGER.info).enabled
+_AUDIT = AuditLog.from_env(_AUDIT_LOGGER.info)
 _CONTENT = os.environ.get("OPENAI_GPT5_LOG_TOOL_CONTENT", "").strip().lower()
 _HAS_CONTENT = _CONTENT in ("1", "true", "yes", "on")
 _CACHE_WATCH = CacheWatch()
@@ -42,7 +42,11 @@ _lock = Lock()
 
 def audit_without(secrets: KnownSecrets) -> AuditLog:
     """Return the audit log for calls with these secrets; it is off unless `OPENAI_GPT5_AUDIT_LOG` turns it on."""
-    return AuditLog(lambda line: _AUDIT_LOGGER.info(secrets.redact(line)), enabled=_HAS_AUDIT)
+    return AuditLog(
+        lambda line: _AUDIT_LOGGER.info(secrets.redact(line)),
+        _AUDIT.enabled,
+        plain_json=_AUDIT.plain_json,
+    )
 
 
 def log_cache(

@@ -69,6 +69,7 @@ def hasty(
         OPENAI_GPT5_BACKGROUND_SECONDS="1",
         OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.1",
         OPENAI_GPT5_AUDIT_LOG="true",
+        OPENAI_GPT5_AUDIT_LOG_JSON="true",
     )
 
 

@@ -39,6 +39,32 @@ def test_a_call_leaves_a_request_and_a_success(
     assert "private" not in str(audited.notices)
 
 
+def test_a_call_leaves_its_duration_and_its_tokens(
+    audited: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    usage = audited.invoke(server).last["usage"]
+
+    _, success = events(audited)
+    assert (success["input_tokens"], success["output_tokens"]) == (
+        usage["prompt_tokens"],
+        usage["completion_tokens"],
+    )
+    assert success["duration_seconds"] == round(usage["latency"], 3)
+
+
+def test_the_lines_are_plain_json_where_an_operator_wants_that(
+    hasty: ModelPlugin, server: ResponsesSimulator
+) -> None:
+    hasty.notices.clear()
+    hasty.invoke(server)
+
+    lines = [notice.text for notice in hasty.notices if "responses_api_" in notice.text]
+    assert [json.loads(line)["event"] for line in lines] == [
+        "responses_api_request",
+        "responses_api_success",
+    ]
+
+
 def test_a_failed_call_leaves_an_error(audited: ModelPlugin) -> None:
     with ResponsesSimulator(faults=[HttpError(status=429)]) as server:
         audited.invoke(server)
@@ -62,7 +88,10 @@ REQUEST_FIELDS = {
     "tool_count",
     "use_custom_base_url",
 }
-SUCCESS_FIELDS = {"audit_id", "event", "model", "request_id", "response_model", "service_tier"}
+SUCCESS_FIELDS = {
+    *("audit_id", "event", "model", "request_id", "response_model", "service_tier"),
+    *("cached_tokens", "duration_seconds", "input_tokens", "output_tokens", "reasoning_tokens"),
+}
 STREAMED = {"stream", "stream_event_count"}
 
 
@@ -85,7 +114,7 @@ def test_a_failure_inside_a_stream_says_at_which_event(audited: ModelPlugin) -> 
 
     _, error = events(audited)
     assert set(error) == {
-        *("audit_id", "code", "error_type", "event", "model", "request_id"),
+        *("audit_id", "code", "duration_seconds", "error_type", "event", "model", "request_id"),
         *("stream", "stream_event_type"),
     }
     assert (error["error_type"], error["code"]) == ("ServerError", "server_error")
