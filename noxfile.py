@@ -136,7 +136,7 @@ def plugin(session: nox.Session, name: str) -> None:
 def chain(session: nox.Session) -> None:
     """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator."""
     sync(session, "--all-packages", "--all-extras")
-    session.install("pytest")
+    session.install("openai", "pytest")  # with the first Pydantic AI speaks the Responses API
     paths = "pythonpath=checks/chain packages/dify-plugin-host/tests/exchanges"
     session.run(
         *("pytest", "--import-mode=importlib", "-o", paths, "-W", "error", "checks/chain"),
