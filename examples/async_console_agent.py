@@ -5,10 +5,9 @@
 
 import asyncio
 from contextlib import suppress
-from typing import Any
 
-from agent_driver import adrive
-from agent_loop import AgentRun, Finished, ShowText
+from agent_driver import Agent, ShowText
+from agent_driver.sessions import MemorySession
 from gpt5_responses import AsyncResponsesClient, ModelConfig
 from run_log import RunLog
 
@@ -20,17 +19,15 @@ async def wait(seconds: float) -> str:
 
 
 async def main() -> None:
-    config = ModelConfig.from_env()
-    log, messages = RunLog.from_env(known=[config.api_key]), list[Any]()
+    config, session = ModelConfig.from_env(), MemorySession()
     async with AsyncResponsesClient(config) as client:
+        agent = Agent(client, [wait], log=RunLog.from_env(known=[config.api_key]))
         while asked := await asyncio.to_thread(input, "> "):
-            run = AgentRun([*messages, {"role": "user", "content": asked}], maximum_iterations=10)
-            async for event in adrive(run, client.answer, [wait], log=log):
-                if isinstance(event, ShowText):
-                    print(event.text, end="", flush=True)
-                elif isinstance(event, Finished):
-                    messages = list(event.messages)
-                    print("" if event.is_answered else event.error)
+            async with agent.astream(asked, session=session) as events:
+                async for event in events:
+                    if isinstance(event, ShowText):
+                        print(event.text, end="", flush=True)
+            print(events.result.error or "")
 
 
 with suppress(EOFError):  # Ctrl-D

@@ -5,10 +5,9 @@
 
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
-from agent_driver import drive
-from agent_loop import AgentRun, Finished, ShowText
+from agent_driver import Agent, ShowText
+from agent_driver.sessions import MemorySession
 from gpt5_responses import ModelConfig, ResponsesClient
 from run_log import RunLog
 
@@ -25,13 +24,11 @@ def clock() -> str:
 
 config = ModelConfig.from_env()
 log = RunLog.from_env(known=[config.api_key])
-client, messages = ResponsesClient(config), list[Any]()
+agent, session = Agent(ResponsesClient(config), [power, clock], log=log), MemorySession()
 with suppress(EOFError):  # Ctrl-D
     while question := input("> "):
-        run = AgentRun([*messages, {"role": "user", "content": question}], maximum_iterations=10)
-        for event in drive(run, client.answer, [power, clock], log=log):
-            if isinstance(event, ShowText):
-                print(event.text, end="", flush=True)
-            elif isinstance(event, Finished):
-                messages = list(event.messages)
-                print("" if event.is_answered else event.error)
+        with agent.stream(question, session=session) as events:
+            for event in events:
+                if isinstance(event, ShowText):
+                    print(event.text, end="", flush=True)
+        print(events.result.error or "")

@@ -5,8 +5,7 @@
 
 import sys
 
-from agent_driver import Agent, agent_tool, drive
-from agent_loop import AgentEvent, AgentRun, Budgets, Finished, ShowText, ToolCallStarted
+from agent_driver import Agent, AgentEvent, Budgets, ShowText, ToolCallStarted, agent_tool
 from gpt5_responses import ModelConfig, ResponsesClient
 from run_log import RunLog
 
@@ -21,17 +20,23 @@ client = ResponsesClient(config)
 reckoner = agent_tool(
     "reckoner", "Works out numbers.", Agent(client, [power], instruction="Be brief.")
 )
-budgets = Budgets(max_total_tokens=100_000, max_tool_calls=20)
-question = {"role": "user", "content": " ".join(sys.argv[1:])}
-run = AgentRun([question], maximum_iterations=10, budgets=budgets)
-for event in drive(run, client.answer, [reckoner], log=RunLog.from_env(known=[config.api_key])):
-    match event:
-        case AgentEvent(path=path, agent=agent, event=ToolCallStarted(call=call)):
-            print(f"{'  ' * len(path)}{agent} calls {call.name} with {call.arguments}")
-        case ShowText(text=text):
-            print(text, end="", flush=True)
-        case Finished(error=error, agents=agents, usage=usage):
-            print(error or "")
-            for use in agents:
-                print(f"{use.agent}: {use.model_calls} calls, {use.usage.total_tokens} tokens")
-            print(f"all: {usage.total_tokens} tokens")
+boss = Agent(
+    client,
+    [reckoner],
+    budgets=Budgets(max_total_tokens=100_000, max_tool_calls=20),
+    log=RunLog.from_env(known=[config.api_key]),
+)
+with boss.stream(" ".join(sys.argv[1:])) as events:
+    for event in events:
+        match event:
+            case AgentEvent(path=path, agent=agent, event=ToolCallStarted(call=call)):
+                print(f"{'  ' * len(path)}{agent} calls {call.name} with {call.arguments}")
+            case ShowText(text=text):
+                print(text, end="", flush=True)
+            case _:
+                pass
+result = events.result
+print(result.error or "")
+for use in result.agents:
+    print(f"{use.agent}: {use.model_calls} calls, {use.usage.total_tokens} tokens")
+print(f"all: {result.usage.total_tokens} tokens, {result.cost} {result.usage.currency}")

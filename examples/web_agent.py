@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from agent_driver import adrive
-from agent_loop import AgentRun, Finished, MessageError, ShowText
+from agent_driver import Agent, ShowText
+from agent_loop import MessageError
 from gpt5_messages import build_input
 from gpt5_responses import AsyncResponsesClient, ModelConfig
 from run_log import RunLog
@@ -28,8 +28,8 @@ def power(base: int, exponent: int) -> int:
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     """Keep one client, and its connections, for all requests."""
     config = ModelConfig.from_env()
-    app.state.log = RunLog.from_env(known=[config.api_key])
-    async with AsyncResponsesClient(config) as app.state.client:
+    async with AsyncResponsesClient(config) as client:
+        app.state.agent = Agent(client, [power], log=RunLog.from_env(known=[config.api_key]))
         yield
 
 
@@ -40,14 +40,14 @@ async def answer(request: Request) -> Response:
         build_input(messages)
     except (ValueError, KeyError, TypeError, MessageError) as error:
         return PlainTextResponse(f"cannot be read: {error}\n", status_code=422)
-    run, state = AgentRun(messages, maximum_iterations=10), request.app.state
+    agent: Agent = request.app.state.agent
 
     async def stream() -> AsyncIterator[str]:
-        async for event in adrive(run, state.client.answer, [power], log=state.log):
-            if isinstance(event, ShowText):
-                yield event.text
-            elif isinstance(event, Finished) and not event.is_answered:
-                yield str(event.error)
+        async with agent.astream(messages) as events:
+            async for event in events:
+                if isinstance(event, ShowText):
+                    yield event.text
+        yield events.result.error or ""
 
     return StreamingResponse(stream(), media_type="text/plain")
 

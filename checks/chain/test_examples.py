@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import runpy
+import sqlite3
 import subprocess
 import sys
 from itertools import pairwise
@@ -182,7 +183,22 @@ def test_an_agent_that_was_killed_while_it_asked_goes_on_where_it_was(
     [first, second] = [request.body["input"] for request in simulator.requests]
     assert second[: len(first)] == first
     assert ("They said: Not Ann." in json.dumps(second)) == (not is_paid)
-    assert not (tmp_path / "waiting.json").exists()
+    with sqlite3.connect(tmp_path / "waiting.db") as database:
+        assert database.execute("SELECT waiting FROM sessions").fetchall() == [(None,)]
+
+
+def test_a_support_agent_asks_about_large_refunds_and_writes_a_ticket(
+    simulator, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    key = {"APPROVAL_KEY": "a key of thirty-two random bytes"}
+    typed = 'Find order: number "A1".\nRefund: number "A1", euros 20.\nRefund: number "A1", euros 60.\nyes\n'
+    told = run_example("support_agent.py", simulator, typed, **key)
+    assert "order A1: 80.0 euros" in told
+    assert "refunded 20.0 euros" in told
+    assert told.count("(yes, or why not)") == 1
+    assert "refunded 60.0 euros" in told
+    assert told.splitlines()[-1].startswith("> Ticket(problem=")
 
 
 def _read(process):
@@ -203,6 +219,7 @@ def _read(process):
         ("web_agent.py", 60),
         ("team.py", 45),
         ("approval_agent.py", 60),
+        ("support_agent.py", 100),
     ],
 )
 def test_an_example_is_short_enough_to_read(name, lines):
