@@ -30,17 +30,20 @@ def write_programs(folder: Path) -> list[Path]:
             (folder / f"{name}_{number}.py").write_text(block, encoding="utf-8")
         (folder / f"{name}.py").write_text("\n".join(blocks), encoding="utf-8")
     fragments = _find_fragments(folder)
-    kept: list[Path] = []
+    kept: set[Path] = set()
+    parts: set[Path] = set()
     for path in sorted(folder.glob("*.py")):
         is_page = not re.search(r"_\d+$", path.stem)
-        blocks = set(folder.glob(f"{path.stem}_*.py")) if is_page else set[Path]()
-        # A page of whole programs is not one itself, and one of none has nothing to check.
-        if path in fragments or (is_page and not blocks & fragments) or not _is_installed(path):
+        blocks = set(folder.glob(f"{path.stem}_[0-9]*.py")) if is_page else set[Path]()
+        # A page is one where all blocks build on the first.
+        is_one = not is_page or len(blocks - fragments) == 1 < len(blocks)
+        if path in fragments or not is_one or not _is_installed(path):
             continue
-        kept.append(path)
-    for path in set(folder.glob("*.py")) - set(kept):
+        kept.add(path)
+        parts |= blocks
+    for path in set(folder.glob("*.py")) - (kept - parts):
         path.unlink()
-    return kept
+    return sorted(kept - parts)
 
 
 def _find_fragments(folder: Path) -> set[Path]:
