@@ -20,7 +20,10 @@ from run_log import RunFile, RunLog, list_runs
 
 
 FAILED = "tool invoke error: failed to execute tool"
-GIVEN_UP = "tool invoke error: {} did not answer within 0.05 seconds; it may still be going on"
+LIMIT = 0.15
+"""Seconds within which a tool answers that does not hang, also on a busy machine."""
+
+GIVEN_UP = "tool invoke error: {} did not answer within 0.15 seconds; it may still be going on"
 
 
 @pytest.fixture
@@ -60,7 +63,7 @@ def play_work(play, run, work, **settings):
 
 
 def test_a_tool_that_takes_too_long_is_given_up_and_told_by_name(play, run, released):
-    @tool(timeout=0.05)
+    @tool(timeout=LIMIT)
     def slow() -> str:
         """Be slow."""
         released.wait(5)
@@ -87,9 +90,9 @@ def test_an_async_tool_that_takes_too_long_is_cancelled(play, run):
             raise
         return "late"
 
-    told = results(play(run, Script(ask(use("slow")), "So."), [slow], tool_timeout=0.05))["c1"]
+    told = results(play(run, Script(ask(use("slow")), "So."), [slow], tool_timeout=LIMIT))["c1"]
     assert told.is_unfinished
-    assert told.error.startswith("tool invoke error: slow did not answer within 0.05 seconds; it ")
+    assert told.error.startswith("tool invoke error: slow did not answer within 0.15 seconds; it ")
     assert cancelled.wait(1)
 
 
@@ -105,13 +108,13 @@ async def test_only_a_task_that_does_not_end_may_go_on(run, patience, rest):
             await asyncio.sleep(patience)
 
     model = Script(ask(use("slow")), "So.")
-    events = [event async for event in adrive(run, model, [slow], tool_timeout=0.05)]
+    events = [event async for event in adrive(run, model, [slow], tool_timeout=LIMIT)]
     told = results(events)["c1"]
-    assert told.error == f"tool invoke error: slow did not answer within 0.05 seconds; {rest}"
+    assert told.error == f"tool invoke error: slow did not answer within 0.15 seconds; {rest}"
     assert told.is_unfinished
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.1])
+@pytest.mark.parametrize("delay", [0.0, 0.25])
 def test_what_a_function_without_async_hands_on_is_cancelled_too(play, run, delay):
     cancelled = threading.Event()
 
@@ -127,7 +130,7 @@ def test_what_a_function_without_async_hands_on_is_cancelled_too(play, run, dela
         time.sleep(delay)
         return wait()
 
-    events = play(run, Script(ask(use("slow")), "So."), [slow], tool_timeout=0.05)
+    events = play(run, Script(ask(use("slow")), "So."), [slow], tool_timeout=LIMIT)
     assert results(events)["c1"].is_unfinished
     assert delay or cancelled.wait(1)
 
@@ -135,7 +138,7 @@ def test_what_a_function_without_async_hands_on_is_cancelled_too(play, run, dela
 def test_what_a_tool_says_after_it_was_given_up_is_dropped(play, run, released):
     ended = threading.Event()
 
-    @tool(timeout=0.05)
+    @tool(timeout=LIMIT)
     def slow() -> str:
         """Be slow."""
         released.wait(5)
@@ -171,13 +174,13 @@ def test_a_tool_that_yields_is_closed_once_it_is_given_up(play, run):
         finally:
             closed.set()
 
-    endless = Tool.from_function(endless, timeout=0.05)
+    endless = Tool.from_function(endless, timeout=LIMIT)
     assert results(play(run, Script(ask(use("endless")), "So."), [endless]))["c1"].is_unfinished
     assert closed.wait(1)
 
 
 def test_a_tool_that_hangs_leaves_its_place_to_others(play, run, released):
-    @tool(timeout=0.05)
+    @tool(timeout=LIMIT)
     def slow() -> None:
         """Be slow."""
         released.wait(5)
@@ -200,7 +203,7 @@ def test_as_many_hanging_tools_as_there_are_places_are_tried_again_and_end(play,
         released.wait(5)
 
     calls = [use("slow", f'{{"number": {n}}}', f"c{n}") for n in range(8)]
-    events = play(run, Script(ask(*calls), "So."), [slow], tool_timeout=0.05, tool_retries=1)
+    events = play(run, Script(ask(*calls), "So."), [slow], tool_timeout=LIMIT, tool_retries=1)
     assert sorted(tries) == sorted([*range(8), *range(8)])
     assert [end.is_unfinished for end in results(events).values()] == [True] * 8
     assert events[-1].answer == "So."
@@ -209,11 +212,11 @@ def test_as_many_hanging_tools_as_there_are_places_are_tried_again_and_end(play,
 def test_waiting_for_a_place_does_not_count(play, run):
     def work(number: int) -> str:
         """Work."""
-        time.sleep(0.1)
+        time.sleep(0.15)
         return str(number)
 
     calls = [use("work", f'{{"number": {n}}}', f"c{n}") for n in range(3)]
-    settings = {"tool_timeout": 0.25, "max_parallel_tools": 1}
+    settings = {"tool_timeout": 0.4, "max_parallel_tools": 1}
     events = play(run, Script(ask(*calls), "So."), [work], **settings)
     assert [end.content for end in results(events).values()] == ["0", "1", "2"]
 
@@ -284,7 +287,7 @@ def test_a_tool_that_times_out_is_tried_again_only_where_retries_says_so(play, r
         return "done"
 
     model = Script(ask(use("slow")), ask(use("slow", call_id="c2")), "So.")
-    told = results(play(run, model, [slow], tool_timeout=0.05))
+    told = results(play(run, model, [slow], tool_timeout=LIMIT))
     assert told["c1"].is_unfinished
     assert "repeated failure" in told["c2"].error  # It may be going on still.
     assert tries == [1]
@@ -293,7 +296,7 @@ def test_a_tool_that_times_out_is_tried_again_only_where_retries_says_so(play, r
     released.clear()
     run = AgentRun([], maximum_iterations=3)
     model = Script(ask(use("slow")), "So.")
-    events = play(run, model, [slow], tool_timeout=0.05, tool_retries=1)
+    events = play(run, model, [slow], tool_timeout=LIMIT, tool_retries=1)
     assert (results(events)["c1"].content, tries) == ("done", [1, 2])
     assert "missing here" not in shown(events)
 
@@ -329,7 +332,7 @@ def test_tries_run_with_the_context_variables_of_whoever_plays_the_run(play, run
         return "done"
 
     user.set("Ann")
-    assert play_work(play, run, work, tool_timeout=0.05, tool_retries=2).content == "done"
+    assert play_work(play, run, work, tool_timeout=LIMIT, tool_retries=2).content == "done"
     assert seen == ["Ann"] * 3
 
 
@@ -337,12 +340,12 @@ def test_tries_run_with_the_context_variables_of_whoever_plays_the_run(play, run
 def test_no_try_depends_on_how_its_failure_is_logged(play, run, error):
     class Slow(logging.Handler):
         def emit(self, _: logging.LogRecord) -> None:
-            time.sleep(0.1)
+            time.sleep(0.25)
             if error is not None:
                 raise error
 
     logger, slow = logging.getLogger("agent_driver"), Slow()
-    work, tries = make_failing(OSError(), timeout=0.05, retries=5)
+    work, tries = make_failing(OSError(), timeout=LIMIT, retries=5)
     logger.addHandler(slow)
     try:
         assert play_work(play, run, work).content == "done 0"
@@ -400,32 +403,34 @@ def test_a_call_counts_once_however_often_it_is_tried(play):
 
 
 def test_no_pause_outlives_the_time_for_tools(play, run):
-    work, tries = make_failing(OSError(), retries=5)
-    budget = TimeBudget(run_seconds=5.08, closing_seconds=5.0)
+    work, tries = make_failing(*[OSError()] * 9, retries=9)
+    # After pauses of 0.1 and 0.2 s there is no time for one of 0.4 s.
+    budget = TimeBudget(run_seconds=5.65, closing_seconds=5.0)
     assert play_work(play, run, work, time_budget=budget).error == FAILED
-    assert tries == [1]
+    assert tries in ([1, 2], [1, 2, 3])
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1])
 def test_a_cancel_ends_a_pause(play, run, delay):
-    cancelled = threading.Event()
-    tries = []
+    cancelled, tries, failed = threading.Event(), [], []
 
     def work(context: Context) -> None:
         """Fail."""
         tries.append(context.attempt)
         if context.attempt == 4:  # Before a pause of 0.8 s.
+            failed.append(time.monotonic())
             threading.Timer(delay, cancelled.set).start() if delay else cancelled.set()
         raise OSError
 
     model = Script(ask(use("work")), "never")
     events = play(run, model, [work], tool_retries=9, cancelled=cancelled)
-    ended = time.monotonic()
+    assert time.monotonic() - failed[0] < 0.75
     assert events[-1].reason == "cancelled"
     assert tries == [1, 2, 3, 4]
-    assert time.monotonic() - ended < 0.5
-    time.sleep(0.02)
-    assert not [thread for thread in threading.enumerate() if "agent-driver" in thread.name]
+    ends = time.monotonic() + 1
+    while [thread for thread in threading.enumerate() if "agent-driver" in thread.name]:
+        assert time.monotonic() < ends
+        time.sleep(0.01)
 
 
 def test_a_cancel_that_cannot_be_told_breaks_the_drive_and_no_try(run):
@@ -449,7 +454,7 @@ def test_a_cancel_that_cannot_be_told_breaks_the_drive_and_no_try(run):
 
 
 def test_each_try_stands_in_the_log(play, run, released, tmp_path):
-    @tool(timeout=0.05, retries=2)
+    @tool(timeout=LIMIT, retries=2)
     def work(context: Context) -> str:
         """Work."""
         if context.attempt == 1:
@@ -482,7 +487,7 @@ def test_a_call_that_is_given_up_is_unfinished_in_the_log(play, run, released, t
         released.wait(5)
 
     log = RunLog(tmp_path)
-    play_work(play, run, work, log=log, tool_timeout=0.05)
+    play_work(play, run, work, log=log, tool_timeout=LIMIT)
     [summary] = list_runs(tmp_path)
     [result] = [one for one in RunFile(summary.path).iter_records() if one["type"] == "result"]
     assert (result["outcome"], result["content"]) == ("unfinished", GIVEN_UP.format("work"))
@@ -503,7 +508,7 @@ def test_an_agent_ends_with_what_it_has_when_its_time_is_up(play, run, released)
             yield "It may be"
             released.wait(5)
 
-    agent = agent_tool("look", "Looks.", Agent(model, [found]), timeout=0.2)
+    agent = agent_tool("look", "Looks.", Agent(model, [found]), timeout=0.4)
     began = time.monotonic()
     events = play(run, Script(LOOK, "So."), [agent], tool_retries=2)
     told = results(events)["c1"]
@@ -515,15 +520,17 @@ def test_an_agent_ends_with_what_it_has_when_its_time_is_up(play, run, released)
     assert events[-1].answer == "So."
 
 
-def test_an_agent_has_a_closing_call_within_its_time_where_the_run_has_a_time_budget(play, run):
+def test_an_agent_has_a_closing_call_within_its_time_where_the_run_has_a_time_budget(
+    play, run, released
+):
     def wait() -> None:
         """Wait."""
-        time.sleep(0.25)
+        released.wait(5)
 
     def model(request):
         return "As far as I know." if request.is_closing else ask(use("wait"))
 
-    agent = agent_tool("look", "Looks.", Agent(model, [wait]), timeout=0.3)
+    agent = agent_tool("look", "Looks.", Agent(model, [wait]), timeout=0.9)
     budget = TimeBudget(run_seconds=60, closing_seconds=20)
     told = results(play(run, Script(LOOK, "So."), [agent], time_budget=budget))["c1"]
     assert told.content == "As far as I know."
@@ -558,7 +565,7 @@ def test_an_agents_own_limit_for_its_tools_counts(play, run, released):
         released.wait(5)
 
     model = Script(ask(use("slow")), "Done.")
-    agent = as_tool("look", "Looks.", model, [slow], tool_timeout=0.05)
+    agent = as_tool("look", "Looks.", model, [slow], tool_timeout=LIMIT)
     told = results(play(run, Script(LOOK, "So."), [agent], tool_timeout=3))["c1"]
     assert told.content.endswith("Done.")
     assert model.requests[1].messages[-1].content == GIVEN_UP.format("slow")
