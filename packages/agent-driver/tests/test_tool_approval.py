@@ -176,3 +176,10 @@ def test_a_path_that_the_tool_of_an_agent_cannot_have_is_refused_before_any_call
     agent = as_tool("clerk", "Pays.", Script(), [pay])
     with pytest.raises(DeclarationError, match="approval of pay"):
         play(begin(), Script("never"), [agent], snapshot_key=KEY)
+
+
+@pytest.mark.parametrize("common", ["once", {"euros": {"above": 100}}])
+def test_an_agent_that_asks_for_approval_needs_the_key_of_its_callers_run(play, common):
+    agent = as_tool("clerk", "Pays.", Script(), [make([])], tool_approval=common)
+    with pytest.raises(ValueError, match="snapshot_key: expected a key, for clerk asks"):
+        play(begin(), Script("never"), [agent])

@@ -98,11 +98,11 @@ def _asks(tool: Tool) -> bool:
     if not isinstance(function, AgentFunction):
         return bool(find_rules([tool]))
     declared = function.declared
-    common = declared.drive.get("tool_approval")
+    common = declared.drive.get("tool_approval", "never")
     return (
         bool(find_rules([tool]))
         or declared.run["approval_rules"] is not None
-        or common not in {None, "never"}
+        or (common is not None and common != "never")  # It may be a mapping, which no set takes.
     )
 
 
