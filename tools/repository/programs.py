@@ -48,7 +48,9 @@ def write_programs(folder: Path) -> list[Path]:
 
 def _find_fragments(folder: Path) -> set[Path]:
     """Return the files that use a name that they do not define, or that are no Python."""
-    options = ("--isolated", "--no-cache", "--quiet", "--output-format=concise", "--select=F821")
+    # The folder may be one that ruff leaves out by itself.
+    options = ("--isolated", "--config=exclude=[]", "--no-cache", "--quiet")
+    options += ("--no-respect-gitignore", "--output-format=concise", "--select=F821")
     found = run(
         [sys.executable, "-m", "ruff", "check", *options, str(folder)],
         capture_output=True,

@@ -13,17 +13,17 @@ from typing import Annotated, Any, Final, Self, cast, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from agent_tooling._arguments import AcceptedArguments, RefusedArguments, ToolArguments
 from agent_tooling._context import Context
 from agent_tooling._errors import DeclarationError, ToolError
 from agent_tooling._inspection import applied_values, find_docstring, find_source, function_name
 from agent_tooling._json_text import JsonSchema, path_text, shorten, value_text
+from agent_tooling._schemas.portable_schema import is_closed, to_portable_schema
+from agent_tooling._schemas.schema_writer import SchemaWriter
 from agent_tooling._sentences import validation_error_text
 
 from .docstrings import parse_docstring
-from .portable_schema import is_closed, to_portable_schema
 
 
 _INTEGER_LIMIT: Final = 1e19  # Arguments of calls may not have more digits either.
@@ -145,13 +145,6 @@ class FunctionParameters:
         # the schema forbids.
         extra = "forbid" if self.closed else None
         return self.model.model_validate_json(text, strict=True, extra=extra)
-
-
-class SchemaWriter(GenerateJsonSchema):
-    """Pydantic's schema writer without its warnings about defaults and union members that JSON cannot express."""
-
-    def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
-        """Emit nothing."""
 
 
 def _read_parameters(

@@ -10,9 +10,10 @@ from typing import Any, Final, cast
 from pydantic import TypeAdapter, ValidationError
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._functions.parameters import SchemaWriter
-from agent_tooling._functions.portable_schema import is_closed, to_portable_schema
 from agent_tooling._json_text import JsonSchema, path_text, shorten
+
+from .portable_schema import is_closed, to_portable_schema
+from .schema_writer import SchemaWriter
 
 
 _WRAPPING: Final = "answer"  # For a type that is not an object: APIs take no other schema.
