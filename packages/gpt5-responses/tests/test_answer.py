@@ -209,3 +209,8 @@ def test_an_error_of_the_server_is_raised_as_it_is_read() -> None:
         call = {"messages": [QUESTION]}
         with pytest.raises(NotFoundError):
             list(ResponsesClient(config(server, model_id="no-such-model")).answer(call))
+
+
+def test_a_client_says_that_it_takes_a_schema_as_the_format_of_an_answer() -> None:
+    with ResponsesSimulator() as server:
+        assert ResponsesClient(config(server)).has_answer_format

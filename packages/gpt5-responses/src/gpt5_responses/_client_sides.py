@@ -1,7 +1,7 @@
 """The parts of the two clients that wait, under the same names on both sides; `_client` itself is generated from `_async_client`."""
 
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from gpt5_prices import READ_ON, ModelPrice, price_of
 
@@ -23,7 +23,10 @@ class _Settings:
 
     Attributes:
         model_id: The model's name.
+        has_answer_format: True: an agent's answer schema is sent as the format of the answer.
     """
+
+    has_answer_format: Final = True
 
     def __init__(
         self, config: ModelConfig, scheme: ResponsesScheme | None, defaults: Request | None
