@@ -55,7 +55,9 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallModel:
-    """A request to the driver: call the model, feed its deltas, then `ModelDone`.
+    """What a model is called with: the request, and what is allowed in its answer.
+
+    `Agent` and `drive` give it to your model. A driver of your own calls the model, feeds its deltas, then `ModelDone`.
 
     Attributes:
         round: The number of the round, from 1 to the maximum.
@@ -125,7 +127,9 @@ class ModelCallEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTools:
-    """A request to the driver: run these calls, at the same time if it can, and feed a `ToolResult` for each, in any order.
+    """The tool calls of a round that are made now.
+
+    `Agent` and `drive` make them. A driver of your own makes them, at the same time if it can, and feeds a `ToolResult` for each, in any order.
 
     Attributes:
         calls: At most the first 128 calls of the round; the run itself has refused the others, and answered those of its own functions. If a call stands for
@@ -152,9 +156,9 @@ class AgentDecisions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskApproval:
-    """A request to the driver: ask a person whether these calls may be made, and feed a `Decision` for each, in any order, now or after `AgentRun.resume` in another process.
+    """The calls that a person has to approve, and the end of a run until then. The other calls of the round have been made.
 
-    The other calls of the round have been made by then.
+    After it `Agent` and `drive` go on with `resume` and `decisions`. A driver of your own feeds a `Decision` for each call, in any order, now or after `AgentRun.resume` in another process.
 
     Attributes:
         round: The number of the round.
@@ -170,7 +174,9 @@ class AskApproval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckAnswer:
-    """A request to the driver: check the last answer, of which nothing has been shown, and feed an `AnswerChecked`. Only a run with `checks_answer` makes it.
+    """The last answer, of which nothing has been shown, to be checked.
+
+    `Agent` and `drive` give it to the guardrails. A driver of your own checks it, and feeds an `AnswerChecked`. Only a run with `checks_answer` has it.
 
     Attributes:
         round: The number of the round.
@@ -268,7 +274,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEvent:
-    """An event in the run of an agent that was called as a tool. The driver yields it; no run answers with it.
+    """An event in the run of an agent that was called as a tool, as `Agent` and `drive` yield it.
 
     Attributes:
         path: The ids of the calls that lead to the agent, the outermost first.
