@@ -6,8 +6,8 @@
 # exclude-newer = "2026-11-22T00:00:00Z"
 #
 # [tool.uv.sources]
-# gpt5-agent-driver = { path = "../../packages/agent-driver", editable = true }
-# gpt5-responses = { path = "../../packages/gpt5-responses", editable = true }
+# gpt5-agent-driver = { path = "../../../packages/agent-driver", editable = true }
+# gpt5-responses = { path = "../../../packages/gpt5-responses", editable = true }
 # ///
 """A console agent with `agent_driver` and `gpt5_responses`: streamed, stateless, its reasoning carried from round to round."""
 

@@ -6,8 +6,8 @@
 # exclude-newer = "2026-11-22T00:00:00Z"
 #
 # [tool.uv.sources]
-# gpt5-agent-driver = { path = "../../packages/agent-driver", editable = true }
-# gpt5-responses = { path = "../../packages/gpt5-responses", editable = true }
+# gpt5-agent-driver = { path = "../../../packages/agent-driver", editable = true }
+# gpt5-responses = { path = "../../../packages/gpt5-responses", editable = true }
 # ///
 """The same as `ours.py`, asynchronous."""
 
