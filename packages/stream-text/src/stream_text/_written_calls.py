@@ -35,7 +35,7 @@ class WrittenCall:
 
 def read_member(value: object, *names: str) -> Any:
     """Return the member of a mapping or an object under the first of these names that is there and not None; else None."""
-    is_mapping = isinstance(value, Mapping)
+    is_mapping = isinstance(value, (dict, Mapping))  # most are dictionaries, which is told sooner
     for name in names:
         found = (
             cast("Mapping[str, Any]", value).get(name) if is_mapping else getattr(value, name, None)
