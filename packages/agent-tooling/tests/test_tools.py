@@ -345,6 +345,20 @@ def test_with_jsonschema_all_that_a_schema_says_is_checked(inner, value, said):
     assert made.bind(json.dumps({"a": value})).error.endswith(f": {said}")
 
 
+@pytest.mark.parametrize("reference", ["$ref", "$dynamicRef"])
+def test_references_that_multiply_keep_no_check_busy(reference):
+    levels = {
+        f"L{level}": {"anyOf": [{reference: f"#/$defs/L{level + 1}"}] * 2} for level in range(40)
+    }
+    schema = {
+        "properties": {"a": {reference: "#/$defs/L0"}},
+        "$defs": {**levels, "L40": {"type": "string"}},
+    }
+    made = Tool.from_schema("t", "", schema, print)
+
+    assert made.bind('{"a": 1}').error.endswith(": the arguments could not be checked")
+
+
 def test_with_jsonschema_what_the_whole_schema_says_is_checked():
     made = Tool.from_schema("t", "", {"minProperties": 1, "properties": {"a": {}}}, print)
 

@@ -11,7 +11,9 @@ from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema
 
 
-_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+"""The schema keywords that lead to another place in the schema."""
+
 # Such as `%20` or `%C3%A4`: decoded as a run, since a character may take several bytes.
 _ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
@@ -84,7 +86,7 @@ def _is_called(node: JsonSchema, name: str) -> bool:
 
 def _iter_references(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, str]]:
     for within, node in _iter_nodes(value, resource):
-        for key in _REFERENCES:
+        for key in REFERENCES:
             if isinstance(reference := node.get(key), str):
                 yield within, reference
 

@@ -1,22 +1,35 @@
 """jsonschema validators and their findings."""
 
+from collections.abc import Iterator
+from contextvars import ContextVar
+from functools import lru_cache, partial
+from itertools import count
 from typing import Any, Final
 
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, path_text, shorten
 
 from .patterns import bound_patterns
+from .references import REFERENCES
 
 
 _MAX_CHARACTERS: Final = 300
+# Our choice, far above what a schema for people needs: 30 references that each follow two others are two thousand million steps.
+_MAX_FOLLOWED: Final = 10_000
+_followed: ContextVar[Iterator[int]] = ContextVar("followed references")
 
 
 def find_finding(validator: Any, value: object) -> Any:
     """Return the outermost of jsonschema's findings about a value; None if there is none.
 
-    For a reference that leads nowhere or in a circle, or a broken pattern, jsonschema raises errors of many kinds.
+    For a reference that leads nowhere or in a circle, or a broken pattern, jsonschema raises errors of many kinds; for references that would be followed more than 10,000 times
+    this raises a `RecursionError`.
     """
-    return min(validator.iter_errors(value), key=lambda item: len(item.path), default=None)
+    before = _followed.set(count(1))
+    try:
+        return min(validator.iter_errors(value), key=lambda item: len(item.path), default=None)
+    finally:
+        _followed.reset(before)
 
 
 def build_validator(schema: JsonSchema, *, field: str) -> Any:
@@ -43,4 +56,24 @@ def build_validator(schema: JsonSchema, *, field: str) -> Any:
         found = shorten(error.message, _MAX_CHARACTERS)
         raise DeclarationError(place, "a valid JSON schema", found=found) from error
     kind, schema = bound_patterns(kind, schema)
-    return kind(schema, registry=EMPTY_REGISTRY)  # Else it would fetch remote references.
+    # Else it would fetch remote references.
+    return _bound_references(kind)(schema, registry=EMPTY_REGISTRY)
+
+
+# One entry for each draft that jsonschema knows, with and without our patterns.
+@lru_cache(maxsize=16)
+def _bound_references(kind: Any) -> Any:
+    """Return the validator class of a draft that follows so many references and no more."""
+    import jsonschema  # noqa: PLC0415 - an extra, and slow to import
+
+    library: Any = jsonschema
+    known = [name for name in REFERENCES if name in kind.VALIDATORS]
+    return library.validators.extend(
+        kind, {name: partial(_follow, kind.VALIDATORS[name]) for name in known}
+    )
+
+
+def _follow(original: Any, validator: Any, reference: Any, value: Any, schema: Any) -> Any:
+    if next(_followed.get()) > _MAX_FOLLOWED:
+        raise RecursionError(f"more than {_MAX_FOLLOWED} references")
+    return original(validator, reference, value, schema)
