@@ -1,0 +1,213 @@
+"""The session with one server, in the event loop of `McpServers`."""
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, cast
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from mcp import Client, MCPError, types
+from pydantic import ValidationError
+
+from agent_tooling import ToolError
+from stream_text import KnownSecrets
+
+from ._errors import McpError
+from ._listing import choose_tools, list_tools
+from ._results import Part, read_result
+from ._servers import HttpServer, StdioServer
+from ._transports import Stderr, open_transport
+
+
+_log = logging.getLogger("agent_mcp")
+_CLOSE_SECONDS: Final = 5.0
+_MAX_MESSAGE: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Progress of a call, as its server says.
+
+    Attributes:
+        server: The name of the server.
+        tool: The tool, as the server calls it.
+        progress: How far it is; it grows.
+        total: What it grows to, if that is known.
+        message: A text about it, at most 1,000 characters.
+    """
+
+    server: str
+    tool: str
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
+type OnProgress = Callable[[Progress], object]
+"""A function that hears of the progress of calls. It runs in the servers' thread, so it must not take long; what it raises is logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """A session that has begun.
+
+    Attributes:
+        client: The SDK's client.
+        over: Set once the session is to end, by whoever notices first.
+    """
+
+    client: Client
+    over: anyio.Event
+
+
+class Connection:
+    """The session with a server. One that has ended is opened anew by the next call; the tools stay those that were listed first.
+
+    Args:
+        server: The server.
+        on_progress: What hears of the progress of calls.
+
+    Attributes:
+        server: As given.
+        known: The secrets that no text of the server may show.
+        has_changed: Whether the server has said that its list of tools is another by now.
+    """
+
+    def __init__(self, server: StdioServer | HttpServer, on_progress: OnProgress | None) -> None:
+        self.server = server
+        self.known = KnownSecrets(server.secrets)
+        self.has_changed = False
+        self._on_progress = on_progress
+        self._opening = anyio.Lock()
+        self._starting: list[anyio.CancelScope] = []  # one at most
+        self._session: _Session | None = None
+        self._is_closed = False
+
+    async def open(self, group: TaskGroup) -> list[types.Tool]:
+        """Start the session in a task of the group, and return the server's tools.
+
+        Raises:
+            McpError: If the server cannot be used.
+        """
+        opened: list[types.Tool] | McpError = await group.start(self._run)
+        if isinstance(opened, McpError):
+            raise opened
+        return opened
+
+    async def call(
+        self, group: TaskGroup, tool: str, arguments: dict[str, Any]
+    ) -> str | list[Part]:
+        """Call a tool and return what the model reads. A call that is cancelled is cancelled at the server as well.
+
+        Args:
+            group: Where the session is opened anew if it has ended.
+            tool: The tool, as the server calls it.
+            arguments: The arguments.
+
+        Raises:
+            ToolError: If the call has failed; the model reads why.
+            McpError: If the server cannot be reached, which may be better at the next try.
+        """
+        async with self._opening:
+            if self._session is None or self._session.over.is_set():
+                await self.open(group)
+            session = cast("_Session", self._session)
+        report = self._on_progress and partial(self._report, self._on_progress, tool)
+        try:
+            result = await session.client.call_tool(tool, arguments, progress_callback=report)
+        except MCPError as error:
+            if error.code == types.CONNECTION_CLOSED:
+                session.over.set()
+                raise McpError(self.server.name, "it has ended during the call") from None
+            raise ToolError(self._redact(error.message) or "the call was refused") from None
+        except ValidationError:
+            raise ToolError("the server has answered with something that is no result") from None
+        return read_result(result, self.known)
+
+    def close(self) -> None:
+        """End the session for good; its task ends once the server has."""
+        self._is_closed = True
+        if self._session is not None:
+            self._session.over.set()
+        for scope in self._starting:
+            scope.cancel()
+
+    async def _run(self, *, task_status: TaskStatus[list[types.Tool] | McpError]) -> None:
+        stderr, over = Stderr(), anyio.Event()
+        error: BaseException | None = None
+        has_started = False
+        # Nothing is started any more once the block has been left.
+        seconds = -1 if self._is_closed else self.server.start_timeout
+        with anyio.CancelScope(deadline=_seconds_from_now(seconds)) as scope:
+            self._starting.append(scope)
+            try:
+                transport: Any = open_transport(self.server, stderr, over.set)
+                async with Client(transport, message_handler=self._hear, cache=None) as client:
+                    tools = choose_tools(await list_tools(client, self.server.name), self.server)
+                    scope.deadline = math.inf
+                    self._starting.clear()
+                    self._session, has_started = _Session(client, over), True
+                    task_status.started(tools)
+                    await over.wait()
+                    scope.deadline = _seconds_from_now(_CLOSE_SECONDS)
+            except Exception as raised:  # noqa: BLE001 - whatever the server does, the others and the run go on
+                error = raised
+        over.set()
+        self._starting.clear()
+        if not has_started:
+            task_status.started(self._explain(error, stderr.text))
+        elif error is not None:
+            _log.warning("%s", self._explain(error, stderr.text))
+
+    def _explain(self, error: BaseException | None, stderr: str) -> McpError:
+        """Return what was wrong; None is a server that took too long."""
+        while isinstance(error, BaseExceptionGroup):
+            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+        if isinstance(error, McpError):
+            return error
+        if error is None:
+            reason = f"no list of its tools within {self.server.start_timeout:g} s"
+        elif isinstance(error, OSError) and error.strerror:
+            reason = f"it cannot be started: {error.strerror}"
+        elif isinstance(error, ValidationError):
+            reason = "it has answered with something that is no MCP"
+        else:
+            reason = f"{type(error).__name__}: {error}"
+        written = f"; it has written: {stderr}" if stderr else ""
+        return McpError(self.server.name, self._redact(reason) + self.known.redact(written))
+
+    async def _hear(self, message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification) and not self.has_changed:
+            self.has_changed = True
+            _log.info(
+                "MCP server %r has other tools by now; a run keeps those that it began with",
+                self.server.name,
+            )
+
+    async def _report(
+        self,
+        on_progress: OnProgress,
+        tool: str,
+        progress: float,
+        total: float | None,
+        message: str | None,
+    ) -> None:
+        text = None if message is None else self._redact(message)
+        told = Progress(
+            server=self.server.name, tool=tool, progress=progress, total=total, message=text
+        )
+        try:
+            on_progress(told)
+        except Exception:  # noqa: BLE001 - whatever it raises, the call goes on
+            _log.exception("on_progress of %r", self.server.name)
+
+    def _redact(self, text: str) -> str:
+        # Cut behind the redaction: half a secret is not found.
+        return self.known.redact(text)[:_MAX_MESSAGE]
+
+
+def _seconds_from_now(seconds: float) -> float:
+    return anyio.current_time() + seconds

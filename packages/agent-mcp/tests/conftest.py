@@ -1,0 +1,36 @@
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_mcp import McpServers, StdioServer
+from agent_tooling import Tool, ToolOutput
+
+
+HERE = Path(__file__).parent
+PLAIN = [sys.executable, str(HERE / "plain_server.py")]
+
+
+def hostile(how: str, *more: object, **settings: Any) -> StdioServer:
+    """The server that does what no server should, in one of its ways."""
+    command = [sys.executable, str(HERE / "hostile_server.py"), how, *map(str, more)]
+    return StdioServer("bad", command, **settings)
+
+
+def find(servers: McpServers, name: str) -> Tool:
+    return next(tool for tool in servers.tools if tool.name == name)
+
+
+def call(servers: McpServers, name: str, /, **args: object) -> ToolOutput:
+    """Call a tool as a run does, after its arguments were checked."""
+    return asyncio.run(find(servers, name).ainvoke(args))
+
+
+@pytest.fixture(scope="session")
+def plain() -> Iterator[McpServers]:
+    """A server as people write them."""
+    with McpServers(StdioServer("plain", PLAIN)) as servers:
+        yield servers

@@ -1,0 +1,170 @@
+"""A server that does what no server should, over standard input and output. Its arguments say what."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+
+OBJECT: dict[str, Any] = {"type": "object"}
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
+    sys.stdout.flush()
+
+
+def tool(name: str, schema: dict[str, Any] = OBJECT, **members: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": schema} | members
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"properties": {"a": schema}}
+    return schema | OBJECT
+
+
+def doubled(levels: int) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        f"L{level}": {"anyOf": [{"$ref": f"#/$defs/L{level + 1}"}] * 2} for level in range(levels)
+    }
+    parts[f"L{levels}"] = {"type": "string"}
+    return {"type": "object", "properties": {"a": {"$ref": "#/$defs/L0"}}, "$defs": parts}
+
+
+def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911 - as many ways
+    match how:
+        case "many-tools":
+            return {"tools": [tool(f"t{number}") for number in range(1_001)]}
+        case "many-pages":
+            return {"tools": [], "nextCursor": f"{cursor}x"}
+        case "schemas":
+            everything = {"type": "string", "pattern": "(a+)+$"}
+            return {
+                "tools": [
+                    tool("doubled", doubled(40)),
+                    tool("elsewhere", {"$ref": "http://127.0.0.1:1/schema", **OBJECT}),
+                    tool("good", outputSchema=doubled(40)),
+                    tool("large", {"description": "x" * 200_000, **OBJECT}),
+                    tool("nested", nested(60)),
+                    tool("patterns", {"properties": {"a": everything}, **OBJECT}),
+                    tool("talkative", description="x" * 1_000_000),
+                ]
+            }
+        case "no-tools":
+            return {"tools": [3]}
+        case "nameless":
+            return {"tools": [tool("")]}
+        case "twins":
+            return {"tools": [tool("a.b"), tool("a_b"), tool("a b", title="Twin"), tool("l" * 99)]}
+        case "secrets":
+            secret = os.environ["MY_TOKEN"]
+            schema = {"type": "object", "properties": {"a": {"description": f"is {secret}"}}}
+            return {"tools": [tool("t", schema, description=f"Knows {secret}.")]}
+        case _:
+            return {"tools": [tool("t")]}
+
+
+def call(how: str, number: object) -> dict[str, Any] | None:  # noqa: C901, PLR0911, PLR0912 - as many ways
+    text: dict[str, Any] = {"type": "text", "text": "done"}
+    match how:
+        case "endless-line":
+            while True:
+                sys.stdout.write("x" * 1_000_000)
+        case "flood":
+            while True:
+                send({"method": "notifications/message", "params": {"level": "info", "data": "x"}})
+        case "lines":
+            while True:
+                sys.stdout.write("no JSON\n")
+        case "environment":
+            return {"content": [{"type": "text", "text": " ".join(os.environ)}]}
+        case "loud":
+            sys.stderr.write("x" * 5_000_000)
+        case "hang":
+            while True:
+                time.sleep(1)
+        case "large":
+            return {"content": [{"type": "text", "text": "x" * 1_000_000}]}
+        case "kinds":
+            data = {"mimeType": "audio/wav", "data": "AAAA"}
+            resource: dict[str, Any] = {"uri": "file:///folder/a.pdf", "blob": "AAAA"}
+            return {
+                "content": [
+                    text,
+                    {"type": "audio", **data},
+                    {"type": "image", "mimeType": "image/svg+xml", "data": "AAAA"},
+                    {"type": "resource_link", "name": "page", "uri": "https://x.example/a"},
+                    {"type": "resource", "resource": {"uri": "file:///a.txt", "text": "A text."}},
+                    {"type": "resource", "resource": resource | {"mimeType": "application/pdf"}},
+                    {"type": "resource", "resource": resource},
+                ],
+                "structuredContent": {"a": 1},
+            }
+        case "nonsense":
+            return {"content": 3}
+        case "bare-failure":
+            return {"content": [], "isError": True}
+        case "changes":
+            send({"method": "notifications/tools/list_changed"})
+            send({"method": "notifications/tools/list_changed"})
+        case "secrets":
+            secret = os.environ["MY_TOKEN"]
+            text = {"type": "text", "text": f"It is {secret}: {json.dumps(secret)}"}
+            return {"content": [text], "structuredContent": {"token": secret}, "isError": True}
+        case "error":
+            secret = os.environ["MY_TOKEN"]
+            send({"id": number, "error": {"code": -1, "message": f"No, {secret}" + "x" * 5_000}})
+            return None
+        case _:
+            pass
+    return {"content": [text]}
+
+
+def main(how: str, *more: str) -> None:  # noqa: C901, PLR0912 - as many ways
+    match how:
+        case "no-start":
+            sys.stderr.write(f"cannot start without {os.environ.get('MY_TOKEN')}")
+            sys.exit(1)
+        case "silent":
+            time.sleep(600)
+        case "stubborn":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            with pathlib.Path(more[0]).open("w", encoding="utf-8") as file:
+                file.write(f"{os.getpid()} {child.pid}")
+        case _:
+            pass
+    for line in sys.stdin:
+        asked = json.loads(line)
+        match asked["method"]:
+            case "initialize":
+                result = {
+                    "protocolVersion": asked["params"]["protocolVersion"],
+                    "capabilities": {"tools": {"listChanged": True}},
+                    "serverInfo": {"name": "hostile", "version": "1"},
+                }
+                send({"id": asked["id"], "result": {} if how == "no-mcp" else result})
+            case "tools/list":
+                cursor = asked.get("params", {}).get("cursor")
+                send({"id": asked["id"], "result": list_tools(how, cursor)})
+                if how == "deaf":
+                    os.close(0)
+                    time.sleep(600)
+            case "tools/call":
+                if (result := call(how, asked["id"])) is not None:
+                    send({"id": asked["id"], "result": result})
+            case method if "id" in asked:
+                send({"id": asked["id"], "error": {"code": -32601, "message": method}})
+            case _:
+                pass
+    while how == "stubborn":
+        time.sleep(1)
+
+
+main(*sys.argv[1:])

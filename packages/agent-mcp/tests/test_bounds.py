@@ -1,0 +1,96 @@
+"""Whatever a server does, a run goes on: in time, and in bounded memory."""
+
+import logging
+import time
+
+import psutil
+import pytest
+
+from agent_driver import Agent
+from agent_mcp import McpError, McpServers
+from conftest import call, find, hostile
+
+
+def one_call(call):
+    asked = {"tool_calls": [{"call_id": "c1", "name": "bad_t", "arguments": "{}"}]}
+    return call.messages[-1].content if call.round > 1 else asked
+
+
+@pytest.mark.parametrize("how", ["endless-line", "flood", "lines"])
+def test_a_flood_ends_the_call_and_takes_no_memory(how):
+    me = psutil.Process()
+    with McpServers(hostile(how)) as servers:
+        before, began = me.memory_info().rss, time.monotonic()
+        output = call(servers, "bad_t")
+        assert time.monotonic() - began < 30
+        assert me.memory_info().rss - before < 200_000_000
+
+    assert str(output.cause) == "MCP server 'bad': it has ended during the call"
+
+
+def test_what_a_server_writes_beside_stops_nothing():
+    with McpServers(hostile("loud")) as servers:
+        assert call(servers, "bad_t").content == "done"
+        assert call(servers, "bad_t").content == "done"
+
+
+def test_a_server_that_hangs_is_given_up():
+    with McpServers(hostile("hang", timeout=0.3)) as servers:
+        result = Agent(one_call, servers.tools).run("?")
+
+    assert "bad_t did not answer within 0.3 seconds" in result.value
+
+
+def test_a_long_result_is_cut_as_any_tools():
+    with McpServers(hostile("large")) as servers:
+        result = Agent(one_call, servers.tools, result_characters=1_000).run("?")
+
+    assert len(result.value) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("many-tools", "it lists more than 1000 tools"),
+        ("many-pages", "it lists its tools on more than 100 pages"),
+        ("nameless", "MCP servers: tool identity.name must be text"),
+    ],
+)
+def test_a_list_without_an_end_or_names_is_refused(how, reason):
+    with pytest.raises(McpError, match=reason):
+        McpServers(hostile(how)).__enter__()
+
+
+def test_a_tool_with_a_schema_that_nobody_could_use_is_left_out_by_name():
+    with McpServers(hostile("schemas")) as servers:
+        names = [tool.name for tool in servers.tools]
+        left_out = servers.left_out
+        good = call(servers, "bad_good")
+        doubled = find(servers, "bad_doubled").bind('{"a": 1}')
+        patterns = find(servers, "bad_patterns").bind('{"a": "' + "a" * 50 + '!"}')
+        description = find(servers, "bad_talkative").description
+
+    assert {*left_out} == {"bad_elsewhere", "bad_large", *left_out.keys() - {*names}}
+    assert left_out["bad_large"].startswith("its schema has 200")
+    assert "$ref" in left_out["bad_elsewhere"]
+    assert good.content == "done"
+    assert "could not be checked" in doubled.error
+    assert patterns.error is not None
+    assert len(description) == 10_000
+
+
+def test_what_is_no_result_is_told():
+    with McpServers(hostile("nonsense")) as servers:
+        assert "no result" in call(servers, "bad_t").error
+
+
+def test_a_list_that_changes_stays_and_is_told(caplog):
+    caplog.set_level(logging.INFO, "agent_mcp")
+    with McpServers(hostile("changes")) as servers:
+        assert servers.changed == frozenset()
+        call(servers, "bad_t")
+        call(servers, "bad_t")
+        assert servers.changed == {"bad"}
+        assert [tool.name for tool in servers.tools] == ["bad_t"]
+
+    assert caplog.text.count("has other tools by now") == 1

@@ -1,0 +1,193 @@
+"""Processes of servers: what they are told, that they are ended, and what happens when they end or take too long."""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from operator import le
+
+import psutil
+import pytest
+
+from agent_driver import Agent
+from agent_mcp import McpError, McpServers, StdioServer
+from conftest import PLAIN, call, find, hostile
+
+
+_OWN = {"LC_CTYPE"}  # which Python sets itself where the locale is C
+
+
+def variables(env: object) -> set[str]:
+    with McpServers(hostile("environment", env=env)) as servers:
+        return {*call(servers, "bad_t").content.split()} - _OWN
+
+
+def test_a_server_gets_the_variables_that_are_named_and_no_others(monkeypatch):
+    monkeypatch.setenv("NAMED", "1")
+    monkeypatch.setenv("OTHER", "1")
+
+    assert variables(["NAMED"]) == {"NAMED"}
+    assert variables({"GIVEN": "2"}) == {"GIVEN"}
+    assert variables(None) <= {"HOME", "PATH"}
+
+
+def test_a_server_runs_in_its_folder(tmp_path):
+    python, program, how = hostile("fine").command
+    command = [python, os.path.relpath(program, tmp_path), how]
+    with McpServers(StdioServer("bad", command, folder=tmp_path)) as servers:
+        assert call(servers, "bad_t").content == "done"
+
+
+def count() -> tuple[int, int, int]:
+    me = psutil.Process()
+    return me.num_threads(), me.num_fds(), len(me.children(recursive=True))
+
+
+def test_nothing_of_a_server_is_left():
+    with McpServers(hostile("fine")):  # So that all is imported.
+        pass
+    before = count()
+    for _ in range(3):
+        with McpServers(hostile("fine"), StdioServer("other", hostile("kinds").command)) as servers:
+            call(servers, "bad_t")
+    for _ in range(100):  # A thread that has ended is counted for a moment.
+        if all(map(le, count(), before)):
+            break
+        time.sleep(0.02)
+    assert all(map(le, count(), before))
+
+
+def test_a_server_that_does_not_want_to_end_is_killed_with_what_it_has_started(tmp_path):
+    with McpServers(hostile("stubborn", tmp_path / "ids")):
+        ids = [int(each) for each in (tmp_path / "ids").read_text().split()]
+        assert all(map(psutil.pid_exists, ids))
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+    assert not any(is_alive(each) for each in ids)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_server_that_does_not_start_is_told_with_its_own_last_words():
+    with pytest.raises(McpError, match=r"'bad': .*; it has written: cannot start without None"):
+        McpServers(hostile("no-start")).__enter__()
+
+
+def test_a_program_that_is_not_there_is_told():
+    with pytest.raises(McpError, match="'s': it cannot be started: No such file") as told:
+        McpServers(StdioServer("s", ["/no/such/program"])).__enter__()
+    assert told.value.server == "s"
+
+
+def test_a_server_has_only_so_much_time_to_start():
+    with pytest.raises(McpError, match=r"'bad': no list of its tools within 0.2 s"):
+        McpServers(hostile("silent", start_timeout=0.2)).__enter__()
+
+
+def test_a_server_that_fails_ends_the_start_of_the_others():
+    began = time.monotonic()
+    with pytest.raises(McpError, match="cannot be started"):
+        McpServers(
+            StdioServer("s", ["/no/such/program"]), hostile("silent", start_timeout=60)
+        ).__enter__()
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("how", ["no-mcp", "no-tools"])
+def test_what_is_no_mcp_is_told(how):
+    with pytest.raises(McpError, match="'bad': it has answered with something that is no MCP"):
+        McpServers(hostile(how)).__enter__()
+
+
+def test_a_server_that_does_not_listen_is_told():
+    with McpServers(hostile("deaf")) as servers:
+        assert "ended" in str(call(servers, "bad_t").cause)
+
+
+def test_a_server_that_ends_in_a_call_is_started_anew_by_the_next():
+    with McpServers(StdioServer("plain", PLAIN)) as servers:
+        first = call(servers, "plain_end")
+        second = call(servers, "plain_add", a=1, b=2)
+
+    assert isinstance(first.cause, McpError)
+    assert str(first.cause) == "MCP server 'plain': it has ended during the call"
+    assert second.content == "3"
+
+
+def test_a_server_that_cannot_be_started_anew_is_told(tmp_path):
+    server = tmp_path / "server.py"
+    server.symlink_to(PLAIN[1])
+    with McpServers(StdioServer("plain", [PLAIN[0], str(server)])) as servers:
+        server.unlink()
+        call(servers, "plain_end")
+        cause = call(servers, "plain_add", a=1, b=2).cause
+
+    assert "No such file or directory" in str(cause)
+
+
+def test_a_call_after_the_end_is_told():
+    with McpServers(hostile("fine")) as servers:
+        tool = find(servers, "bad_t")
+
+    output = asyncio.run(tool.ainvoke({}))
+    assert str(output.cause) == "MCP server 'bad': it is not in use any more"
+
+
+def test_a_call_that_goes_on_at_the_end_fails():
+    with McpServers(hostile("hang")) as servers:
+        tool, outputs = find(servers, "bad_t"), []
+        thread = threading.Thread(target=lambda: outputs.append(asyncio.run(tool.ainvoke({}))))
+        thread.start()
+        time.sleep(0.3)
+    thread.join()
+    assert "ended" in str(outputs[0].cause)
+
+
+def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
+    note = tmp_path / "note"
+    asked = {
+        "call_id": "c1",
+        "name": "plain_wait",
+        "arguments": f'{{"seconds": 60, "note": "{note}"}}',
+    }
+    for run in (Agent.run, lambda agent, text: asyncio.run(agent.arun(text))):
+        with McpServers(StdioServer("plain", PLAIN, timeout=0.3)) as servers:
+            agent = Agent(
+                lambda call: (
+                    call.messages[-1].content if call.round > 1 else {"tool_calls": [asked]}
+                ),
+                servers.tools,
+            )
+            assert "plain_wait" in run(agent, "?").value
+            assert call(servers, "plain_add", a=1, b=2).content == "3"
+            for _ in range(100):
+                if note.exists():
+                    break
+                time.sleep(0.02)
+        assert note.read_text() == "cancelled"
+        note.unlink()
+
+
+def test_whoever_is_interrupted_while_servers_start_leaves_nothing():
+    me = psutil.Process()
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        McpServers(hostile("silent", start_timeout=60)).__enter__()
+    assert me.children(recursive=True) == []
+
+
+def test_whoever_is_cancelled_while_servers_start_leaves_nothing():
+    async def use() -> None:
+        async with asyncio.timeout(0.5):
+            await McpServers(hostile("silent", start_timeout=60)).__aenter__()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(use())
+    assert psutil.Process().children(recursive=True) == []

@@ -1,0 +1,152 @@
+"""A server's tools as an agent's: named, checked, called, with whatever they return."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from agent_driver import Agent, CallModel
+from agent_mcp import McpError, McpServers, Progress, StdioServer
+from conftest import PLAIN, call, find, hostile
+
+
+def test_a_servers_tools_have_its_name_in_front_and_its_descriptions(plain):
+    tool = find(plain, "plain_add")
+
+    assert tool.description == "Add two numbers."
+    assert tool.parameters["required"] == ["a", "b"]
+    assert plain.left_out == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "content"),
+    [
+        ("add", {"a": 1, "b": 2}, "3"),
+        ("weather", {"city": "Oslo"}, '{\n  "city": "Oslo",\n  "degrees": 21.5\n}'),
+        ("letters", {}, "a\nb"),
+    ],
+)
+def test_a_model_reads_what_a_tool_returns(plain, name, args, content):
+    assert call(plain, f"plain_{name}", **args).content == content
+
+
+def test_a_model_sees_pictures(plain):
+    text, picture = call(plain, "plain_picture").content
+
+    assert text == {"type": "text", "text": "A dot:"}
+    assert (picture["type"], picture["mime_type"]) == ("image", "image/png")
+
+
+def test_what_a_model_cannot_see_is_named():
+    with McpServers(hostile("kinds")) as servers:
+        content = call(servers, "bad_t").content
+
+    file = {
+        "type": "file",
+        "data": "AAAA",
+        "mime_type": "application/pdf",
+        "filename": "a.pdf",
+    }
+    assert [part if part["type"] == "file" else part["text"] for part in content] == [
+        "done",
+        "[audio/wav of 3 bytes, which cannot be shown]",
+        "[image/svg+xml of 3 bytes, which cannot be shown]",
+        "page: https://x.example/a",
+        "A text.",
+        file,
+        "[data of 3 bytes, which cannot be shown]",
+        '{"a": 1}',
+    ]
+
+
+def test_a_failure_is_told_with_the_servers_words(plain):
+    assert call(plain, "plain_fail", reason="no").error == "Error executing tool fail"
+    with McpServers(hostile("bare-failure")) as servers:
+        assert call(servers, "bad_t").error == "the tool has failed"
+
+
+def test_progress_is_told_and_disturbs_no_call():
+    heard: list[Progress] = []
+
+    def hear(progress: Progress) -> None:
+        heard.append(progress)
+        raise RuntimeError("a bug of the hearer's")
+
+    with McpServers(StdioServer("plain", PLAIN), on_progress=hear) as servers:
+        assert call(servers, "plain_count").content == "three"
+
+    assert [(one.progress, one.total, one.message) for one in heard] == [
+        (1, 3, "at 1"),
+        (2, 3, "at 2"),
+        (3, 3, "at 3"),
+    ]
+    assert {(one.server, one.tool) for one in heard} == {("plain", "count")}
+
+
+def test_only_some_tools_are_taken():
+    with McpServers(hostile("twins", tools=["a_b"])) as servers:
+        assert [tool.name for tool in servers.tools] == ["bad_a_b"]
+    with pytest.raises(McpError, match=r"'bad': expected tools .*\['subtract'\]"):
+        McpServers(hostile("twins", tools=["a_b", "subtract"])).__enter__()
+
+
+def test_names_are_valid_and_unique():
+    with McpServers(hostile("twins")) as servers:
+        names = [tool.name for tool in servers.tools]
+
+    assert len({*names}) == 4
+    assert names[1] == "bad_a_b"
+    assert all(name.startswith("bad_") and len(name) <= 64 for name in names)
+
+
+def test_an_agent_uses_the_tools_in_a_thread_and_in_a_loop(plain):
+    def model(call: CallModel) -> object:
+        if call.round > 1:
+            return call.messages[-1].content
+        arguments = '{"a": 2, "b": 2}'
+        return {"tool_calls": [{"call_id": "c1", "name": "plain_add", "arguments": arguments}]}
+
+    agent = Agent(model, plain.tools)
+
+    assert agent.run("2 + 2?").value == "4"
+    assert asyncio.run(agent.arun("2 + 2?")).value == "4"
+
+
+def test_a_server_says_how_its_tools_are_called():
+    settings = {"timeout": 3, "retries": 2, "approval": "always"}
+    with McpServers(hostile("fine", **settings)) as servers:
+        [tool] = servers.tools
+
+    assert {name: getattr(tool, name) for name in settings} == settings
+
+
+def test_a_person_approves_calls_of_a_server():
+    asked = {"tool_calls": [{"call_id": "c1", "name": "bad_t", "arguments": "{}"}]}
+    with McpServers(hostile("fine", approval="always")) as servers:
+        agent = Agent(lambda call: "ok" if call.round > 1 else asked, servers.tools)
+        result = agent.run("?")
+        assert [one.name for one in result.waiting.calls] == ["bad_t"]
+        assert agent.run(resume=result.waiting, decisions=True).value == "ok"
+
+
+def test_servers_are_used_from_an_event_loop():
+    async def use() -> object:
+        async with McpServers(hostile("fine")) as servers:
+            return (await find(servers, "bad_t").ainvoke({})).content
+
+    assert asyncio.run(use()) == "done"
+
+
+def test_several_servers_start_together_and_know_nothing_of_each_other():
+    other = StdioServer("other", hostile("bare-failure").command)
+    with McpServers(hostile("fine"), other) as servers:
+        assert [tool.name for tool in servers.tools] == ["bad_t", "other_t"]
+        assert call(servers, "bad_t").content == "done"
+        assert call(servers, "other_t").error == "the tool has failed"
+
+
+def test_importing_it_needs_no_driver_and_the_driver_needs_not_it():
+    code = "import {0}, sys; sys.exit({1!r} in sys.modules)"
+    for pair in (("agent_mcp", "agent_driver"), ("agent_driver", "mcp")):
+        subprocess.run([sys.executable, "-c", code.format(*pair)], check=True)
