@@ -559,7 +559,7 @@ def test_a_question_from_before_an_update_has_to_be_asked_again(agent, storage, 
     asked = turn(agent, "Pay Ann.")
     [key] = storage.values
     stored = storage.values[key]
-    storage.values[key] = change_stored(stored, "snapshot", 'version\\":2', 'version\\":1')
+    storage.values[key] = change_stored(stored, "snapshot", 'version\\":3', 'version\\":1')
     agent.dify.model = [[chunk("Hello.")]]
 
     answered = turn(agent, query, history=said(asked))
