@@ -68,12 +68,12 @@ class Connection:
 
     Args:
         server: The server.
-        on_progress: What hears of the progress of calls.
+        on_progress: Called with the progress of calls.
 
     Attributes:
         server: As given.
         known: The secrets that no text of the server may show.
-        has_changed: Whether the server has said that its list of tools is another by now.
+        has_changed: Whether the server has announced that its list of tools has changed.
     """
 
     def __init__(self, server: StdioServer | HttpServer, on_progress: OnProgress | None) -> None:
@@ -82,7 +82,7 @@ class Connection:
         self.has_changed = False
         self._on_progress = on_progress
         self._opening = anyio.Lock()
-        self._starting: list[anyio.CancelScope] = []  # one at most
+        self._starting: anyio.CancelScope | None = None
         self._session: _Session | None = None
         self._is_closed = False
 
@@ -132,8 +132,8 @@ class Connection:
         self._is_closed = True
         if self._session is not None:
             self._session.over.set()
-        for scope in self._starting:
-            scope.cancel()
+        if self._starting is not None:
+            self._starting.cancel()
 
     async def _run(self, *, task_status: TaskStatus[list[types.Tool] | McpError]) -> None:
         stderr, over = Stderr(), anyio.Event()
@@ -142,22 +142,22 @@ class Connection:
         # Nothing is started any more once the block has been left.
         seconds = -1 if self._is_closed else self.server.start_timeout
         with anyio.CancelScope(deadline=_seconds_from_now(seconds)) as scope:
-            self._starting.append(scope)
+            self._starting = scope
             try:
                 transport: Any = open_transport(self.server, stderr, over.set)
                 async with Client(transport, message_handler=self._hear, cache=None) as client:
                     tools = choose_tools(await list_tools(client, self.server.name), self.server)
                     scope.deadline = math.inf
-                    self._starting.clear()
-                    self._session, has_started = _Session(client, over), True
+                    self._starting, self._session = None, _Session(client, over)
+                    has_started = True
                     task_status.started(tools)
                     await over.wait()
                     scope.deadline = _seconds_from_now(_CLOSE_SECONDS)
             except Exception as raised:  # noqa: BLE001 - whatever the server does, the others and the run go on
                 error = raised
         over.set()
-        self._starting.clear()
         if not has_started:
+            self._starting = None
             task_status.started(self._explain(error, stderr.text))
         elif error is not None:
             _log.warning("%s", self._explain(error, stderr.text))

@@ -33,7 +33,7 @@ class McpServers:
 
     Args:
         servers: The servers, each with a name of its own.
-        on_progress: What hears of the progress of calls.
+        on_progress: Called with the progress of calls.
 
     Attributes:
         servers: As given.
@@ -76,7 +76,7 @@ class McpServers:
 
     @property
     def changed(self) -> frozenset[str]:
-        """The names of servers that have said that they have other tools by now. Leave and enter anew to use them.
+        """The names of servers that have announced that their list of tools has changed. Leave and enter anew to use the new ones.
 
         Raises:
             McpError: If the servers are not in use.

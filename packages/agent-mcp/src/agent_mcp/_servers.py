@@ -117,7 +117,7 @@ class HttpServer(ServerSettings):
     )
 
     def __post_init__(self) -> None:
-        """Refuse an address that somebody could read along, and settings that no request could carry."""
+        """Refuse an address on whose way somebody could listen in, and settings that no request could carry."""
         _validate_settings(self.name, self)
         parts = _split(self.url)
         is_whole = parts is not None and bool(parts.hostname) and "@" not in parts.netloc
@@ -168,7 +168,7 @@ def _split(url: object) -> SplitResult | None:
 
 
 def _is_private(parts: SplitResult) -> bool:
-    """Return whether nobody on the network can read along: because of TLS, or because nothing leaves this machine."""
+    """Return whether nobody on the network can listen in: because of TLS, or because nothing leaves this machine."""
     if parts.scheme != "http":
         return parts.scheme == "https"
     try:

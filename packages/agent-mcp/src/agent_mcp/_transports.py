@@ -4,8 +4,6 @@ The SDK's own ways have no such bounds (mcp 2.3: a line without an end and a JSO
 server has chosen, which may take years.
 """
 
-import os
-import signal
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -13,10 +11,11 @@ from typing import Any, Final, Self, cast
 
 import anyio
 import httpx2
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import types
 from mcp.client.streamable_http import streamable_http_client
+from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 
 from ._servers import HttpServer, StdioServer
@@ -146,13 +145,14 @@ async def _open_stdio(server: StdioServer, stderr: Stderr) -> AsyncGenerator[tup
     process = await anyio.open_process(
         list(server.command), env=server.variables, cwd=server.folder, start_new_session=True
     )
-    assert process.stdin and process.stdout and process.stderr  # noqa: PT018, S101 - pipes by default
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin and stdout and process.stderr  # noqa: PT018, S101 - pipes by default
     send, reading = anyio.create_memory_object_stream[_Message](0)
     writing, to_write = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         async with anyio.create_task_group() as group, send, reading, writing, to_write:
-            group.start_soon(_read_lines, process.stdout, send)
-            group.start_soon(_write_lines, to_write, process, send)
+            group.start_soon(_read_lines, stdout, send)
+            group.start_soon(_write_lines, to_write, stdin, send)
             group.start_soon(stderr.read, process.stderr)
             try:
                 yield reading, writing
@@ -160,17 +160,19 @@ async def _open_stdio(server: StdioServer, stderr: Stderr) -> AsyncGenerator[tup
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(process)
+            await _end(process, stdin)
 
 
 async def _read_lines(stdout: ByteReceiveStream, send: Any) -> None:
     """Pass on the messages, one in each line. What is none is passed over, but counts among what answers nothing."""
     lines = BufferedByteReceiveStream(stdout)
-    # The end of the output, of the process or of the session; or a line that is too long.
-    over = (anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound)
-    closed = (anyio.ClosedResourceError, anyio.BrokenResourceError)
+    # The output ends, the process or the session does, or a line is too long.
+    ends = (
+        *(anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound),
+        *(anyio.ClosedResourceError, anyio.BrokenResourceError),
+    )
     async with send:
-        with suppress(*over, *closed):
+        with suppress(*ends):
             while True:
                 line = await lines.receive_until(b"\n", MAX_MESSAGE_BYTES)
                 try:
@@ -181,9 +183,7 @@ async def _read_lines(stdout: ByteReceiveStream, send: Any) -> None:
                     await send.send(SessionMessage(message))
 
 
-async def _write_lines(to_write: Any, process: Process, send: Any) -> None:
-    stdin = process.stdin
-    assert stdin is not None  # noqa: S101 - a pipe by default
+async def _write_lines(to_write: Any, stdin: ByteSendStream, send: Any) -> None:
     try:
         async for item in to_write:
             text: str = item.message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -192,31 +192,17 @@ async def _write_lines(to_write: Any, process: Process, send: Any) -> None:
         await send.aclose()  # So that the session hears of the end at once.
 
 
-async def _end(process: Process) -> None:
+async def _end(process: Process, stdin: ByteSendStream) -> None:
     """End a process and its group: it may end by itself, is told to, and is killed."""
-    assert process.stdin is not None  # noqa: S101 - a pipe by default
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-        await process.stdin.aclose()
-    if not await _has_ended(process):
-        _signal(process, signal.SIGTERM)
-        await _has_ended(process)
-    # What it has started may live on, even where it has ended itself.
-    _signal(process, signal.SIGKILL)
-    await process.aclose()
-
-
-async def _has_ended(process: Process) -> bool:
-    """Return whether a process ends within a second. Waiting for it would also wait for whoever has inherited its pipes."""
+        await stdin.aclose()
+    # To wait for the process would also be to wait for whoever has inherited its pipes.
     end = anyio.current_time() + _END_SECONDS
     while process.returncode is None and anyio.current_time() < end:  # noqa: ASYNC110 - nothing sets an event
         await anyio.sleep(0.01)
-    return process.returncode is not None
-
-
-def _signal(process: Process, number: signal.Signals) -> None:
-    # Its own group, for it was started in a session of its own.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+    # What it has started may live on, even where it has ended itself.
+    await terminate_posix_process_tree(process, _END_SECONDS)
+    await process.aclose()
 
 
 @asynccontextmanager
