@@ -6,7 +6,9 @@ import signal
 import threading
 import time
 from operator import le
+from typing import Any
 
+import anyio
 import psutil
 import pytest
 
@@ -88,6 +90,20 @@ def test_a_program_that_is_not_there_is_told():
 def test_a_server_has_only_so_much_time_to_start():
     with pytest.raises(McpError, match=r"'bad': no list of its tools within 0.2 s"):
         McpServers(hostile("silent", start_timeout=0.2)).__enter__()
+
+
+def test_a_start_that_is_given_up_while_the_process_begins_leaves_nothing(monkeypatch):
+    open_process = anyio.open_process
+
+    async def open_slowly(*args: Any, **settings: Any) -> anyio.abc.Process:
+        process = await open_process(*args, **settings)
+        await anyio.sleep(0.2)  # As on a busy machine.
+        return process
+
+    monkeypatch.setattr(anyio, "open_process", open_slowly)
+    with pytest.raises(McpError, match=r"no list of its tools within 0.1 s"):
+        McpServers(hostile("fine", start_timeout=0.1)).__enter__()
+    assert psutil.Process().children(recursive=True) == []
 
 
 def test_a_server_that_fails_ends_the_start_of_the_others():

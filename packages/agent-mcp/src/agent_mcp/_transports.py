@@ -142,11 +142,14 @@ def _drop_output_schemas(result: dict[str, Any]) -> None:
 
 @asynccontextmanager
 async def _open_stdio(server: StdioServer, stderr: Stderr) -> AsyncGenerator[tuple[Any, Any]]:
-    process = await anyio.open_process(
-        list(server.command), env=server.variables, cwd=server.folder, start_new_session=True
-    )
+    process: Process | None = None
+    # Cancelled in between, a process would have begun that nobody ends.
+    with anyio.CancelScope(shield=True):
+        process = await anyio.open_process(
+            list(server.command), env=server.variables, cwd=server.folder, start_new_session=True
+        )
+    assert process and process.stdin and process.stdout and process.stderr  # noqa: PT018, S101 - pipes by default
     stdin, stdout = process.stdin, process.stdout
-    assert stdin and stdout and process.stderr  # noqa: PT018, S101 - pipes by default
     send, reading = anyio.create_memory_object_stream[_Message](0)
     writing, to_write = anyio.create_memory_object_stream[SessionMessage](0)
     try:
