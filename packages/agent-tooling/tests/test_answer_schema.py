@@ -144,6 +144,13 @@ def test_an_answer_of_a_type_is_a_value_of_it(kind, text, value):
     assert schema.check(text).value == value
     assert schema.schema["type"] == "object"
     jsonschema.validate(json.loads(text), schema.schema)
+    assert schema.check(schema.to_text(value)).value == value
+
+
+def test_a_value_that_json_cannot_express_becomes_its_text():
+    schema = AnswerSchema.parse(ROOM)
+    assert schema.to_text({"beds": 1}) == '{"beds": 1}'
+    assert schema.to_text({1j: 2}) == "{1j: 2}"
 
 
 def test_the_schema_of_a_type_is_what_apis_take_as_strict():
