@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import runpy
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -201,6 +202,38 @@ def test_a_support_agent_asks_about_large_refunds_and_writes_a_ticket(
     assert told.splitlines()[-1].startswith("> Ticket(problem=")
 
 
+MCP_SERVER = """
+from mcp.server import MCPServer
+
+server = MCPServer("clock")
+
+@server.tool()
+def get_current_time(timezone: str) -> str:
+    return f"noon in {timezone}"
+
+@server.tool()
+def convert_time(hour: int) -> str:
+    return f"{hour} here is midnight elsewhere"
+
+server.run("stdio")
+"""
+
+
+def test_an_agent_with_an_mcp_server_asks_about_one_tool_and_writes_a_note(simulator, tmp_path):
+    program = tmp_path / "server.py"
+    program.write_text(MCP_SERVER, encoding="utf-8")
+    command = shlex.join([sys.executable, str(program)])
+    told = [
+        run_example("mcp_agent.py", simulator, "yes\n", asked, MCP_SERVER=command)
+        for asked in ('Get current: timezone "Bern".', "Convert: hour 12.")
+    ]
+    assert ["(yes or no)" in text for text in told] == [False, True]
+    inputs = [json.dumps(request.body["input"]) for request in simulator.requests]
+    assert "noon in " in inputs[1]
+    assert "12 here is midnight elsewhere" in inputs[3]
+    assert len(inputs) == 4
+
+
 def _read(process):
     """Return what a process has said up to its question."""
     told = ""
@@ -219,6 +252,7 @@ def _read(process):
         ("web_agent.py", 60),
         ("team.py", 45),
         ("approval_agent.py", 60),
+        ("mcp_agent.py", 50),
         ("support_agent.py", 100),
     ],
 )
