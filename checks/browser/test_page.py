@@ -360,16 +360,57 @@ def test_the_run_of_an_agent_is_a_click_away_from_its_call(open_page, tmp_path):
         assert inner.path.stem in page.url
 
 
+def test_a_run_that_waits_goes_on_before_the_eyes_of_who_looks_at_it(open_page, tmp_path):
+    log = RunLog(tmp_path)
+    pay = {"call_id": "c1", "name": "pay", "arguments": "{}"}
+    with log.begin({"query": "May I?"}) as first:
+        first.request(1, [{"role": "user", "content": "Pay."}], {})
+        first.answer(1, calls=[pay])
+        first.question(1, [pay])
+        first.end("approval")
+    with ViewServer(tmp_path) as server:
+        page = open_page(server.url(f"{first.path.stem}/1"))
+        page.wait_for_selector(".call.o-waiting")
+        with log.begin({"query": "May I?"}, resumes=first.path.stem) as last:
+            last.decision("c1", is_approved=True, by="Ann", reason="It is due.")
+            last.call(**pay)
+            last.result("c1", "done", "paid")
+            page.wait_for_selector(".part :text('It is due.')")
+            assert page.inner_text(".pill") == "going on"
+            last.request(2, [{"role": "user", "content": "Pay."}], {})
+            last.delta(2, "Paid.")
+            last.answer(2)
+            last.end("answered")
+        page.wait_for_selector(".pill:text('answered')")
+        assert page.locator(".call.o-asked").count() == 1
+        order = page.locator("tbody > tr").evaluate_all("rows => rows.map(row => row.classList[0])")
+        assert order == ["row", "holder", "part", "row"]
+        page.click(".row >> nth=1")
+        page.wait_for_selector("#detail-1 .detail")
+        assert page.url.endswith(f"#/run/{last.path.stem}/1")
+        page.click(".brand")
+        page.wait_for_selector(".row :text('2 parts')")
+        assert page.locator(".row").count() == 1
+        page.click(".row a")
+        page.wait_for_selector(".part")
+        page.click("#search", click_count=1)
+        page.fill("#search", "due")
+        page.press("#search", "Enter")
+        page.click(".hit")
+        page.wait_for_selector("#detail-0 .detail")
+
+
 PLAYED = ["resumed", "fallback", "agents", "searched", "read_on", "budget"]
 
 # What happened, the round that is opened, where it is shown, and what stands there.
 EPISODES = [
-    ("waits", 1, ".row .what", "pay waits for approval"),
-    ("waits", 1, ".call.o-waiting >> nth=1", "9000"),
+    ("waits", 1, ".row .what", "pay asked about"),
+    ("waits", 1, ".call.o-asked >> nth=1", "9000"),
     ("waits", 1, ".event", "question"),
-    ("resumed", 1, ".top .cache >> nth=0", "has stopped to ask somebody"),
-    ("resumed", 1, ".top .event >> nth=1", "Not approved"),
-    ("resumed", 1, "section[aria-label='Before the first request']", "They said: Too much."),
+    ("resumed", 1, ".part h2", "A person was asked"),
+    ("resumed", 1, ".part .event >> nth=1", "Not approved"),
+    ("resumed", 1, ".part section[aria-label='Before the first request']", "They said: Too much."),
+    ("resumed", 1, ".figures", "rounds\n2"),
     ("fallback", 2, ".row >> nth=1", "failed"),
     ("fallback", 3, ".row >> nth=2", "model gpt-5.4-mini\nasked again"),
     ("fallback", 3, "#detail-2 section[aria-label=Request]", "changed: model"),
@@ -390,7 +431,7 @@ def test_whatever_happens_to_a_run_is_shown_where_it_happens(open_page, episodes
         page = open_page(server.url())
         for name, number, place, told in EPISODES:
             page.evaluate("to => { location.hash = to }", f"#/run/{names[name]}/{number}")
-            page.wait_for_selector(f"#detail-{number - 1} .detail")
+            page.wait_for_selector(".holder .detail")
             page.locator(place, has_text=told.split("\n")[0]).first.wait_for()
             assert told in page.locator(place).first.inner_text().replace("\u00a0", " "), name
 

@@ -360,7 +360,7 @@ def test_a_damaged_log_is_shown_as_far_as_it_can_be_and_says_what_is_wrong(tmp_p
         "line 2: expected a record of a run log",
         "line 3: of a newer version of the format: a newer gpt5-run-log reads it",
     ]
-    assert [one["type"] for one in head["before"]] == ["start", "dream"]
+    assert [one["type"] for one in head["parts"][0]["before"]] == ["start", "dream"]
 
 
 def test_results_of_calls_that_are_not_there_break_nothing(tmp_path):
@@ -484,7 +484,7 @@ def test_a_run_that_goes_on_has_a_fixture_of_what_there_is(tmp_path):
 
 def test_news_come_until_the_run_has_ended(tmp_path, monkeypatch):
     monkeypatch.setattr("run_log.view._app._LOOK_SECONDS", 0.005)
-    monkeypatch.setattr("run_log.view._app._ALIVE_LOOKS", 2)
+    monkeypatch.setattr("run_log.view._app._ALIVE_SECONDS", 0.01)
     run = write_run(tmp_path, ends=False)
     timer = threading.Timer(0.2, lambda: run.end("answered"))
     timer.start()

@@ -26,6 +26,7 @@ class RunSummary:
         size_bytes: The size of the file.
         time: When it began, in ISO 8601; empty if that cannot be read.
         about: The program's own information about it.
+        resumes: The run that it goes on from; empty if it is not such a run.
         end: Its last record; None if it is still going on, or was broken off.
         problems: The problems of its beginning; a `RunFile` finds the others.
         error: Why the file cannot be read at all.
@@ -36,6 +37,7 @@ class RunSummary:
     size_bytes: int = 0
     time: str = ""
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    resumes: str = ""
     end: Mapping[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
     error: str | None = None
@@ -78,12 +80,14 @@ def read_summary(path: str | Path) -> RunSummary:
     none: Record = {}
     start = next((record for record in head if record["type"] == "start"), none)
     size, end = file.read_end()
+    resumes = start.get("resumes")
     return RunSummary(
         path=file.path,
         run=start.get("run", file.path.stem),
         size_bytes=size,
         time=start.get("time", ""),
         about=file.expand(start.get("about", {})),
+        resumes=resumes if isinstance(resumes, str) else "",
         end=end,
         problems=() if start else file.problems,
     )

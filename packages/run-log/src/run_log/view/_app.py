@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
@@ -21,12 +21,14 @@ from starlette.types import ASGIApp
 
 from run_log import RunLogError, RunSummary, find_run
 
+from ._chain import RunChain, join_runs
 from ._compare import compare_runs
 from ._fixture import write_fixture
 from ._guard import Guard, with_headers
 from ._index import RunIndex
 from ._media import find_media_type, read_media
-from ._search import search_run, search_runs
+from ._rounds import to_seconds
+from ._search import search_runs
 from ._summaries import Summaries
 
 
@@ -38,13 +40,14 @@ _KINDS: Final = {
     ".css": "text/css",
     ".svg": "image/svg+xml",
 }
-_OPEN_RUNS: Final = 8  # indexes in memory, of the runs that were looked at last
+_OPEN_RUNS: Final = 32  # indexes in memory, of the runs and parts of runs that were looked at last
 _MAX_ROUNDS: Final = 500
 _MAX_HITS: Final = 200
 _MAX_RUNS: Final = 100_000
 _MAX_TEXT: Final = 2_000_000
 _LOOK_SECONDS: Final = 0.3
-_ALIVE_LOOKS: Final = 40  # 12 s: only what is sent shows whether the browser is still there
+_WAITING_LOOK_SECONDS: Final = 3.0  # whether another run goes on is seen only in the whole folder
+_ALIVE_SECONDS: Final = 12.0  # Only what is sent shows whether the browser is still there.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +154,16 @@ class _Pages:
         return _serve(request.path_params["name"])
 
     def runs(self, request: Request) -> Response:
-        """Answer with the newest runs, or with the runs of the agents that a run has called."""
-        found = self._summaries.list()
-        if caller := request.query_params.get("called_by"):
-            found = [one for one in found if _find_about(one, "called_by", "run") == caller]
+        """Answer with the newest runs, or with the runs of the agents that any of some runs has called."""
+        found = join_runs(self._summaries.list())
+        if callers := request.query_params.getlist("called_by"):
+            found = [
+                parts
+                for parts in found
+                if any(_find_about(part, "called_by", "run") in callers for part in parts)
+            ]
         shown = found[: _number(request, "count", _MAX_RUNS)]
-        runs = [_describe(one) for one in shown]
+        runs = [_describe(parts) for parts in shown]
         return _answer({"folder": self._name, "total": len(found), "runs": runs})
 
     def run(self, request: Request) -> Response:
@@ -173,9 +180,8 @@ class _Pages:
         return _answer({"rounds": rows})
 
     def round(self, request: Request) -> Response:
-        index = self._open(request)
         try:
-            return _answer(index.describe_round(request.path_params["index"]))
+            return _answer(self._open(request).describe_round(request.path_params["index"]))
         except IndexError:
             raise HTTPException(404, "There is no such round.") from None
 
@@ -198,7 +204,7 @@ class _Pages:
 
     def search(self, request: Request) -> Response:
         query = _query(request)
-        hits = list(islice(search_run(self._path(request), query), _MAX_HITS)) if query else []
+        hits = list(islice(self._open(request).search(query), _MAX_HITS)) if query else []
         return _answer({"hits": [hit.describe() for hit in hits], "is_cut": len(hits) == _MAX_HITS})
 
     def search_all(self, request: Request) -> Response:
@@ -211,9 +217,32 @@ class _Pages:
         return PlainTextResponse(write_fixture(self._path(request)))
 
     async def events(self, request: Request) -> Response:
-        """Tell the page when there is something new, until the run has ended."""
-        index = await run_in_threadpool(self._open, request)
-        return StreamingResponse(_iter_news(index), media_type="text/event-stream")
+        """Tell the page when there is something new, until the run has ended for good."""
+        path = await run_in_threadpool(self._path, request)
+        return StreamingResponse(self._iter_news(path), media_type="text/event-stream")
+
+    async def _iter_news(self, path: Path) -> AsyncGenerator[str]:
+        """Yield an event each time that there is something new; comments in between find out whether anybody still listens."""
+        state, quiet = (0, -1), 0.0
+        while True:
+            try:
+                run = await run_in_threadpool(self._join, path)
+            except RunLogError as error:
+                yield f"event: gone\ndata: {json.dumps(str(error))}\n\n"
+                return
+            is_over = run.end is not None and not run.waits
+            if run.state != state:
+                state, quiet = run.state, 0.0
+                news = {"size": state[1], "rounds": len(run.rounds), "is_over": is_over}
+                yield f"event: news\ndata: {json.dumps(news)}\n\n"
+            if is_over:
+                return
+            if quiet >= _ALIVE_SECONDS:
+                yield ": still here\n\n"
+                quiet = 0.0
+            pause = _WAITING_LOOK_SECONDS if run.waits else _LOOK_SECONDS
+            await asyncio.sleep(pause)
+            quiet += pause
 
     async def start_again(self, request: Request) -> Response:
         """Run a run again, in a thread."""
@@ -251,8 +280,30 @@ class _Pages:
             raise HTTPException(404, "There is no such run in this folder.")
         return path
 
-    def _open(self, request: Request, name: str = "run") -> RunIndex:
-        index = self._find_index(self._path(request, name))
+    def _open(self, request: Request, name: str = "run") -> RunChain:
+        return self._join(self._path(request, name))
+
+    def _join(self, path: Path) -> RunChain:
+        """Return a run with those that it goes on from, and those that go on from it.
+
+        Raises:
+            RunLogError: If a file cannot be read.
+        """
+        index = self._read(path)
+        if not index.waits and "resumes" not in index.start:
+            return RunChain(path.stem, [index])  # Most runs: nothing else has to be looked at.
+        chains = [[one.path for one in parts] for parts in join_runs(self._summaries.list())]
+        # The newest first: of two runs that go on from this one, the last one does.
+        joined = next((parts for parts in chains if path in parts), [path])
+        others = [
+            parts[-1].stem
+            for parts in chains
+            if parts != joined and not set(parts).isdisjoint(joined)
+        ]
+        return RunChain(path.stem, [self._read(part) for part in joined], others)
+
+    def _read(self, path: Path) -> RunIndex:
+        index = self._find_index(path)
         index.update()
         return index
 
@@ -261,27 +312,6 @@ class _Pages:
         if text is None:
             raise HTTPException(404, "This text is not in the log.")
         return text
-
-
-async def _iter_news(index: RunIndex) -> AsyncGenerator[str]:
-    """Yield an event each time that there is something new; comments in between find out whether anybody still listens."""
-    size, looks = -1, 0
-    while True:
-        try:
-            await run_in_threadpool(index.update)
-        except RunLogError as error:
-            yield f"event: gone\ndata: {json.dumps(str(error))}\n\n"
-            return
-        if index.size != size:
-            size, looks = index.size, 0
-            news = {"size": size, "rounds": len(index.rounds), "is_over": index.end is not None}
-            yield f"event: news\ndata: {json.dumps(news)}\n\n"
-        if index.end is not None:
-            return
-        looks += 1
-        if looks % _ALIVE_LOOKS == 0:
-            yield ": still here\n\n"
-        await asyncio.sleep(_LOOK_SECONDS)
 
 
 def _read_again(path: Path, body: bytes) -> RunAgain:
@@ -310,15 +340,20 @@ def _serve(name: str) -> Response:
     return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
 
 
-def _describe(summary: RunSummary) -> dict[str, Any]:
+def _describe(parts: Sequence[RunSummary]) -> dict[str, Any]:
+    """Return a run as a row: what was asked is that of its first part, how it ended that of its last, whose usage and rounds are those of all."""
+    first, last = parts[0], parts[-1]
+    ends = [part.end for part in parts if part.end is not None]
     return {
-        "run": summary.path.stem,
-        "time": summary.time,
-        "size": summary.size_bytes,
-        "about": dict(summary.about),
-        "end": summary.end,
-        "problems": [str(problem) for problem in summary.problems],
-        "error": summary.error,
+        "run": last.path.stem,
+        "parts": len(parts),
+        "time": first.time,
+        "seconds": sum(to_seconds(end) for end in ends),
+        "size": sum(part.size_bytes for part in parts),
+        "about": dict(first.about),
+        "end": last.end,
+        "problems": [str(problem) for part in parts for problem in part.problems],
+        "error": last.error,
     }
 
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from run_log import Record
 
+from ._chain import RunChain
 from ._index import RunIndex, describe_difference
-from ._rounds import RoundRow
 
 
 _MAX_ROUNDS: Final = 500
@@ -19,25 +19,26 @@ class _Side:
     """One of the two runs, read round by round.
 
     Attributes:
+        part: The part of the run that the round which was read last belongs to.
         added: How many messages of the request before stay, and the new ones.
         messages: The messages of the request that was read last, long texts by their digests.
         settings: The other fields of that request.
         answer: The model's answer: its text, and its calls.
     """
 
-    index: RunIndex
-    rows: list[RoundRow]
+    run: RunChain
+    part: RunIndex | None = None
     added: tuple[int, Sequence[Any]] = (0, ())
     messages: list[Any] = field(default_factory=list[Any])
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     answer: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def read(self, place: int) -> RoundRow | None:
+    def read(self, place: int) -> dict[str, Any] | None:
         """Read a round; return its row, or None if the run has no such round."""
-        if place >= len(self.rows):
+        if place >= len(self.run.rounds):
             return None
-        row = self.rows[place]
-        request, *others = self.index.read_records(row)
+        self.part, row = self.run.rounds[place]
+        request, *others = self.part.read_records(row)
         self.added = row.kept, request["added"]
         self.messages = [*self.messages[: row.kept], *request["added"]]
         gone: list[str] = request.get("unset") or []
@@ -45,10 +46,14 @@ class _Side:
         settings = {**self.settings, **changed}
         self.settings = {name: value for name, value in settings.items() if name not in gone}
         self.answer = _read_answer(others)
-        return row
+        return self.run.describe_row(place)
+
+    def expand(self, value: Any) -> Any:
+        """Return a value of the round that was read last, with its long texts."""
+        return self.part.expand(value) if self.part else value
 
 
-def compare_runs(first: RunIndex, second: RunIndex) -> dict[str, Any]:
+def compare_runs(first: RunChain, second: RunChain) -> dict[str, Any]:
     """Return two runs side by side for the page, as JSON: both heads, the rows of the first 500 rounds in pairs, and the first differences.
 
     Args:
@@ -58,12 +63,12 @@ def compare_runs(first: RunIndex, second: RunIndex) -> dict[str, Any]:
     Raises:
         RunLogError: If a file cannot be read any more.
     """
-    sides = [_Side(index, index.list_rows(_MAX_ROUNDS)) for index in (first, second)]
+    sides = [_Side(first), _Side(second)]
     found: dict[str, Any] = {"settings": None, "request": None, "answer": None}
     pairs: list[dict[str, Any]] = []
-    for place in range(max(len(side.rows) for side in sides)):
+    for place in range(min(max(len(side.run.rounds) for side in sides), _MAX_ROUNDS)):
         rows = [side.read(place) for side in sides]
-        pair: dict[str, Any] = {"rows": [row and row.describe() for row in rows]}
+        pair: dict[str, Any] = {"rows": rows}
         if all(rows):
             pair |= _compare_round(sides[0], sides[1])
             for name, known in list(found.items()):
@@ -94,11 +99,11 @@ def _find(name: str, one: _Side, other: _Side) -> dict[str, Any]:
         changed = [each for each in names if one.settings.get(each) != other.settings.get(each)]
         path = changed[0]
         before, now = one.settings.get(path), other.settings.get(path)
-        more = describe_difference(one.index.expand(before), other.index.expand(now), path)
+        more = describe_difference(one.expand(before), other.expand(now), path)
         return {**more, "names": changed}
     else:
         path, before, now = "answer", one.answer, other.answer
-    return describe_difference(one.index.expand(before), other.index.expand(now), path)
+    return describe_difference(one.expand(before), other.expand(now), path)
 
 
 def _read_answer(records: list[Record]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """An index of a run's file for the page: numbers and offsets, read once and then only extended."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, cast
@@ -10,7 +10,7 @@ from run_log import Record, RunFile, find_difference, from_plain
 from run_log._problems import reading
 
 from ._media import find_media_type
-from ._rounds import RoundRow, begin_round, find_effort
+from ._rounds import RoundRow, begin_round, find_effort, to_seconds
 
 
 _TOTALS: Final = (
@@ -75,6 +75,18 @@ class RunIndex:
                 self._take(placed)
 
     @property
+    def waits(self) -> bool:
+        """Whether the run has stopped to ask a person."""
+        return self.end is not None and self.end["reason"] == "approval"
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken until its last record."""
+        if self.end is not None:
+            return to_seconds(self.end)
+        return self.rounds[-1].last if self.rounds else 0.0
+
+    @property
     def size(self) -> int:
         """The bytes of the file when it was last read."""
         return max(self._size, 0)
@@ -89,8 +101,7 @@ class RunIndex:
         elif kind == "end":
             self.end = record
             if self.rounds:
-                waits = record["reason"] == "approval"
-                self.rounds[-1].leave("waiting" if waits else "left")
+                self.rounds[-1].leave("waiting" if self.waits else "left")
         if kind == "request":
             self._begin(placed)
         elif self.rounds:
@@ -127,8 +138,7 @@ class RunIndex:
                 "start": self.show(self.start),
                 "end": self.show(self.end),
                 "rounds": len(self.rounds),
-                "seconds": self.rounds[-1].last if self.rounds else 0.0,
-                "totals": self._sum(),
+                "seconds": self.seconds,
                 "budgets": budgets[-1] if budgets else None,
                 "rewritten": rewritten,
                 "missed": self._find_missed(),
@@ -152,22 +162,6 @@ class RunIndex:
             and _number(before.usage, "input_tokens") >= _CACHED_FROM
             and _number(row.usage, "cached_tokens") < _number(before.usage, "input_tokens") / 2
         ]
-
-    def _sum(self) -> dict[str, Any]:
-        """Return the total usage: that of the end, or else the sum of all rounds."""
-        if self.end is not None and self.end.get("usage"):
-            return dict(self.end["usage"])
-        usages = [row.usage for row in self.rounds]
-        totals: dict[str, Any] = {
-            name: sum(_number(usage, name) for usage in usages) for name in _TOTALS
-        }
-        currencies = [usage["currency"] for usage in usages if usage.get("currency")]
-        return {**totals, "currency": currencies[0] if currencies else ""}
-
-    def describe_rounds(self, first: int, count: int) -> list[dict[str, Any]]:
-        """Return some rows as JSON."""
-        with self.lock:
-            return [row.describe() for row in self.rounds[first : first + count]]
 
     def describe_round(self, index: int) -> dict[str, Any]:
         """Return a whole round as JSON. Long texts are given by their digest, their size and their beginning.
@@ -198,10 +192,10 @@ class RunIndex:
         new = request["added"][0] if request["added"] else None
         return describe_difference(self.expand(old), self.expand(new), f"messages[{row.kept}]")
 
-    def list_rows(self, count: int) -> list[RoundRow]:
-        """Return the first rows."""
+    def list_rows(self) -> list[RoundRow]:
+        """Return the rows of all rounds."""
         with self.lock:
-            return self.rounds[:count]
+            return list(self.rounds)
 
     def read_records(self, row: RoundRow) -> list[Record]:
         """Return the records of a round, long texts by their digests; the first is its request.
@@ -264,6 +258,16 @@ def describe_difference(before: Any, now: Any, path: str) -> dict[str, Any]:
     cut = slice(start, found.position + _AFTER_CHARACTERS)
     texts = {"before": found.before[cut], "now": found.now[cut]}
     return {"path": found.path, **texts, "position": found.position, "start": start}
+
+
+def sum_usage(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the sum of the usage of some rounds, in the currency of the first that has one."""
+    known = list(usages)
+    totals: dict[str, Any] = {
+        name: sum(_number(usage, name) for usage in known) for name in _TOTALS
+    }
+    currencies = (usage["currency"] for usage in known if usage.get("currency"))
+    return {**totals, "currency": next(currencies, "")}
 
 
 def _number(usage: Mapping[str, Any], name: str) -> float:

@@ -80,7 +80,7 @@ class RoundRow:
         record = placed.record
         kind: str = record["type"]
         self.offsets.append(placed.offset)
-        self.last = max(self.last, _seconds(record))
+        self.last = max(self.last, to_seconds(record))
         if take := _TAKES.get(kind):
             take(self, record)
         elif kind not in _ONLY_DETAILS:
@@ -106,7 +106,7 @@ def begin_round(index: int, placed: PlacedRecord, before: RoundRow | None) -> Ro
     row = RoundRow(
         index=index,
         number=record["round"],
-        asked=_seconds(record),
+        asked=to_seconds(record),
         wait=record.get("wait_seconds") or 0.0,
         is_closing=bool(record.get("is_closing")),
         is_compaction=bool(record.get("is_compaction")),
@@ -116,7 +116,7 @@ def begin_round(index: int, placed: PlacedRecord, before: RoundRow | None) -> Ro
         changed=tuple(sorted({*changed, *gone})),
         settings={name: place for name, place in settings.items() if name not in gone}
         | dict.fromkeys(changed, placed.offset),
-        last=_seconds(record),
+        last=to_seconds(record),
         offsets=[placed.offset],
     )
     for name, names in _SHOWN.items():
@@ -143,7 +143,8 @@ def _find_setting(values: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return found if isinstance(found, str) else "" if found is None else "…"
 
 
-def _seconds(record: Record) -> float:
+def to_seconds(record: Mapping[str, Any]) -> float:
+    """Return when a record was written, in seconds since the run began."""
     value = record.get("t", 0.0)
     return float(value) if isinstance(value, int | float) else 0.0
 
@@ -159,7 +160,7 @@ def _take_delta(row: RoundRow, record: Record) -> None:
 
 
 def _take_answer(row: RoundRow, record: Record) -> None:
-    row.answered = _seconds(record)
+    row.answered = to_seconds(record)
     row.first = record.get("first", row.first)
     row.usage = record.get("usage") or {}
     row.finish_reason = _to_text(record.get("finish_reason"))
@@ -175,13 +176,13 @@ def _take_bound(row: RoundRow, record: Record) -> None:
 
 def _take_call(row: RoundRow, record: Record) -> None:
     name = _to_text(record["name"])
-    row.calls.append(CallRow(call_id=record["call_id"], name=name, asked=_seconds(record)))
+    row.calls.append(CallRow(call_id=record["call_id"], name=name, asked=to_seconds(record)))
 
 
 def _take_started(row: RoundRow, record: Record) -> None:
     call = row.find_call(record["call_id"])
     if call is not None and call.started is None:
-        call.started = _seconds(record)
+        call.started = to_seconds(record)
 
 
 def _take_retry(row: RoundRow, record: Record) -> None:
@@ -191,7 +192,7 @@ def _take_retry(row: RoundRow, record: Record) -> None:
 
 def _take_result(row: RoundRow, record: Record) -> None:
     if call := row.find_call(record["call_id"]):
-        call.ended, call.outcome = _seconds(record), record["outcome"]
+        call.ended, call.outcome = to_seconds(record), record["outcome"]
 
 
 def _take_budgets(row: RoundRow, record: Record) -> None:

@@ -8,7 +8,7 @@ const LOOK = 400;
 export async function askAgain(run, head, rows, index) {
   const instruction = h("textarea", { id: "again-instruction", rows: 8, spellcheck: false });
   const model = h("input", { id: "again-model", value: "", placeholder: String(head.start?.about?.model ?? "as it was"), list: "again-models" });
-  const round = h("select", { id: "again-round" }, rows.map((row) => h("option", { value: String(row.index + 1), selected: row.index === index }, `${row.number}`)));
+  const round = h("select", { id: "again-round" }, rows.map((row) => h("option", { value: String(row.index), selected: row.index === index }, `${row.number}`)));
   const state = h("p", { role: "status" });
   let system = "";
   const go = h("button.primary", { type: "submit" }, "Run again");
@@ -37,8 +37,9 @@ export async function askAgain(run, head, rows, index) {
     go.disabled = true;
     replace(state, "It runs …");
     try {
-      const wanted = { round: Number(round.value), instruction: instruction.value && instruction.value !== system ? instruction.value : null, model: model.value || null };
-      const { token } = await runAgain(run, wanted);
+      const row = rows[Number(round.value)];
+      const wanted = { round: row.place + 1, instruction: instruction.value && instruction.value !== system ? instruction.value : null, model: model.value || null };
+      const { token } = await runAgain(row.run, wanted);
       for (;;) {
         const job = await getAgain(token);
         if (job.run) { dialog.close(); location.hash = `#/run/${job.run}`; toast("This is the new run."); return; }

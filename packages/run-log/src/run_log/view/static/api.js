@@ -14,7 +14,7 @@ const q = encodeURIComponent;
 const of = (run) => `api/runs/${q(run)}`;
 
 export const getRuns = (count) => json(`api/runs?count=${count}`);
-export const getAgents = (run) => json(`api/runs?called_by=${q(run)}`).then((found) => found.runs);
+export const getAgents = (runs) => json(`api/runs?${runs.map((run) => `called_by=${q(run)}`).join("&")}`).then((found) => found.runs);
 export const getRun = (run) => json(of(run));
 export const getRounds = (run, first, count) => json(`${of(run)}/rounds?first=${first}&count=${count}`).then((found) => found.rounds);
 export const getRound = (run, index) => json(`${of(run)}/rounds/${index}`);

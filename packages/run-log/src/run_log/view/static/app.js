@@ -42,8 +42,9 @@ function plain(part) { try { return decodeURIComponent(part); } catch { return p
 
 async function show() {
   const [, kind, run, round] = location.hash.split("/");
-  if (kind === "run" && view instanceof RunView && view.name === run) {
-    if (round) await view.open(Number(round) - 1, { jump: true });
+  const index = kind === "run" && view instanceof RunView ? view.find(run, Number(round)) : undefined;
+  if (index !== undefined) {
+    if (round) await view.open(index, { jump: true });
     return;
   }
   if (kind === "next") return waitFor(run);
@@ -53,7 +54,7 @@ async function show() {
   drawBar(kind);
   try {
     await view.load();
-    if (kind === "run" && round) await view.open(Number(round) - 1, { jump: true });
+    if (kind === "run" && round) await view.open(view.find(view.name, Number(round)), { jump: true });
   } catch (error) {
     replace(main, h("div.empty", {}, h("h1", {}, "This cannot be shown"), h("p", { role: "alert" }, words(error.message)), h("p", {}, h("a", { href: "#/" }, "All runs"))));
   }

@@ -4,7 +4,7 @@ import { compareRuns, getRuns } from "./api.js";
 import { clock, count, day, h, money, replace, seconds, words } from "./dom.js";
 import { chips } from "./lanes.js";
 import { reasonOf, toneOf } from "./reasons.js";
-import { differencePair, differencePlace, thoughts, tokens } from "./round.js";
+import { addressOf, differencePair, differencePlace, thoughts, tokens } from "./round.js";
 
 const NAMES = ["first", "second"];
 const OFFERED = 500;
@@ -62,7 +62,7 @@ export class CompareView {
       ["question", (run) => words(String(run.start?.about?.query ?? "").slice(0, 300))],
       ["model", (run) => words(String(run.start?.about?.model ?? ""))],
       ["rounds", (run) => run.rounds, count], ["tool calls", (run) => run.calls, count],
-      ["cache broken", (run) => run.rewritten.length, count], ["took", (run) => run.end?.t ?? run.seconds, seconds],
+      ["cache broken", (run) => run.rewritten.length, count], ["took", (run) => run.seconds, seconds],
       ["tokens in", (_, at) => use[at].input, count], ["cached", (_, at) => use[at].cached, count], ["tokens out", (_, at) => use[at].output, count],
       ["reasoning", (_, at) => use[at].reasoning, count], ["cost", (_, at) => Number(use[at].price ?? 0), (value) => money(value, use[0].currency || use[1].currency)],
     ];
@@ -94,10 +94,10 @@ export class CompareView {
 
   rounds(pairs, runs) {
     const heads = [["what", ""], ["took", "n"], ["in", "n"], ["cached", "n"], ["out", "n"], ["cost", "n"]];
-    const side = (row, at) => {
+    const side = (row) => {
       if (!row) return h("td.none.side", { colspan: heads.length }, h("span.dim", {}, "no such round"));
       const use = tokens(row.usage);
-      return [h("td.what.side", {}, h("div", {}, row.dropped ? h("span.tag.warn", {}, "prefix rewritten") : null, row.error ? h("span.tag.bad", {}, "failed") : null, chips(row.calls), h("a.head", { href: `#/run/${this.names[at]}/${row.index + 1}`, dir: "auto" }, words(thoughts(row.head).text.slice(0, 120)) .length ? words(thoughts(row.head).text.slice(0, 120)) : `round ${row.number}`))),
+      return [h("td.what.side", {}, h("div", {}, row.dropped ? h("span.tag.warn", {}, "prefix rewritten") : null, row.error ? h("span.tag.bad", {}, "failed") : null, chips(row.calls), h("a.head", { href: addressOf(row), dir: "auto" }, words(thoughts(row.head).text.slice(0, 120)) .length ? words(thoughts(row.head).text.slice(0, 120)) : `round ${row.number}`))),
         h("td.n", {}, seconds(row.last - row.asked)), h("td.n", {}, count(use.input)), h("td.n", {}, count(use.cached)), h("td.n", {}, count(use.output)), h("td.n", {}, money(use.price, ""))];
     };
     const marks = (pair, before) => {
@@ -112,7 +112,7 @@ export class CompareView {
       h("div.scroll", {}, h("table.rounds.pairs", {}, h("caption.offscreen", {}, "The rounds of both runs side by side, and what of them differs"),
         h("thead", {}, h("tr", {}, h("td"), h("td"), NAMES.map((name) => h("th.side", { scope: "colgroup", colspan: heads.length }, name))),
           h("tr", {}, h("th", { scope: "col" }, "#"), h("th", { scope: "col" }, "differs"), NAMES.map(() => heads.map(([name, kind], at) => h(`th${kind ? `.${kind}` : ""}${at ? "" : ".side"}`, { scope: "col" }, name))))),
-        h("tbody", {}, pairs.map((pair, place) => h("tr.row.still", {}, h("th", { scope: "row" }, h("a", { href: `#/run/${this.names[pair.rows[1] ? 1 : 0]}/${place + 1}` }, String(place + 1))),
+        h("tbody", {}, pairs.map((pair, place) => h("tr.row.still", {}, h("th", { scope: "row" }, h("a", { href: addressOf(pair.rows[1] ?? pair.rows[0]) }, String(place + 1))),
           h("td.marks", {}, marks(pair, pairs[place - 1])), pair.rows.map(side)))))),
       left > 0 ? h("p.dim", {}, `${count(left)} more rounds are not compared.`) : null,
     ];

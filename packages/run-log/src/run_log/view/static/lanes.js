@@ -2,7 +2,7 @@
 
 import { h, seconds, words } from "./dom.js";
 
-export const WORDS = { done: "done", failed: "failed", refused: "refused", recalled: "recalled", unfinished: "given up", waiting: "waits for approval", left: "not run" };
+export const WORDS = { done: "done", failed: "failed", refused: "refused", recalled: "recalled", unfinished: "given up", waiting: "waits for approval", asked: "asked about", left: "not run" };
 
 const SHORT = { waiting: "waits" };
 
@@ -44,7 +44,7 @@ export function lanes(row, { now = 0, onCall = () => {} } = {}) {
   const late = findLatest(row.calls);
   for (const call of row.calls) {
     const begun = call.started ?? call.asked;
-    const hasBegun = !["waiting", "left"].includes(call.outcome);
+    const hasBegun = !["waiting", "asked", "left"].includes(call.outcome);
     const until = hasBegun ? call.ended ?? end : begun;
     const bars = [
       call.started !== null && begun > call.asked ? bar("queue", call.asked, begun, `waits ${seconds(begun - call.asked)}`) : null,

@@ -12,9 +12,13 @@ const WHY = {
   refused: "The tool was not called; the model reads why.",
   recalled: "The tool was not called: the same call has answered before.",
   unfinished: "Given up while the tool still ran.",
+  asked: "A person was asked; what came of it stands before the next round.",
   waiting: "Nobody has said yet whether the tool may be called.",
   left: "The tool was not called: the run went on or stopped without it.",
 };
+
+/** The address of a round: a part of a run and the round's number there, so that it stays when other parts come. */
+export const addressOf = (row) => `#/run/${row.run}/${row.place + 1}`;
 
 export function showRound(run, detail, { now, onClose, isShorter = false, agents = new Map() } = {}) {
   const { row, records } = detail;
@@ -90,7 +94,7 @@ function requestPart(run, row, request, detail) {
   return [
     h("h2", {}, "Added to the request", h("span.dim", {}, ` ${added.length} ${added.length === 1 ? "message" : "messages"}${row.kept ? ` after ${row.kept} kept` : ""}`), notes),
     added.length ? h("ol.messages", { start: row.kept + 1 }, added.map((message, index) => messagePart(run, message, row.kept + index))) : h("p.dim", {}, "Nothing: the same request again."),
-    row.index === 0 ? null : changes.map(([name, value]) => h("div.change", {}, h("h3", {}, "changed: ", h("code", {}, words(name))), tree(run, value))),
+    row.place === 0 ? null : changes.map(([name, value]) => h("div.change", {}, h("h3", {}, "changed: ", h("code", {}, words(name))), tree(run, value))),
     (request?.unset ?? []).map((name) => h("p.change", {}, "gone: ", h("code", {}, words(name)))),
     fold("All settings", () => Object.entries(detail.settings).map(([name, value]) =>
       name === "tools" && Array.isArray(value) ? fold(`tools`, () => value.map((tool) => fold(words(String(tool?.name ?? "tool")), () => tree(run, tool))), { note: String(value.length) }) : h("div.setting", {}, h("code", {}, words(name)), tree(run, value))),
@@ -232,17 +236,17 @@ function compaction(run, record) {
 }
 
 /** What somebody has decided about a call. */
-function decision(run, record) {
+function decision(run, record, name) {
   const by = record.by ? [" by ", prose(run, record.by)] : null;
   return h("div.event", {}, h("h3", {}, record.is_approved ? "Approved" : "Not approved", h("span.dim", {}, " ", words(String(record.time)))),
-    h("p", {}, h("code", {}, words(String(record.call_id))), by), record.reason ? prose(run, record.reason) : null);
+    h("p", {}, name ? [h("strong", {}, words(name)), " "] : null, h("code", {}, words(String(record.call_id))), by), record.reason ? prose(run, record.reason) : null);
 }
 
 /** A record of a type that this version knows only by its name. */
-export function other(run, record) {
+export function other(run, record, name = "") {
   const { v, type, t, ...rest } = record;
   if (type === "compaction") return compaction(run, record);
-  if (type === "decision") return decision(run, record);
+  if (type === "decision") return decision(run, record, name);
   const title = String(type).replaceAll("_", " ");
   const texts = Object.entries(rest).filter(([name]) => !["round", "call_id"].includes(name));
   const plain = texts.filter(([, value]) => typeof value !== "object" || value === null);

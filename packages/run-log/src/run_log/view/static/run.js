@@ -6,7 +6,7 @@ import { askAgain } from "./again.js";
 import { askCompare } from "./compare.js";
 import { chips } from "./lanes.js";
 import { reasonOf, toneOf } from "./reasons.js";
-import { callPart, joinCalls, meters, other, showRound, thoughts, tokens } from "./round.js";
+import { addressOf, callPart, joinCalls, meters, other, showRound, thoughts, tokens } from "./round.js";
 import { tree } from "./value.js";
 
 const PAGE = 100;
@@ -26,18 +26,28 @@ export class RunView {
     this.busy = Promise.resolve();
   }
 
+  /** The index of a round, by the part of the run that an address names and the number of the round there; undefined where that is no part. */
+  find(name, number) {
+    const part = this.head?.parts.find((one) => one.run === name);
+    return part && part.first + number - 1;
+  }
+
   async load() {
+    this.parts = []; // the rows that stand before the first round of each later part
     this.head = await getRun(this.name);
     this.rows = await getRounds(this.name, 0, PAGE);
     document.title = `${reasonOf(this.head.end)} · ${this.name}`;
     this.draw();
-    if (!this.head.end) this.watch();
+    if (this.isOpen()) this.watch();
     this.findAgents().catch((error) => toast(error.message));
   }
 
+  /** Whether more may come: the run is going on, or waits for a person. */
+  isOpen() { return !this.head.end || this.head.end.reason === "approval"; }
+
   /** Find the runs of agents that this run has called, which have logs of their own. */
   async findAgents() {
-    const found = await getAgents(this.name);
+    const found = await getAgents(this.head.parts.map((part) => part.run));
     const isNews = found.length !== this.agents.size;
     this.agents = new Map(found.map((one) => [one.about.called_by.call_id, one.run]));
     if (isNews) for (const index of this.opened.keys()) await this.fill(index);
@@ -69,9 +79,10 @@ export class RunView {
       for (const row of news) await this.drawRow(row);
     }
     this.drawHead();
+    this.drawParts();
     this.drawMore();
     if (this.rows.some((row) => row.calls.length)) await this.findAgents();
-    if (this.head.end) { document.title = `${reasonOf(this.head.end)} · ${this.name}`; this.stop(); }
+    if (!this.isOpen()) { document.title = `${reasonOf(this.head.end)} · ${this.name}`; this.stop(); }
     this.scale();
     return undefined;
   }
@@ -88,6 +99,7 @@ export class RunView {
     replace(this.main, this.top, this.found, h("div.scroll", {}, table), this.more);
     this.drawHead();
     for (const row of this.rows) this.drawRow(row);
+    this.drawParts();
     this.drawMore();
     this.scale();
   }
@@ -109,32 +121,47 @@ export class RunView {
           head.can_run_again ? h("button", { id: "again", title: "Run again from a round, with another instruction or model (r)", onclick: () => this.again() }, "Run again…") : null)),
       typeof about.query === "string" && about.query ? h("p.query", { dir: "auto", title: "what was asked" }, words(about.query.slice(0, 600))) : null,
       about.called_by ? h("p.cache", {}, "The agent ", h("strong", {}, words(String(about.agent ?? ""))), ", called by ", h("a", { href: `#/run/${about.called_by.run}` }, words(String(about.called_by.run)))) : null,
-      typeof head.start?.resumes === "string" ? h("p.cache", {}, "Goes on where ", h("a", { href: `#/run/${head.start.resumes}` }, words(head.start.resumes)), " has stopped to ask somebody.") : null,
+      typeof head.start?.resumes === "string" ? h("p.cache", {}, "Goes on where ", h("code", {}, words(head.start.resumes)), " has stopped to ask somebody; that run is not in this folder.") : null,
+      head.others.map((run) => h("p.cache", {}, "Another run goes on from here, too: ", h("a", { href: `#/run/${run}` }, words(run)))),
       about.again ? h("p.cache", {}, "Run again from round ", String(about.again.round), " of ", h("a", { href: `#/run/${about.again.of}` }, words(String(about.again.of)))) : null,
       head.problems.filter((text) => !(head.end === null && /no end/.test(text))).map((text) => h("div.alert.warn", { role: "alert" }, words(text))),
       head.end?.error ? h("div.alert.bad", { role: "note" }, h("strong", {}, "Why it stopped: "), words(String(head.end.error.$long_text?.head ?? head.end.error))) : null,
       head.end?.budget ? h("div.alert.warn", { role: "note" }, h("strong", {}, "Why it stopped: "), "the budget ", words(String(head.end.budget.$long_text?.head ?? head.end.budget)), " was used up.") : null,
       head.end?.is_cut ? h("div.alert.warn", { role: "note" }, "The log was cut: it had no room for some of the records.") : null,
       h("dl.figures", {},
-        figure("rounds", count(head.rounds)), figure("tool calls", count(head.calls)), figure("took", seconds(head.end?.t ?? head.seconds)),
+        figure("rounds", count(head.rounds)), figure("tool calls", count(head.calls)), figure("took", seconds(head.seconds)),
         figure("tokens in", count(found.input), found.cached ? `${Math.round((found.cached / found.input) * 100)} % cached` : ""), figure("out", count(found.output), found.reasoning ? `${Math.round((found.reasoning / found.output) * 100)} % reasoning` : ""),
         figure("cost", money(found.price, found.currency)), figure("model", named(about.model ?? first?.model)), figure("effort", named(first?.effort)), figure("log", bytes(head.size))),
       head.rewritten.length ? h("p.cache", {}, h("strong", {}, "Cache broken"), " in ", head.rewritten.length === 1 ? "round " : "rounds ", head.rewritten.slice(0, 40).map((index) => h("button.chip.warn", { onclick: () => this.open(index, { jump: true }) }, String(this.rows[index]?.number ?? index + 1)))) : null,
       head.missed.length ? h("p.cache", {}, h("strong", {}, "Cache missed"), " though the prefix stood, in ", head.missed.length === 1 ? "round " : "rounds ", head.missed.slice(0, 40).map((index) => h("button.chip.warn", { onclick: () => this.open(index, { jump: true }) }, String(this.rows[index]?.number ?? index + 1)))) : null,
       head.budgets ? meters(head.budgets) : null,
       h("details.fold", {}, h("summary", {}, "About this run"), tree(this.name, about)),
-      this.beforePart(head.before));
+      this.beforePart(head.parts[0]));
     if (focused) document.getElementById(focused)?.focus();
   }
 
-  /** What came before the first request: the calls that a person has decided about, where a run goes on that waited for it. */
-  beforePart(records) {
-    const calls = joinCalls(records);
-    const others = records.filter((record) => !["start", "end", "call", "bound", "started", "result", "budgets"].includes(record.type));
+  /** What came before the first request of a part: the decisions of a person, where it goes on from a run that waited, and the calls that were decided about. */
+  beforePart({ run, before }) {
+    const calls = joinCalls(before);
+    const others = before.filter((record) => !["start", "end", "call", "bound", "started", "retry", "result", "budgets"].includes(record.type));
+    const names = new Map(this.rows.flatMap((row) => row.calls.map((call) => [call.call_id, call.name])));
     return [
-      calls.length ? h("section.calls", { "aria-label": "Before the first request" }, h("h2", {}, "Before the first request", h("span.dim", {}, " the run goes on after somebody was asked about these calls")), calls.map((call, index) => callPart(this.name, { index: "before", asked: 0 }, call, index, this.agents.get(call.call_id)))) : null,
-      others.map((record) => other(this.name, record)),
+      others.map((record) => other(run, record, names.get(record.call_id))),
+      calls.length ? h("section.calls", { "aria-label": "Before the first request" }, h("h2", {}, "Before the first request", h("span.dim", {}, " the run goes on after somebody was asked about these calls")), calls.map((call, index) => callPart(run, { index: run, asked: 0 }, call, index, this.agents.get(call.call_id)))) : null,
     ];
+  }
+
+  /** Draw what stands between the parts of a run that waited for a person, each before the first round of its part. */
+  drawParts() {
+    this.head.parts.forEach((part, number) => {
+      if (number === 0 || part.first > this.rows.length) return;
+      const seen = JSON.stringify([part, [...this.agents]]);
+      if (this.parts[number]?.seen === seen) return;
+      const element = h("tr.part", {}, h("td", { colspan: 11 }, h("h2", {}, "A person was asked", h("span.dim", {}, ` the run went on at ${day(part.start?.time)} ${clock(part.start?.time)} as `, h("code.id", {}, part.run))), this.beforePart(part)));
+      this.parts[number]?.element.remove();
+      this.parts[number] = { element, seen };
+      this.body.insertBefore(element, this.elements.get(part.first) ?? null);
+    });
   }
 
   /** Draw a row, and again what is open below it. */
@@ -174,11 +201,11 @@ export class RunView {
 
   /** Put the strips of all rows on the time of the whole run. */
   scale() {
-    const end = Math.max(this.head.end?.t ?? 0, this.head.seconds, 0.001);
+    const end = Math.max(this.head.seconds, 0.001);
     for (const row of this.rows) {
       const strip = this.elements.get(row.index)?.querySelector(".strip");
       if (!strip) continue;
-      const part = (kind, from, to) => h(`span.${kind}`, { style: { left: `${(from / end) * 100}%`, width: `${Math.max(0.4, ((to - from) / end) * 100)}%` } });
+      const part = (kind, from, to) => h(`span.${kind}`, { style: { left: `${((row.earlier + from) / end) * 100}%`, width: `${Math.max(0.4, ((to - from) / end) * 100)}%` } });
       const answered = row.answered ?? row.last;
       replace(strip, part("s-model", row.asked, answered), row.last > answered ? part(row.calls.some((call) => call.outcome === "failed") ? "s-failed" : "s-tools", answered, row.last) : null);
     }
@@ -200,6 +227,7 @@ export class RunView {
       this.rows.push(...rows);
       for (const row of rows) await this.drawRow(row);
       this.loading = null;
+      this.drawParts();
       this.drawMore();
       this.scale();
     })();
@@ -219,7 +247,7 @@ export class RunView {
       await this.drawRow(row);
     }
     this.select(index);
-    history.replaceState(null, "", `#/run/${this.name}/${row.index + 1}`);
+    history.replaceState(null, "", addressOf(row));
     if (jump) this.elements.get(index).scrollIntoView({ block: "start" });
   }
 
@@ -236,7 +264,7 @@ export class RunView {
     try {
       const detail = await getRound(this.name, index);
       const folds = [...holder.querySelectorAll("details")].map((one) => one.open);
-      replace(holder.firstChild, showRound(this.name, detail, { now: this.head.end ? 0 : detail.row.last, isShorter: this.isShorter(index), agents: this.agents, onClose: () => this.shut(index) }));
+      replace(holder.firstChild, showRound(detail.row.run, detail, { now: this.head.end ? 0 : detail.row.last, isShorter: this.isShorter(index), agents: this.agents, onClose: () => this.shut(index) }));
       [...holder.querySelectorAll("details")].forEach((one, place) => { if (folds[place] !== undefined && !one.parentElement.closest("details")) one.open = folds[place]; });
     } catch (error) {
       replace(holder.firstChild, h("div.alert.bad", { role: "alert" }, words(error.message)));
