@@ -106,6 +106,8 @@ def call(how: str, number: object) -> dict[str, Any] | None:  # noqa: C901, PLR0
                 ],
                 "structuredContent": {"a": 1},
             }
+        case "wrapped":
+            return {"content": [text], "structuredContent": {"content": "done"}}
         case "nonsense":
             return {"content": 3}
         case "bare-failure":

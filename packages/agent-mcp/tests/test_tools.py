@@ -60,6 +60,11 @@ def test_what_a_model_cannot_see_is_named():
     ]
 
 
+def test_a_structured_result_that_a_text_has_said_is_not_read_twice():
+    with McpServers(hostile("wrapped")) as servers:
+        assert call(servers, "bad_t").content == "done"
+
+
 def test_a_failure_is_told_with_the_servers_words(plain):
     assert call(plain, "plain_fail", reason="no").error == "Error executing tool fail"
     with McpServers(hostile("bare-failure")) as servers:

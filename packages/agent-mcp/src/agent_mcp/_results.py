@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, assert_never
+from typing import Any, Final, assert_never, cast
 
 from mcp import types
 
@@ -39,13 +39,11 @@ def read_result(result: types.CallToolResult, known: KnownSecrets) -> str | list
 
 
 def _is_said(structured: Any, texts: Sequence[str]) -> bool:
-    """Return whether the texts say the same, or the only member of it, as servers wrap what is no object; a list may be said item by item."""
+    """Return whether the texts say the same, or the only member of it, as servers wrap what is not an object; a list may be said item by item."""
     values = [structured]
-    match structured:
-        case {"result": inner} if len(structured) == 1:
-            values.append(inner)
-        case _:
-            pass
+    members = cast("dict[str, Any]", structured) if isinstance(structured, dict) else {}
+    if len(members) == 1:
+        values += members.values()
     said = [list(texts), *(value for text in texts for value in _iter_values(text))]
     return any(value in values for value in said)
 
