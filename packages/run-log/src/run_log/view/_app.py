@@ -5,7 +5,7 @@ import json
 import secrets
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
@@ -46,7 +46,7 @@ _MAX_HITS: Final = 200
 _MAX_RUNS: Final = 100_000
 _MAX_TEXT: Final = 2_000_000
 _LOOK_SECONDS: Final = 0.3
-_WAITING_LOOK_SECONDS: Final = 3.0  # whether another run goes on is seen only in the whole folder
+_WAITING_LOOK_SECONDS: Final = 3.0
 _ALIVE_SECONDS: Final = 12.0  # Only what is sent shows whether the browser is still there.
 
 
@@ -223,10 +223,12 @@ class _Pages:
 
     async def _iter_news(self, path: Path) -> AsyncGenerator[str]:
         """Yield an event each time that there is something new; comments in between find out whether anybody still listens."""
-        state, quiet = (0, -1), 0.0
+        run, state, quiet = None, (0, -1), 0.0
         while True:
+            # Only a run that waits can get another part; to see that takes a look at the whole folder.
+            look = partial(self._join, path) if run is None or run.waits else run.update
             try:
-                run = await run_in_threadpool(self._join, path)
+                run = await run_in_threadpool(look)
             except RunLogError as error:
                 yield f"event: gone\ndata: {json.dumps(str(error))}\n\n"
                 return

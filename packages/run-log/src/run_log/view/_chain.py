@@ -62,6 +62,16 @@ class RunChain:
         ]
         self._firsts = list(accumulate(map(len, rows[:-1]), initial=0))
 
+    def update(self) -> "RunChain":
+        """Read what is new in the parts, and return the run as it is now.
+
+        Raises:
+            RunLogError: If a file cannot be read.
+        """
+        for part in self._parts:
+            part.update()
+        return RunChain(self._run, self._parts, self._others)
+
     @property
     def end(self) -> Record | None:
         """The end of the last part; None if the run is still going on."""
