@@ -93,15 +93,16 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Type-check all members strictly, and what calls them, and the programs of all pages, as mypy sees it, too; `-- NAME` only that member."""
+    """Type-check all members strictly, and what calls them, and the programs of all pages and examples, as mypy sees it, too; `-- NAME` only that member."""
     sync(session, "--all-packages", "--all-extras", "--group", "dev")
     members = [MEMBERS[name] for name in session.posargs or MEMBERS]
     paths = [path for folder in members for path in sources(folder)]
     callers = [str(path) for folder in members for path in folder.glob("typing_tests/*.py")]
     python = f"{session.bin}/python"
-    # What pages show has to be right as well, at least where it is a whole program.
+    # What pages and examples show has to be right as well, at least where it is a whole program.
     told = session.run("python", "tools/repository/programs.py", PROGRAMS, silent=True)
-    programs = [] if session.posargs else str(told).split()
+    examples = [str(path) for path in sorted((ROOT / "examples").glob("*.py"))]
+    programs = [] if session.posargs else [*str(told).split(), *examples]
     # Told where, it does not take the `.venv` beside it, which holds what `uv run nox` needs and no more.
     session.run("basedpyright", "--pythonpath", python, *paths, *callers, *programs)
     if callers:
