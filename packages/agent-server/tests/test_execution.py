@@ -225,7 +225,7 @@ async def test_a_run_of_a_stopping_server_may_end(tmp_path):
 
     database = f"sqlite:///{tmp_path}/runs.sqlite"
     executor = Scripted(script=script)
-    async with engine(database, executor, stop_seconds=5) as runs:
+    async with engine(database, executor, stop_seconds=60, lease_seconds=60) as runs:
         run, _ = await runs.create(new_run("script"))
         await until(runs, run.run_id, lambda run: run.attempt == 1)
     async with engine(database, executor) as runs:
