@@ -56,6 +56,17 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911
                     tool("talkative", description="x" * 1_000_000),
                 ]
             }
+        case "shapes":
+            return {
+                "tools": [
+                    tool("t"),
+                    tool("empty", {}),
+                    tool("untyped", {"properties": {"a": {"type": "string"}}}),
+                    tool("typed_twice", {"type": ["object", "null"]}),
+                    tool("listed", {"type": "object", "properties": []}),
+                    {"name": "anything", "inputSchema": True},
+                ]
+            }
         case "no-tools":
             return {"tools": [3]}
         case "nameless":
@@ -108,6 +119,13 @@ def call(how: str, number: object) -> dict[str, Any] | None:  # noqa: C901, PLR0
             }
         case "wrapped":
             return {"content": [text], "structuredContent": {"content": "done"}}
+        case "half":
+            return {"content": [{"type": "text", "text": "half: \ud83d"}]}
+        case "unreadable":
+            send({"id": number, "result": float("nan")})
+            return None
+        case "unreadable-question":
+            sys.stdout.write('{"method": "a", "id": 7, "params": NaN}\n[]\n"\\ud83d"\n')
         case "nonsense":
             return {"content": 3}
         case "bare-failure":

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from operator import le
 from typing import Any
 
@@ -136,6 +137,21 @@ def test_a_server_that_ends_in_a_call_is_started_anew_by_the_next():
     assert second.content == "3"
 
 
+def test_a_server_may_take_longer_to_start_anew_than_a_call():
+    command = ["sh", "-c", 'sleep 1; exec "$0" "$1"', *PLAIN]
+    with McpServers(StdioServer("plain", command)) as servers:
+        tool = find(servers, "plain_add")
+        call(servers, "plain_end")
+
+        async def add() -> str:
+            for _ in range(100):
+                with suppress(TimeoutError):
+                    return (await asyncio.wait_for(tool.ainvoke({"a": 1, "b": 2}), 0.5)).content
+            return "never"
+
+        assert asyncio.run(add()) == "3"
+
+
 def test_a_server_that_cannot_be_started_anew_is_told(tmp_path):
     server = tmp_path / "server.py"
     server.symlink_to(PLAIN[1])
@@ -200,10 +216,29 @@ def test_whoever_is_interrupted_while_servers_start_leaves_nothing():
 
 
 def test_whoever_is_cancelled_while_servers_start_leaves_nothing():
-    async def use() -> None:
-        async with asyncio.timeout(0.5):
+    async def use(seconds: float) -> None:
+        async with asyncio.timeout(seconds):
             await McpServers(hostile("silent", start_timeout=60)).__aenter__()
 
-    with pytest.raises(TimeoutError):
-        asyncio.run(use())
+    for seconds in (*[0, 0.001] * 10, 0.5):
+        with pytest.raises(TimeoutError):
+            asyncio.run(use(seconds))
     assert psutil.Process().children(recursive=True) == []
+
+
+def test_of_threads_that_enter_at_once_one_does_and_nothing_is_left():
+    servers, entered = McpServers(hostile("fine")), []
+
+    def enter() -> None:
+        with suppress(McpError):
+            entered.append(servers.__enter__())
+
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert entered == [servers]
+    servers.__exit__()
+    assert psutil.Process().children(recursive=True) == []
+    assert "agent-mcp" not in {thread.name for thread in threading.enumerate()}

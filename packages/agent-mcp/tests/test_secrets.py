@@ -41,6 +41,14 @@ def test_the_last_words_of_a_process_show_no_secret():
         McpServers(hostile("no-start", env=ENV)).__enter__()
 
 
+def test_a_server_that_is_started_anew_has_the_variables_of_the_first_time(monkeypatch):
+    monkeypatch.setenv("MY_TOKEN", "first-secret")
+    with McpServers(StdioServer("plain", PLAIN, env=["MY_TOKEN"])) as servers:
+        monkeypatch.setenv("MY_TOKEN", "other-secret")
+        call(servers, "plain_end")
+        assert call(servers, "plain_tell", name="MY_TOKEN").content == "It is [redacted]."
+
+
 def test_ordinary_variables_are_no_secrets():
     with McpServers(StdioServer("plain", PLAIN, env={"PLACE": "Trondheim"})) as servers:
         assert call(servers, "plain_tell", name="PLACE").content == "It is Trondheim."

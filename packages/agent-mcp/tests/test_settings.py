@@ -18,6 +18,9 @@ from agent_mcp import HttpServer, McpError, McpServers, StdioServer
         ({"tools": "add"}, "expected tools as a list of names"),
         ({"start_timeout": 0}, "expected start_timeout as a number of seconds over 0, got 0"),
         ({"start_timeout": True}, "expected start_timeout"),
+        ({"timeout": 0}, "'s': timeout must be a number of seconds over 0, got 0"),
+        ({"retries": -1}, "'s': retries must be a whole number from 0 on, got -1"),
+        ({"approval": "sometimes"}, "'s': approval of .* got 'sometimes'"),
     ],
 )
 def test_a_process_is_not_started_with_wrong_settings(settings, message):
@@ -58,15 +61,15 @@ def test_headers_that_no_request_could_carry_are_refused_and_not_shown(settings)
     assert "ü" not in str(told.value)
 
 
-def test_options_of_tools_are_checked_as_those_of_any_tool():
-    with McpServers() as servers:
-        assert servers.tools == []
-
-
 def test_two_servers_of_one_name_are_refused():
     server = StdioServer("s", ["true"])
     with pytest.raises(McpError, match="MCP servers: expected names of their own, got two 's'"):
         McpServers(server, server)
+
+
+def test_what_is_no_server_is_refused():
+    with pytest.raises(McpError, match="expected StdioServer or HttpServer, got str"):
+        McpServers("https://mcp.example.com")
 
 
 def test_servers_are_used_in_a_block_and_nowhere_else():

@@ -96,6 +96,29 @@ def test_only_some_tools_are_taken():
         McpServers(hostile("twins", tools=["a_b", "subtract"])).__enter__()
 
 
+def test_tools_whose_schema_is_not_one_of_an_object_are_left_out():
+    with McpServers(hostile("shapes")) as servers:
+        assert [tool.name for tool in servers.tools] == ["bad_t", "bad_empty", "bad_untyped"]
+        assert [*find(servers, "bad_untyped").parameters["properties"]] == ["a"]
+        reason = "expected inputSchema as the schema of an object"
+        left_out = ("bad_typed_twice", "bad_listed", "bad_anything")
+        assert servers.left_out == dict.fromkeys(left_out, reason)
+
+
+def test_half_a_surrogate_pair_is_read_and_not_sent():
+    with McpServers(hostile("half")) as servers:
+        assert call(servers, "bad_t").content == "half: ?"
+        assert "halves of surrogate pairs" in call(servers, "bad_t", text="\ud83d").error
+        assert call(servers, "bad_t").content == "half: ?"
+
+
+def test_an_answer_that_cannot_be_read_ends_its_call():
+    with McpServers(hostile("unreadable")) as servers:
+        assert call(servers, "bad_t").error == "the answer cannot be read"
+    with McpServers(hostile("unreadable-question")) as servers:
+        assert call(servers, "bad_t").content == "done"
+
+
 def test_names_are_valid_and_unique():
     with McpServers(hostile("twins")) as servers:
         names = [tool.name for tool in servers.tools]

@@ -1,5 +1,6 @@
 """The session with one server, in the event loop of `McpServers`."""
 
+import json
 import logging
 import math
 from collections.abc import Callable
@@ -71,14 +72,15 @@ class Connection:
         on_progress: Called with the progress of calls.
 
     Attributes:
-        server: As given.
+        server: As given, with the values that its variables had.
         known: The secrets that no text of the server may show.
         has_changed: Whether the server has announced that its list of tools has changed.
     """
 
     def __init__(self, server: StdioServer | HttpServer, on_progress: OnProgress | None) -> None:
-        self.server = server
-        self.known = KnownSecrets(server.secrets)
+        # Fixed, so that a server that is started anew gets what it got before, and `known` knows all of it.
+        self.server = server.fixed()
+        self.known = KnownSecrets(self.server.secrets)
         self.has_changed = False
         self._on_progress = on_progress
         self._opening = anyio.Lock()
@@ -113,8 +115,12 @@ class Connection:
         """
         async with self._opening:
             if self._session is None or self._session.over.is_set():
-                await self.open(group)
+                # A server may need longer to start than a call may take; then it is there for the next one.
+                with anyio.CancelScope(shield=True):
+                    await self.open(group)
             session = cast("_Session", self._session)
+        if not _is_unicode(arguments):
+            raise ToolError("expected arguments without halves of surrogate pairs")
         report = self._on_progress and partial(self._report, self._on_progress, tool)
         try:
             result = await session.client.call_tool(tool, arguments, progress_callback=report)
@@ -207,6 +213,14 @@ class Connection:
     def _redact(self, text: str) -> str:
         # Cut behind the redaction: half a secret is not found.
         return self.known.redact(text)[:_MAX_MESSAGE]
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _seconds_from_now(seconds: float) -> float:

@@ -20,6 +20,9 @@ _MAX_SCHEMA: Final = 100_000
 _MAX_DESCRIPTION: Final = 10_000
 _MAX_REASON: Final = 300
 
+NO_OBJECT: Final = "agent_mcp/no-object"
+"""What is in the `_meta` of a listed tool whose schema the session would refuse."""
+
 type Call = Callable[..., Any]
 
 
@@ -82,6 +85,8 @@ def make_tool(
         server: The server, which says how it is called.
         known: The secrets that no text of it may show.
     """
+    if listed.meta and NO_OBJECT in listed.meta:
+        return "expected inputSchema as the schema of an object"
     written = json.dumps(listed.input_schema)
     if len(written) > _MAX_SCHEMA:
         return f"its schema has {len(written)} characters, more than {_MAX_SCHEMA}"
@@ -91,9 +96,7 @@ def make_tool(
             known.redact(listed.description or listed.title or "")[:_MAX_DESCRIPTION],
             _without_secrets(listed.input_schema, written, known),
             call,
-            timeout=server.timeout,
-            retries=server.retries,
-            approval=server.approval,
+            **server.options,
         )
     except (DeclarationError, ValueError, RecursionError) as error:
         return known.redact(str(error))[:_MAX_REASON]

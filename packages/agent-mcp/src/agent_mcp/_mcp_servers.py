@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -39,7 +40,7 @@ class McpServers:
         servers: As given.
 
     Raises:
-        McpError: If two servers have one name.
+        McpError: If two servers have one name, or one is no server.
 
     Example:
         with McpServers(StdioServer("time", ["uvx", "mcp-server-time"])) as servers:
@@ -49,12 +50,17 @@ class McpServers:
     def __init__(
         self, *servers: StdioServer | HttpServer, on_progress: OnProgress | None = None
     ) -> None:
+        for server in cast("tuple[object, ...]", servers):
+            if not isinstance(server, StdioServer | HttpServer):
+                kind = type(server).__name__
+                raise McpError("", f"MCP servers: expected StdioServer or HttpServer, got {kind}")
         names = [server.name for server in servers]
         if twice := {name for name in names if names.count(name) > 1}:
             raise McpError("", f"MCP servers: expected names of their own, got two {min(twice)!r}")
         self.servers = servers
         self._on_progress = on_progress
         self._use: _Use | None = None
+        self._entering = threading.Lock()
 
     @property
     def tools(self) -> list[Tool[Any]]:
@@ -122,10 +128,11 @@ class McpServers:
         return self._use
 
     def _begin(self) -> "_Use":
-        if self._use is not None:
-            raise McpError("", "MCP servers: expected to be entered once at a time")
-        self._use = _Use([Connection(server, self._on_progress) for server in self.servers])
-        return self._use
+        with self._entering:
+            if self._use is not None:
+                raise McpError("", "MCP servers: expected to be entered once at a time")
+            self._use = _Use([Connection(server, self._on_progress) for server in self.servers])
+            return self._use
 
     def _end(self) -> None:
         use, self._use = self._used, None
@@ -169,7 +176,8 @@ class _Use:
 
     async def _run(self) -> None:
         """Hold the sessions, whose tasks end where they have begun."""
-        self.ready.set_running_or_notify_cancel()
+        if not self.ready.set_running_or_notify_cancel():
+            return  # Whoever enters was cancelled before anything began.
         async with anyio.create_task_group() as group:
             try:
                 self._take(await self._open(group), group)

@@ -29,10 +29,11 @@ def read_result(result: types.CallToolResult, known: KnownSecrets) -> str | list
     """
     parts = [_read_block(block, known) for block in result.content]
     texts = [part["text"] for part in parts if part["type"] == "text"]
-    structured = result.structured_content
-    if structured is not None and not _is_said(structured, texts):
-        parts.append(_text(known.redact(json.dumps(structured, ensure_ascii=False))))
-        texts.append(parts[-1]["text"])
+    if result.structured_content is not None:
+        written = known.redact(json.dumps(result.structured_content, ensure_ascii=False))
+        if not _is_said(json.loads(written), texts):
+            parts.append(_text(written))
+            texts.append(written)
     if result.is_error:
         raise ToolError("\n".join(texts) or "the tool has failed")
     return "\n".join(texts) if len(texts) == len(parts) else parts

@@ -3,12 +3,12 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import Any, Final, cast
+from typing import Any, Final, Self, cast
 from urllib.parse import SplitResult, urlsplit
 
-from agent_tooling import ApprovalOption
+from agent_tooling import ApprovalOption, DeclarationError, Tool, ToolOptions
 from stream_text import is_secret_setting, iter_header_secrets
 
 from ._errors import McpError
@@ -37,6 +37,11 @@ class ServerSettings:
     retries: int | None = None
     approval: ApprovalOption | None = None
     start_timeout: float = 30.0
+
+    @property
+    def options(self) -> ToolOptions:
+        """How its tools are called."""
+        return {"timeout": self.timeout, "retries": self.retries, "approval": self.approval}
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,10 @@ class StdioServer(ServerSettings):
             raise McpError(self.name, f"expected the variables of env to be set, {missing} are not")
         return {name: os.environ[name] for name in names}
 
+    def fixed(self) -> Self:
+        """Return the server with the values that its variables have now."""
+        return replace(self, env=self.variables)
+
     @property
     def secrets(self) -> Iterator[str]:
         """The values that no text of the server may show."""
@@ -135,6 +144,10 @@ class HttpServer(ServerSettings):
         bearer = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
         return {**self.headers, **bearer}
 
+    def fixed(self) -> Self:
+        """Return the server with the headers that it has now."""
+        return replace(self, headers=dict(self.headers))
+
     @property
     def secrets(self) -> Iterator[str]:
         """The values that no text of the server may show."""
@@ -152,6 +165,11 @@ def _validate_settings(name: object, settings: ServerSettings) -> None:
         )
     if settings.tools is not None and not _is_texts(settings.tools):
         raise McpError(name, "expected tools as a list of names")
+    try:
+        # Checked here as for any tool, and told before a server is started.
+        Tool.from_schema("t", "", {"type": "object"}, _validate_settings, **settings.options)
+    except DeclarationError as error:
+        raise McpError(name, str(error)) from None
 
 
 def _is_texts(value: object) -> bool:

@@ -4,6 +4,7 @@ The SDK's own ways have no such bounds (mcp 2.3: a line without an end and a JSO
 server has chosen, which may take years.
 """
 
+import json
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -18,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 
+from ._listing import NO_OBJECT
 from ._servers import HttpServer, StdioServer
 
 
@@ -108,7 +110,7 @@ class _Reading:
         if self._others > MAX_OTHERS:
             raise anyio.EndOfStream
         if isinstance(message, types.JSONRPCResponse):
-            _drop_output_schemas(message.result)
+            _mend_tools(message.result)
         return item
 
     async def aclose(self) -> None:
@@ -132,12 +134,24 @@ class _Reading:
         await self.aclose()
 
 
-def _drop_output_schemas(result: dict[str, Any]) -> None:
-    """Take the schemas of results out of a list of tools: the session would check each result by them, which no result of ours needs."""
+def _mend_tools(result: dict[str, Any]) -> None:
+    """Change the tools of a list so that the session takes the others, whatever one is like.
+
+    The schemas of results go: the session would check each result by them, which no result of ours needs. A tool whose schema is not one of an object is marked: the session would refuse the whole list.
+    """
     tools: object = result.get("tools")
     for tool in cast("list[object]", tools if isinstance(tools, list) else []):
-        if isinstance(tool, dict):
-            cast("dict[str, object]", tool).pop("outputSchema", None)
+        if not isinstance(tool, dict):
+            continue
+        described = cast("dict[str, Any]", tool)
+        described.pop("outputSchema", None)
+        schema: object = described.get("inputSchema")
+        given = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {"type": schema}
+        given = {"type": "object", **given}
+        if given["type"] == "object" and isinstance(given.get("properties", {}), dict):
+            described["inputSchema"] = given
+        else:
+            described |= {"inputSchema": {"type": "object"}, "_meta": {NO_OBJECT: True}}
 
 
 @asynccontextmanager
@@ -178,12 +192,31 @@ async def _read_lines(stdout: ByteReceiveStream, send: Any) -> None:
         with suppress(*ends):
             while True:
                 line = await lines.receive_until(b"\n", MAX_MESSAGE_BYTES)
-                try:
-                    message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-                except ValueError as error:
-                    await send.send(error)
-                else:
-                    await send.send(SessionMessage(message))
+                await send.send(_read_message(line))
+
+
+def _read_message(line: bytes) -> _Message:
+    """Return a line's message. An answer that cannot be read is one that says so: whoever waits for it would wait for ever."""
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        unread = error
+    try:
+        # Where servers cut a text they may write half a surrogate pair, which pydantic does not read.
+        value: object = json.loads(line)
+        text = json.dumps(value, ensure_ascii=False).encode(errors="replace")
+    except (ValueError, RecursionError):
+        return unread
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
+    except ValueError:
+        pass
+    answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    number = answer.get("id")
+    if "method" in answer or not isinstance(number, int | str):
+        return unread
+    told = types.ErrorData(code=types.PARSE_ERROR, message="the answer cannot be read")
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=number, error=told))
 
 
 async def _write_lines(to_write: Any, stdin: ByteSendStream, send: Any) -> None:
