@@ -262,6 +262,14 @@ def test_many_runs_use_one_agent_at_once():
     assert [result.value for result in results] == [f"{number}: 8" for number in range(40)]
 
 
+def test_an_agent_keeps_its_tools_whatever_they_were_given_in():
+    given = [power]
+    agents = [Agent(Script(POWER, "Done."), tools) for tools in (iter(given), given)]
+    given.clear()
+    for agent in agents:
+        assert agent.with_(instruction="Be brief.").run("?").messages[-2].content == "1024"
+
+
 def test_with_other_settings_it_is_another_agent():
     agent = Agent(Script("Two."), maximum_iterations=3)
     other = agent.with_(instruction="Be brief.", answer=Note, model=Script('{"text": "x"}'))
@@ -310,6 +318,7 @@ def test_an_agent_that_cannot_be_is_refused_where_it_is_declared(error, message,
     [
         (TypeError, "depth: expected a run option of an agent", ("?",), {"depth": 3}),
         (TypeError, "prompt: expected a text or a list of messages, got int", (3,), {}),
+        (TypeError, "session: expected a Session, got int", ("?",), {"session": 5}),
         (TypeError, "prompt: expected a text or a list of messages, got dict", ({},), {}),
         (
             MessageError,

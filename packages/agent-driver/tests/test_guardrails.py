@@ -139,6 +139,17 @@ def shown(events):
     return "".join(event.text for event in events if isinstance(event, ShowText))
 
 
+def test_what_a_guardrail_changes_in_place_changes_no_call(run_of):
+    done = []
+    agent = Agent(
+        Script(pay(50), "Done."),
+        [paying(done)],
+        guardrails=Guardrails(tool_call=[lambda call: call.args.update(euros=2)]),
+    )
+    assert run_of(agent, "Pay.").answered
+    assert done == [50]
+
+
 def test_an_answer_is_shown_once_it_has_passed():
     agent = Agent(Script(["Call ", "4711."]), guardrails=Guardrails(answer=[polite]))
     stream = agent.stream("?")
@@ -255,3 +266,12 @@ def test_events_of_agents_are_held_back_like_their_answers(run_of):
     assert shown(e.event for e in events if isinstance(e, AgentEvent)) == ""
     [ended] = [e for e in events if isinstance(e, ToolCallEnded)]
     assert "The answer was not polite." in str(ended.result.error)
+
+
+@pytest.mark.parametrize("made", [{"euros": "many"}, "junk", object()])
+def test_an_answer_that_a_guardrail_gets_wrong_is_none(run_of, made):
+    script = Script('{"euros": 5}')
+    agent = Agent(script, answer=Ticket, guardrails=Guardrails(answer=[lambda _: made]))
+    result = run_of(agent, "How much?")
+    assert (result.answered, result.reason) == (False, "guardrail")
+    assert result.error.startswith("A guardrail's answer is not valid: ")

@@ -151,6 +151,7 @@ def test_a_value_that_json_cannot_express_becomes_its_text():
     schema = AnswerSchema.parse(ROOM)
     assert schema.to_text({"beds": 1}) == '{"beds": 1}'
     assert schema.to_text({1j: 2}) == "{1j: 2}"
+    assert AnswerSchema.from_type(Ticket).to_text(object()).startswith("<object")
 
 
 def test_the_schema_of_a_type_is_what_apis_take_as_strict():

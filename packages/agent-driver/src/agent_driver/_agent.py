@@ -94,8 +94,10 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         cls, model: Any, tools: Any = (), *, answer: Any = None, deps: Any = None, **settings: Any
     ) -> Any:
         agent = super().__new__(cls)
-        agent._given = {"model": model, "tools": tools, "answer": answer, "deps": deps, **settings}
-        agent._declared = Declaration.read(model, tools, answer, deps, settings)
+        declared = agent._declared = Declaration.read(model, tools, answer, deps, settings)
+        # Not the tools as given: those may be an iterator, or a list that changes.
+        own = tuple(declared.tools.values())
+        agent._given = {"model": model, "tools": own, "answer": answer, "deps": deps, **settings}
         return agent
 
     @overload

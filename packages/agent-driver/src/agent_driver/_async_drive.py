@@ -139,8 +139,12 @@ async def _check_answer(setup: Setup, asked: CheckAnswer) -> AnswerChecked:
         value, is_changed = verdict.value, is_changed or verdict.outcome == "changed"
     if not is_changed:
         return AnswerChecked()
-    text = str(value) if schema is None else schema.to_text(value)
-    return AnswerChecked(answer=text, value=None if schema is None else value)
+    if schema is None:
+        return AnswerChecked(answer=str(value))
+    checked = schema.check(schema.to_text(value))
+    if checked.problem is not None:
+        return AnswerChecked(refusal=f"A guardrail's answer is not valid: {checked.problem}")
+    return AnswerChecked(answer=checked.text, value=checked.value)
 
 
 async def _iter_answer(

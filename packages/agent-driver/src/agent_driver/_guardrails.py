@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -155,7 +156,8 @@ class Guards:
         for guardrail in self.guardrails.tool_call:
             if isinstance(bound, RefusedArguments):
                 break
-            args = tool.shown_arguments(bound.args)
+            # A copy: what a guardrail changes in place has not been checked.
+            args = deepcopy(tool.shown_arguments(bound.args))
             guarded = GuardedCall(call_id=call.call_id, name=tool.name, args=args)
             try:
                 said = guardrail(guarded)

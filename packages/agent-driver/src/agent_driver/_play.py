@@ -43,6 +43,9 @@ class Play:
         refuse_unknown(options, _OPTIONS, "run option")
         self.declared = declared
         self.session: Session | None = options.get("session")
+        if self.session is not None and not hasattr(self.session, "load"):
+            kind = type(self.session).__name__
+            raise TypeError(f"session: expected a Session, got {kind}")
         self._history = tuple(options.get("history", ()))
         if self.session is not None and self._history:
             raise ValueError("history: expected none beside a session")

@@ -22,7 +22,7 @@ _MAX_CHARACTERS: Final = 300
 
 def read_type(
     kind: Any, *, field: str
-) -> tuple[JsonSchema, Callable[[Any], tuple[Any, str | None]], Callable[[Any], str]]:
+) -> tuple[JsonSchema, Callable[[Any], tuple[Any, str | None]], Callable[[Any], str | None]]:
     """Return the schema of a type, a function that turns an answer's JSON value into one of the type or says what is wrong with it, and one that writes a value as an answer.
 
     Raises:
@@ -53,8 +53,12 @@ def read_type(
         except Exception:  # noqa: BLE001 - a validator may raise anything; its text may hold secrets
             return None, "it could not be checked"
 
-    def write(value: Any) -> str:
-        text = adapter.dump_json(value).decode()
+    def write(value: Any) -> str | None:
+        try:
+            # What a guardrail has made of an answer may be anything; whether it is of the type, `check` says.
+            text = adapter.dump_json(value, warnings=False).decode()
+        except Exception:  # noqa: BLE001 - a serializer of the type may raise anything
+            return None
         return text if is_object else f'{{"{_WRAPPING}":{text}}}'
 
     return (schema if is_object else _wrap(schema)), read, write
