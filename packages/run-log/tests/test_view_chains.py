@@ -192,6 +192,23 @@ def test_a_run_in_parts_is_compared_whole(folder):
     assert (found["request"]["round"], found["request"]["now"]) == (1, "Go on.")
 
 
+def test_the_first_request_of_a_part_is_compared_as_if_nobody_had_waited(folder):
+    question = [{"role": "user", "content": "Pay."}]
+    answer = [*question, {"role": "assistant", "content": "Paid."}]
+    whole, first, last = RunLog(folder.path), RunLog(folder.path), RunLog(folder.path)
+    with whole.begin() as one:
+        one.request(1, question, {"model": "a", "tools": []})
+        one.request(2, answer, {"model": "a"})
+    with first.begin() as two:
+        two.request(1, question, {"model": "a", "tools": []})
+        two.end("approval")
+    with last.begin(resumes=two.path.stem) as three:
+        three.request(2, answer, {"model": "a"})
+    found = ask(folder.path, f"runs/{one.path.stem}/compare/{three.path.stem}")
+    same = {"settings": True, "added": True, "request": True, "answer": True}
+    assert [pair | {"rows": 0} for pair in found["rounds"]] == [same | {"rows": 0}] * 2
+
+
 def test_news_of_a_run_that_waits_go_on_until_another_has_ended_it(folder, monkeypatch):
     monkeypatch.setattr("run_log.view._app._WAITING_LOOK_SECONDS", 0.005)
     first = folder.write()
@@ -203,3 +220,21 @@ def test_news_of_a_run_that_waits_go_on_until_another_has_ended_it(folder, monke
     news = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
     assert (news[0]["rounds"], news[0]["is_over"]) == (1, False)
     assert (news[-1]["rounds"], news[-1]["is_over"]) == (2, True)
+
+
+@pytest.mark.parametrize("price", ["nan", "1e999", 10**400])
+def test_figures_that_are_no_numbers_break_no_sum(folder, price):
+    first = folder.write(rounds=0)
+    with RunLog(folder.path).begin(resumes=first) as run:
+        for cost in (price, 1.5):
+            run.request(1, [], {})
+            run.answer(1, usage={"total_price": cost})
+        run.end("approval")
+    totals = ask(folder.path, f"runs/{run.path.stem}")["totals"]
+    assert totals["total_price"] == 1.5
+
+
+def test_names_of_settings_that_are_none_break_no_page(folder):
+    path = folder.path / f"{folder.write()}.jsonl"
+    path.write_text(path.read_text().replace('"set":', '"unset":[["a"],3],"set":'))
+    assert ask(folder.path, f"runs/{path.stem}")["rounds"] == 1

@@ -40,7 +40,7 @@ _KINDS: Final = {
     ".css": "text/css",
     ".svg": "image/svg+xml",
 }
-_OPEN_RUNS: Final = 32  # indexes in memory, of the runs and parts of runs that were looked at last
+_OPEN_RUNS: Final = 128  # indexes in memory, of the runs and parts of runs that were looked at last
 _MAX_ROUNDS: Final = 500
 _MAX_HITS: Final = 200
 _MAX_RUNS: Final = 100_000

@@ -39,11 +39,13 @@ class _Side:
             return None
         self.part, row = self.run.rounds[place]
         request, *others = self.part.read_records(row)
-        self.added = row.kept, request["added"]
-        self.messages = [*self.messages[: row.kept], *request["added"]]
+        before, self.messages = self.messages, [*self.messages[: row.kept], *request["added"]]
+        # The first request of a part is written whole, whatever of it the part before has sent.
+        kept = _count_same(before, self.messages) if row.index == 0 else row.kept
+        self.added = kept, self.messages[kept:]
         gone: list[str] = request.get("unset") or []
         changed: dict[str, Any] = request.get("set") or {}
-        settings = {**self.settings, **changed}
+        settings = changed if row.index == 0 else {**self.settings, **changed}
         self.settings = {name: value for name, value in settings.items() if name not in gone}
         self.answer = _read_answer(others)
         return self.run.describe_row(place)
@@ -76,6 +78,14 @@ def compare_runs(first: RunChain, second: RunChain) -> dict[str, Any]:
                     found[name] = {"round": place, **_find(name, *sides)}
         pairs.append(pair)
     return {"runs": [first.describe(), second.describe()], "rounds": pairs, **found}
+
+
+def _count_same(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """Return how many items both begin with."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next(
+        (place for place, (one, other) in pairs if one != other), min(len(first), len(second))
+    )
 
 
 def _compare_round(one: _Side, other: _Side) -> dict[str, bool]:

@@ -1,5 +1,6 @@
 """An index of a run's file for the page: numbers and offsets, read once and then only extended."""
 
+import math
 import threading
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
@@ -69,10 +70,10 @@ class RunIndex:
                 return
             if status.st_size < self._size or self._inode not in {-1, status.st_ino}:
                 self._forget()  # It was cut, or another file stands in its place.
-            # Taken before the records are read: what comes meanwhile makes the next look find a new size.
-            self._inode, self._size = status.st_ino, status.st_size
             for placed in self._file.follow():
                 self._take(placed)
+            # Taken before the records were read: what has come meanwhile makes the next look find a new size.
+            self._inode, self._size = status.st_ino, status.st_size
 
     @property
     def waits(self) -> bool:
@@ -271,10 +272,10 @@ def sum_usage(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _number(usage: Mapping[str, Any], name: str) -> float:
+    """Return a figure of the usage; 0 for what is not a number that JSON and a sum can hold."""
     value = usage.get(name)
-    if isinstance(value, int | float):
-        return value
     try:
-        return float(str(value or 0))
-    except ValueError:
+        number = value if isinstance(value, int) else float(str(value or 0))
+        return number if math.isfinite(number) else 0.0
+    except (ValueError, OverflowError):
         return 0.0

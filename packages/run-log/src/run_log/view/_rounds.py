@@ -101,7 +101,7 @@ def begin_round(index: int, placed: PlacedRecord, before: RoundRow | None) -> Ro
     """Return the row of a request's record."""
     record = placed.record
     changed: dict[str, Any] = record.get("set") or {}
-    gone: list[str] = record.get("unset") or []
+    gone = [name for name in record.get("unset") or () if isinstance(name, str)]
     settings: Mapping[str, int] = before.settings if before else {}
     row = RoundRow(
         index=index,

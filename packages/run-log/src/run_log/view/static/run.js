@@ -26,10 +26,14 @@ export class RunView {
     this.busy = Promise.resolve();
   }
 
-  /** The index of a round, by the part of the run that an address names and the number of the round there; undefined where that is no part. */
+  /** The index of a round, by the part of the run that an address names and the number of the round there; -1 where the part has no such round, undefined where that is no part. */
   find(name, number) {
-    const part = this.head?.parts.find((one) => one.run === name);
-    return part && part.first + number - 1;
+    const parts = this.head?.parts ?? [];
+    const place = parts.findIndex((one) => one.run === name);
+    if (place < 0) return undefined;
+    const index = parts[place].first + number - 1;
+    const end = parts[place + 1]?.first ?? this.head.rounds;
+    return index >= parts[place].first && index < end ? index : -1;
   }
 
   async load() {
@@ -73,11 +77,9 @@ export class RunView {
     if (this.head.rounds < this.rows.length) { this.stop(); this.opened.clear(); this.elements.clear(); return this.load(); } // another file, or cut
     const isWhole = this.rows.length < PAGE || this.rows.length % PAGE !== 0 || this.rows.length === this.head.rounds;
     const from = Math.max(0, this.rows.length - 1);
-    if (isWhole || !this.rows.length) {
-      const news = await getRounds(this.name, from, PAGE);
-      this.rows.splice(from, 1, ...news);
-      for (const row of news) await this.drawRow(row);
-    }
+    const news = await getRounds(this.name, from, isWhole ? PAGE : 1);
+    this.rows.splice(from, 1, ...news);
+    for (const row of news) await this.drawRow(row);
     this.drawHead();
     this.drawParts();
     this.drawMore();
