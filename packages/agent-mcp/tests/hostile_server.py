@@ -172,9 +172,10 @@ def main(how: str, *more: str) -> None:  # noqa: C901, PLR0912 - as many ways
                 send({"id": asked["id"], "result": {} if how == "no-mcp" else result})
             case "tools/list":
                 cursor = asked.get("params", {}).get("cursor")
+                if how == "deaf":  # Before the answer, so that the call finds it closed.
+                    os.close(0)
                 send({"id": asked["id"], "result": list_tools(how, cursor)})
                 if how == "deaf":
-                    os.close(0)
                     time.sleep(600)
             case "tools/call":
                 if (result := call(how, asked["id"])) is not None:
