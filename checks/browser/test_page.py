@@ -360,7 +360,7 @@ def test_the_run_of_an_agent_is_a_click_away_from_its_call(open_page, tmp_path):
         assert inner.path.stem in page.url
 
 
-def test_a_run_that_waits_goes_on_before_the_eyes_of_who_looks_at_it(open_page, tmp_path):
+def test_an_open_page_follows_a_waiting_run_when_it_continues(open_page, tmp_path):
     log = RunLog(tmp_path)
     pay = {"call_id": "c1", "name": "pay", "arguments": "{}"}
     with log.begin({"query": "May I?"}) as first:
@@ -431,7 +431,7 @@ def test_whatever_happens_to_a_run_is_shown_where_it_happens(open_page, episodes
         page = open_page(server.url())
         for name, number, place, told in EPISODES:
             page.evaluate("to => { location.hash = to }", f"#/run/{names[name]}/{number}")
-            page.wait_for_selector(".holder .detail")
+            page.wait_for_selector(".row.current + .holder .detail")
             page.locator(place, has_text=told.split("\n")[0]).first.wait_for()
             assert told in page.locator(place).first.inner_text().replace("\u00a0", " "), name
 

@@ -41,6 +41,22 @@ def test_a_call_that_has_never_begun_says_whether_somebody_is_asked(tmp_path, re
     assert read_calls(tmp_path, run) == {"c1": ("pay", "done"), "c2": ("pay", outcome)}
 
 
+def test_a_run_that_goes_on_after_a_question_names_the_one_before_and_what_was_decided(tmp_path):
+    first = begin(tmp_path)
+    first.question(1, ASKED[1:])
+    first.end("approval")
+    with RunLog(tmp_path).begin(resumes=first.path.stem) as run:
+        run.decision("c2", is_approved=False, by="Ann", reason="Too much.")
+        run.request(2, [{"role": "user", "content": "Pay both."}], {})
+
+    row, _ = ask(tmp_path, f"{first.path.stem}/rounds")["rounds"]
+    assert row["others"] == {}
+    part = ask(tmp_path, run.path.stem)["parts"][1]
+    assert part["start"]["resumes"] == first.path.stem
+    [decided] = [record for record in part["before"] if record["type"] == "decision"]
+    assert (decided["call_id"], decided["by"], decided["reason"]) == ("c2", "Ann", "Too much.")
+
+
 def test_a_run_that_goes_on_without_a_call_says_so(tmp_path):
     run = begin(tmp_path)
     run.request(2, [{"role": "user", "content": "Pay both."}], {})

@@ -225,7 +225,7 @@ class _Pages:
         """Yield an event each time that there is something new; comments in between find out whether anybody still listens."""
         run, state, quiet = None, (0, -1), 0.0
         while True:
-            # Only a run that waits can get another part; to see that takes a look at the whole folder.
+            # Only a waiting run can gain a part, and only a look at the whole folder shows it.
             look = partial(self._join, path) if run is None or run.waits else run.update
             try:
                 run = await run_in_threadpool(look)
@@ -286,16 +286,16 @@ class _Pages:
         return self._join(self._path(request, name))
 
     def _join(self, path: Path) -> RunChain:
-        """Return a run with those that it goes on from, and those that go on from it.
+        """Return a run, joined with the runs that it continues and those that continue it.
 
         Raises:
             RunLogError: If a file cannot be read.
         """
         index = self._read(path)
         if not index.waits and "resumes" not in index.start:
-            return RunChain(path.stem, [index])  # Most runs: nothing else has to be looked at.
+            return RunChain(path.stem, [index])  # As for most runs, without a look at the folder.
         chains = [[one.path for one in parts] for parts in join_runs(self._summaries.list())]
-        # The newest first: of two runs that go on from this one, the last one does.
+        # The newest chain comes first, so the newest of several continuations is shown.
         joined = next((parts for parts in chains if path in parts), [path])
         others = [
             parts[-1].stem
@@ -343,7 +343,7 @@ def _serve(name: str) -> Response:
 
 
 def _describe(parts: Sequence[RunSummary]) -> dict[str, Any]:
-    """Return a run as a row: what was asked is that of its first part, how it ended that of its last, whose usage and rounds are those of all."""
+    """Return a run as a row: what was asked comes from its first part, and how it ended from its last, whose usage and rounds include those of the others."""
     first, last = parts[0], parts[-1]
     ends = [part.end for part in parts if part.end is not None]
     return {

@@ -13,7 +13,7 @@ from ._search import Hit, search_run
 
 
 def join_runs(summaries: Sequence[RunSummary]) -> list[list[RunSummary]]:
-    """Join runs to chains, each from its first part to its last; in the order in which their last parts are given.
+    """Join runs into chains, each from its first part to its last, in the order in which their last parts are given.
 
     A run from which two others go on is a part of two chains.
 
@@ -41,12 +41,12 @@ def _iter_back(name: str, before: dict[str, str]) -> Iterator[str]:
 
 
 class RunChain:
-    """The parts of a run, read as one: its rounds are numbered through, its figures are summed up.
+    """The parts of a run, read as one: its rounds are numbered consecutively and its figures summed up.
 
     Args:
         run: The name of the part that was asked for.
-        parts: The parts, from the first on.
-        others: The names of other runs that go on from a part of this one.
+        parts: The parts, the first one first.
+        others: The names of other runs that continue from a part of this one.
 
     Attributes:
         rounds: Each round with its part.
@@ -93,7 +93,6 @@ class RunChain:
         placed = list(zip(self._firsts, heads, strict=True))
         end = self.end
         budgets = [head["budgets"] for head in heads if head["budgets"] is not None]
-        usage = sum_usage(row.usage for _, row in self.rounds)
         return {
             "run": self._run,
             "size": self.state[1],
@@ -101,8 +100,8 @@ class RunChain:
             "end": heads[-1]["end"],
             "rounds": len(self.rounds),
             "seconds": sum(head["seconds"] for head in heads),
-            # A run that goes on ends with the usage of all that came before it, too.
-            "totals": dict(end["usage"]) if end and end.get("usage") else usage,
+            # The end of a resumed run includes the usage of the parts before it.
+            "totals": (end or {}).get("usage") or sum_usage(row.usage for _, row in self.rounds),
             "budgets": budgets[-1] if budgets else None,
             "rewritten": [first + index for first, head in placed for index in head["rewritten"]],
             "missed": [first + index for first, head in placed for index in head["missed"]],
@@ -130,7 +129,7 @@ class RunChain:
         described = row.describe()
         number = self._parts.index(part)
         if number < len(self._parts) - 1:
-            # The person has decided since: what came of these calls stands before the next round.
+            # A person has decided since; the outcome of these calls is in the next part.
             for call in described["calls"]:
                 call["outcome"] = "asked" if call["outcome"] == "waiting" else call["outcome"]
         earlier = sum(one.seconds for one in self._parts[:number])
@@ -158,12 +157,12 @@ class RunChain:
         return next((text for text in found if text is not None), None)
 
     def search(self, text: str) -> Iterator[Hit]:
-        """Yield the places of a text in the run, by the numbers that its rounds have here.
+        """Yield the places of a text in the run, with the indexes of its rounds in the chain.
 
         Raises:
             RunLogError: If a file cannot be read.
         """
         for first, part in zip(self._firsts, self._parts, strict=True):
-            # What comes before the first round of a later part stands behind the round that waited.
+            # A hit before the first round of a later part belongs to the round that waited.
             for hit in search_run(part.path, text):
                 yield replace(hit, round=first + hit.round)

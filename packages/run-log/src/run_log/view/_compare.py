@@ -19,7 +19,7 @@ class _Side:
     """One of the two runs, read round by round.
 
     Attributes:
-        part: The part of the run that the round which was read last belongs to.
+        part: The part that has the round which was read last.
         added: How many messages of the request before stay, and the new ones.
         messages: The messages of the request that was read last, long texts by their digests.
         settings: The other fields of that request.
@@ -40,7 +40,7 @@ class _Side:
         self.part, row = self.run.rounds[place]
         request, *others = self.part.read_records(row)
         before, self.messages = self.messages, [*self.messages[: row.kept], *request["added"]]
-        # The first request of a part is written whole, whatever of it the part before has sent.
+        # A part logs its first request whole, even what the part before has already sent.
         kept = _count_same(before, self.messages) if row.index == 0 else row.kept
         self.added = kept, self.messages[kept:]
         gone: list[str] = request.get("unset") or []
@@ -81,7 +81,7 @@ def compare_runs(first: RunChain, second: RunChain) -> dict[str, Any]:
 
 
 def _count_same(first: Sequence[Any], second: Sequence[Any]) -> int:
-    """Return how many items both begin with."""
+    """Return the length of the common beginning."""
     pairs = enumerate(zip(first, second, strict=False))
     return next(
         (place for place, (one, other) in pairs if one != other), min(len(first), len(second))

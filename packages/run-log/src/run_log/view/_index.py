@@ -129,16 +129,14 @@ class RunIndex:
         self.rounds.append(row)
 
     def describe(self) -> dict[str, Any]:
-        """Return the data for the head of the page, as JSON."""
+        """Return the data of this file for the head of the page, as JSON."""
         with self.lock:
             budgets = [row.budgets for row in self.rounds if row.budgets is not None]
             rewritten = [row.index for row in self.rounds if row.dropped]
             return {
                 "run": self.path.stem,
-                "size": self.size,
                 "start": self.show(self.start),
                 "end": self.show(self.end),
-                "rounds": len(self.rounds),
                 "seconds": self.seconds,
                 "budgets": budgets[-1] if budgets else None,
                 "rewritten": rewritten,

@@ -12,12 +12,12 @@ const WHY = {
   refused: "The tool was not called; the model reads why.",
   recalled: "The tool was not called: the same call has answered before.",
   unfinished: "Given up while the tool still ran.",
-  asked: "A person was asked; what came of it stands before the next round.",
+  asked: "A person was asked; the outcome is shown before the next round.",
   waiting: "Nobody has said yet whether the tool may be called.",
   left: "The tool was not called: the run went on or stopped without it.",
 };
 
-/** The address of a round: a part of a run and the round's number there, so that it stays when other parts come. */
+/** The address of a round: its part and its number there, so that it does not change when parts are added. */
 export const addressOf = (row) => `#/run/${row.run}/${row.place + 1}`;
 
 export function showRound(run, detail, { now, onClose, isShorter = false, agents = new Map() } = {}) {

@@ -26,7 +26,7 @@ export class RunView {
     this.busy = Promise.resolve();
   }
 
-  /** The index of a round, by the part of the run that an address names and the number of the round there; -1 where the part has no such round, undefined where that is no part. */
+  /** The index of a round, given the part and the number of the round within it; -1 if the part has no such round, undefined if there is no such part. */
   find(name, number) {
     const parts = this.head?.parts ?? [];
     const place = parts.findIndex((one) => one.run === name);
@@ -123,8 +123,8 @@ export class RunView {
           head.can_run_again ? h("button", { id: "again", title: "Run again from a round, with another instruction or model (r)", onclick: () => this.again() }, "Run again…") : null)),
       typeof about.query === "string" && about.query ? h("p.query", { dir: "auto", title: "what was asked" }, words(about.query.slice(0, 600))) : null,
       about.called_by ? h("p.cache", {}, "The agent ", h("strong", {}, words(String(about.agent ?? ""))), ", called by ", h("a", { href: `#/run/${about.called_by.run}` }, words(String(about.called_by.run)))) : null,
-      typeof head.start?.resumes === "string" ? h("p.cache", {}, "Goes on where ", h("code", {}, words(head.start.resumes)), " has stopped to ask somebody; that run is not in this folder.") : null,
-      head.others.map((run) => h("p.cache", {}, "Another run goes on from here, too: ", h("a", { href: `#/run/${run}` }, words(run)))),
+      typeof head.start?.resumes === "string" ? h("p.cache", {}, "Continues ", h("code", {}, words(head.start.resumes)), ", which stopped to ask a person and is not in this folder.") : null,
+      head.others.map((run) => h("p.cache", {}, "Another run continues from here: ", h("a", { href: `#/run/${run}` }, words(run)))),
       about.again ? h("p.cache", {}, "Run again from round ", String(about.again.round), " of ", h("a", { href: `#/run/${about.again.of}` }, words(String(about.again.of)))) : null,
       head.problems.filter((text) => !(head.end === null && /no end/.test(text))).map((text) => h("div.alert.warn", { role: "alert" }, words(text))),
       head.end?.error ? h("div.alert.bad", { role: "note" }, h("strong", {}, "Why it stopped: "), words(String(head.end.error.$long_text?.head ?? head.end.error))) : null,
@@ -142,7 +142,7 @@ export class RunView {
     if (focused) document.getElementById(focused)?.focus();
   }
 
-  /** What came before the first request of a part: the decisions of a person, where it goes on from a run that waited, and the calls that were decided about. */
+  /** What came before the first request of a part: a person's decisions, and the calls that they were about. */
   beforePart({ run, before }) {
     const calls = joinCalls(before);
     const others = before.filter((record) => !["start", "end", "call", "bound", "started", "retry", "result", "budgets"].includes(record.type));
@@ -153,7 +153,7 @@ export class RunView {
     ];
   }
 
-  /** Draw what stands between the parts of a run that waited for a person, each before the first round of its part. */
+  /** Draw what comes between the parts of a run that waited for a person, each before the first round of its part. */
   drawParts() {
     this.head.parts.forEach((part, number) => {
       if (number === 0 || part.first > this.rows.length) return;

@@ -52,7 +52,7 @@ export class RunsView {
     const said = run.error ?? run.problems[0];
     return h("tr.row", { onclick: (event) => { if (!event.target.closest("a")) location.hash = `#/run/${run.run}`; } },
       h("th", { scope: "row" }, h("a", { href: `#/run/${run.run}` }, run.time ? `${day(run.time)} ${clock(run.time)}` : run.run)),
-      h("td", {}, said ? h("span.tag.bad", { title: said }, "damaged") : h(`span.pill.t-${toneOf(run.end)}`, {}, reasonOf(run.end)), run.parts > 1 ? h("span.tag", { title: "It waited for a person and went on: the parts stand on one page." }, `${run.parts} parts`) : null, about.again ? h("span.tag", {}, "run again") : null, about.called_by ? h("span.tag", { title: `called by ${about.called_by.run}` }, "agent ", words(String(about.agent ?? ""))) : null),
+      h("td", {}, said ? h("span.tag.bad", { title: said }, "damaged") : h(`span.pill.t-${toneOf(run.end)}`, {}, reasonOf(run.end)), run.parts > 1 ? h("span.tag", { title: "It waited for a person and then continued; all parts are on one page." }, `${run.parts} parts`) : null, about.again ? h("span.tag", {}, "run again") : null, about.called_by ? h("span.tag", { title: `called by ${about.called_by.run}` }, "agent ", words(String(about.agent ?? ""))) : null),
       h("td.what", {}, h("div", {}, h("span.head", { dir: "auto" }, words((said ?? String(about.query ?? "")).slice(0, 300))))),
       h("td", {}, tag(about.model)), h("td", {}, tag(about.program ?? about.plugin)),
       h("td.n", {}, count(run.end?.rounds)), h("td.n", {}, run.end ? seconds(run.seconds) : ""), h("td.n", {}, count(found.input)), h("td.n", {}, count(found.output)), h("td.n", {}, money(found.price, found.currency)), h("td.n", {}, bytes(run.size)));
