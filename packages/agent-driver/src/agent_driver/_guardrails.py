@@ -156,7 +156,7 @@ class Guards:
         for guardrail in self.guardrails.tool_call:
             if isinstance(bound, RefusedArguments):
                 break
-            # A copy: what a guardrail changes in place has not been checked.
+            # A copy, because a change in place would not be checked.
             args = deepcopy(tool.shown_arguments(bound.args))
             guarded = GuardedCall(call_id=call.call_id, name=tool.name, args=args)
             try:

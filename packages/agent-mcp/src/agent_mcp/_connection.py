@@ -78,7 +78,7 @@ class Connection:
     """
 
     def __init__(self, server: StdioServer | HttpServer, on_progress: OnProgress | None) -> None:
-        # Fixed, so that a server that is started anew gets what it got before, and `known` knows all of it.
+        # Fixed, so that a restarted server gets the same values, all of which `known` knows.
         self.server = server.fixed()
         self.known = KnownSecrets(self.server.secrets)
         self.has_changed = False
@@ -115,7 +115,7 @@ class Connection:
         """
         async with self._opening:
             if self._session is None or self._session.over.is_set():
-                # A server may need longer to start than a call may take; then it is there for the next one.
+                # A start may take longer than a call may; then the server is there for the next call.
                 with anyio.CancelScope(shield=True):
                     await self.open(group)
             session = cast("_Session", self._session)

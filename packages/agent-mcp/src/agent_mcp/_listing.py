@@ -21,7 +21,7 @@ _MAX_DESCRIPTION: Final = 10_000
 _MAX_REASON: Final = 300
 
 NO_OBJECT: Final = "agent_mcp/no-object"
-"""What is in the `_meta` of a listed tool whose schema the session would refuse."""
+"""The key in `_meta` that marks a listed tool whose schema the session would refuse."""
 
 type Call = Callable[..., Any]
 

@@ -126,7 +126,7 @@ class HttpServer(ServerSettings):
     )
 
     def __post_init__(self) -> None:
-        """Refuse an address on whose way somebody could listen in, and settings that no request could carry."""
+        """Refuse an address whose traffic others could read, and settings that no request could carry."""
         _validate_settings(self.name, self)
         parts = _split(self.url)
         is_whole = parts is not None and bool(parts.hostname) and "@" not in parts.netloc
@@ -166,8 +166,8 @@ def _validate_settings(name: object, settings: ServerSettings) -> None:
     if settings.tools is not None and not _is_texts(settings.tools):
         raise McpError(name, "expected tools as a list of names")
     try:
-        # Checked here as for any tool, and told before a server is started.
-        Tool.from_schema("t", "", {"type": "object"}, _validate_settings, **settings.options)
+        # The checks of any tool, made before a server is started.
+        Tool.from_schema(name, "", {"type": "object"}, _validate_settings, **settings.options)
     except DeclarationError as error:
         raise McpError(name, str(error)) from None
 
@@ -186,7 +186,7 @@ def _split(url: object) -> SplitResult | None:
 
 
 def _is_private(parts: SplitResult) -> bool:
-    """Return whether nobody on the network can listen in: because of TLS, or because nothing leaves this machine."""
+    """Return whether nobody on the network can read the traffic: because of TLS, or because nothing leaves this machine."""
     if parts.scheme != "http":
         return parts.scheme == "https"
     try:

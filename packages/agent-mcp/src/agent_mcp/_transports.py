@@ -135,9 +135,9 @@ class _Reading:
 
 
 def _mend_tools(result: dict[str, Any]) -> None:
-    """Change the tools of a list so that the session takes the others, whatever one is like.
+    """Change a list of tools so that one bad tool does not cost the others.
 
-    The schemas of results go: the session would check each result by them, which no result of ours needs. A tool whose schema is not one of an object is marked: the session would refuse the whole list.
+    Output schemas are dropped: the session would check each result against them, which we do not need. A tool whose input schema is not that of an object is marked, since the session would refuse the whole list.
     """
     tools: object = result.get("tools")
     for tool in cast("list[object]", tools if isinstance(tools, list) else []):
@@ -196,13 +196,13 @@ async def _read_lines(stdout: ByteReceiveStream, send: Any) -> None:
 
 
 def _read_message(line: bytes) -> _Message:
-    """Return a line's message. An answer that cannot be read is one that says so: whoever waits for it would wait for ever."""
+    """Return a line's message. An answer that cannot be read becomes an error, so that its caller does not wait for ever."""
     try:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
         unread = error
     try:
-        # Where servers cut a text they may write half a surrogate pair, which pydantic does not read.
+        # Servers that cut a text may leave an unpaired surrogate, which pydantic does not read.
         value: object = json.loads(line)
         text = json.dumps(value, ensure_ascii=False).encode(errors="replace")
     except (ValueError, RecursionError):
