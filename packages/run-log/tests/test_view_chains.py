@@ -32,7 +32,9 @@ class Folder:
     def write(self, *, resumes=None, ends="approval", rounds=1, says="Pay.", about=None, **end):
         """Write a run of some rounds, the last of which asks for a call, and return its name."""
         self.count += 1
-        with RunLog(self.path, about=about or {"query": says}).begin(resumes=resumes) as run:
+        # Apart until it is whole: a page that looks meanwhile must not see it renamed.
+        apart = self.path / "apart"
+        with RunLog(apart, about=about or {"query": says}).begin(resumes=resumes) as run:
             if resumes:
                 run.decision("c1", is_approved=True, by="Ann", reason=says)
                 run.call(**PAY)
@@ -42,7 +44,7 @@ class Folder:
                 usage = {"input_tokens": 10, "total_price": "0.5", "currency": "USD"}
                 run.answer(number, calls=[PAY] if number == rounds else [], usage=usage)
             run.end(ends, **end)
-        path = run.path.with_name(f"run-20260101T0000{self.count:02}Z-{'0' * 12}.jsonl")
+        path = self.path / f"run-20260101T0000{self.count:02}Z-{'0' * 12}.jsonl"
         return run.path.rename(path).stem
 
     def list(self, query=""):
