@@ -9,7 +9,15 @@ from contextlib import asynccontextmanager
 import sqlalchemy as sa
 
 from agent_server.engine import open_engine
-from agent_server.executor import AgentDescription, RunResult, UnknownAgentError
+from agent_server.executor import (
+    AgentDescription,
+    InputRequest,
+    Question,
+    RunResult,
+    UnknownAgentError,
+    Waiting,
+    WaitingCall,
+)
 from agent_server.runs import FINISHED, NewRun
 from agent_server.settings import ServerSettings
 
@@ -27,6 +35,25 @@ async def echo(run):
 
     answer = json.loads(await run.step("model:1", ask))
     return RunResult(status="succeeded", output=answer["answer"])
+
+
+PAY = WaitingCall(call_id="c1", name="pay", arguments='{"euros": 5}', server="bank")
+OPEN = WaitingCall(call_id="c2", name="open_door", arguments="{}")
+
+
+async def pay(run):
+    """Wait twice: for an approval with a result of the client's, then for the answer to a question."""
+    if run.resumption is None:
+        await run.tell("text", {"text": "May I?"})
+        request = InputRequest(approvals=[PAY], results=[OPEN])
+        return Waiting(request=request, state=b"first")
+    state, answer = run.resumption.state, run.resumption.answer
+    if state == b"first":
+        said = {"paid": answer.approvals["c1"].approved, "door": answer.results["c2"]}
+        question = Question(text="How was it?", schema={"type": "string"})
+        return Waiting(request=InputRequest(question=question), state=json.dumps(said).encode())
+    said = json.loads(state) | {"was": answer.answer, "part": run.part}
+    return RunResult(status="succeeded", output=said, state=b"the conversation")
 
 
 class Scripted:

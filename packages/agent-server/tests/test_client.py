@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from web import client_at, executor, listening
+from web import AnyClient, both, client_at, executor, listening
 
-from agent_server.client import AsyncClient, Client, ServerProblemError
+from agent_server.client import ServerProblemError
 from agent_server.executor import RunResult, Usage
 
 
@@ -19,47 +19,11 @@ async def counting(run):
     return RunResult(status="succeeded", output=[1, {"a": None}], usage=usage)
 
 
-class _Waiting:
-    """The client for asyncio by the methods of the one that waits, so that one scene shows both."""
-
-    def __init__(self, kind, base_url, **options):
-        self._is_async = kind is AsyncClient
-        self._client = kind(base_url, **options)
-
-    async def __aenter__(self):
-        if self._is_async:
-            await self._client.__aenter__()
-        else:
-            self._client.__enter__()
-        return self
-
-    async def __aexit__(self, *error):
-        if self._is_async:
-            await self._client.__aexit__(*error)
-        else:
-            self._client.__exit__(*error)
-
-    async def call(self, name, *args, **options):
-        method = getattr(self._client, name)
-        if self._is_async:
-            return await method(*args, **options)
-        return await asyncio.to_thread(method, *args, **options)
-
-    async def all(self, name, *args, **options):
-        method = getattr(self._client, name)
-        if self._is_async:
-            return [one async for one in method(*args, **options)]
-        return await asyncio.to_thread(lambda: list(method(*args, **options)))
-
-
-both = pytest.mark.parametrize("kind", [Client, AsyncClient])
-
-
 @both
 async def test_a_run_is_asked_for_followed_and_read(tmp_path, kind):
     async with (
         listening(tmp_path, executor(counting=counting), api_keys="ada:k1") as (port, _),
-        _Waiting(kind, f"http://127.0.0.1:{port}", api_key="k1") as client,
+        AnyClient(kind, f"http://127.0.0.1:{port}", api_key="k1") as client,
     ):
         agents = await client.call("agents")
         metadata = {"case": "1"}
@@ -92,7 +56,7 @@ async def test_a_run_is_asked_for_followed_and_read(tmp_path, kind):
 async def test_runs_are_listed_by_what_they_are(tmp_path, kind):
     async with (
         listening(tmp_path) as (port, _),
-        _Waiting(kind, f"http://127.0.0.1:{port}") as client,
+        AnyClient(kind, f"http://127.0.0.1:{port}") as client,
     ):
         for odd in ("0", "1", "0"):
             await client.call("create", "failing", {}, metadata={"odd": odd})
@@ -107,7 +71,7 @@ async def test_runs_are_listed_by_what_they_are(tmp_path, kind):
     assert [run.metadata["odd"] for run in every] == ["0", "1", "0"]
     assert [run.metadata["odd"] for run in odd] == ["1"]
     assert (none, later) == ([], [])
-    client = _Waiting(kind, "http://127.0.0.1")
+    client = AnyClient(kind, "http://127.0.0.1")
     with pytest.raises(ValueError, match="created_after: expected a time with its zone"):
         await client.all("list", created_after=datetime(2026, 1, 1))  # noqa: DTZ001 - what is refused
 
@@ -142,7 +106,7 @@ async def test_events_that_are_cut_off_are_taken_up_again_each_once(tmp_path, ki
             run_id = (await client.post("/v1/runs", json={"agent": "counting"})).json()["run_id"]
         async with (
             _cutting(port, size=3000) as cut,
-            _Waiting(kind, f"http://127.0.0.1:{cut}") as client,
+            AnyClient(kind, f"http://127.0.0.1:{cut}") as client,
         ):
             events = await client.all("events", run_id)
 
@@ -175,9 +139,9 @@ async def test_a_server_that_is_busy_or_away_is_asked_again(kind):
     transport, requests = _answering(_AWAY, (502, b"<html>", {}), _AGENTS)
     silent, streams = _answering(_AWAY, (200, b"", _SSE), (200, b"data: %b\n\n" % _LAST, _SSE))
 
-    async with _Waiting(kind, "http://x", transport=transport) as client:
+    async with AnyClient(kind, "http://x", transport=transport) as client:
         agents = await client.call("agents")
-    async with _Waiting(kind, "http://x", transport=silent) as client:
+    async with AnyClient(kind, "http://x", transport=silent) as client:
         events = await client.all("events", "a/b", after=7)
 
     assert agents == []
@@ -209,7 +173,7 @@ async def test_runs_are_listed_over_all_pages(kind):
     pages = [{"runs": [run], "next_cursor": "x"}, {"runs": [run], "next_cursor": None}]
     transport, requests = _answering(*((200, page, {}) for page in pages))
 
-    async with _Waiting(kind, "http://x", transport=transport) as client:
+    async with AnyClient(kind, "http://x", transport=transport) as client:
         runs = await client.all("list", agent="b")
 
     assert [one.run_id for one in runs] == ["a", "a"]
@@ -227,7 +191,7 @@ async def test_what_another_try_would_not_mend_is_raised_with_what_the_server_sa
     }
     transport, requests = _answering((422, problem, {}), (404, b"", {}), (404, b"", {}))
 
-    async with _Waiting(kind, "http://x", transport=transport) as client:
+    async with AnyClient(kind, "http://x", transport=transport) as client:
         with pytest.raises(ServerProblemError) as refused:
             await client.call("create", None, {"input": 1})
         for ask in (client.call("get", "x"), client.all("events", "x")):
@@ -245,15 +209,15 @@ async def test_what_another_try_would_not_mend_is_raised_with_what_the_server_sa
 async def test_after_enough_tries_the_error_is_raised(kind):
     transport, requests = _answering(*[_AWAY] * 4, (200, b"", _SSE))
 
-    async with _Waiting(kind, "http://x", transport=transport, retries=1) as client:
+    async with AnyClient(kind, "http://x", transport=transport, retries=1) as client:
         for ask in (client.call("agents"), client.all("events", "x")):
             with pytest.raises(ServerProblemError) as caught:
                 await ask
             assert caught.value.retry_after_seconds == 0
-    async with _Waiting(kind, "http://x", transport=transport, retries=0) as client:
+    async with AnyClient(kind, "http://x", transport=transport, retries=0) as client:
         with pytest.raises(httpx.TransportError, match="ended before the run did"):
             await client.all("events", "x")
-    async with _Waiting(kind, "http://127.0.0.1:1", retries=0) as client:
+    async with AnyClient(kind, "http://127.0.0.1:1", retries=0) as client:
         with pytest.raises(httpx.ConnectError):
             await client.call("agents")
 

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 from agents import (
+    PAY,
     Scripted,
     engine,
     eventually,
@@ -19,7 +20,7 @@ from agents import (
 from dying_server import LEDGERED
 
 from agent_server.engine import ServerNameTakenError
-from agent_server.executor import RunResult
+from agent_server.executor import InputRequest, RunResult, Waiting
 from agent_server.runs import RunFilter
 
 
@@ -239,7 +240,7 @@ async def test_a_dead_servers_name_can_be_had_again_once_it_is_sure_to_be_dead(d
     assert run.result.output == "first second third"
 
 
-@pytest.mark.parametrize("what", ["tell", "step", "end"])
+@pytest.mark.parametrize("what", ["tell", "step", "end", "wait"])
 async def test_who_has_lost_a_run_writes_nothing_of_it_any_more(tmp_path, what):
     database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
     lost = asyncio.Event()
@@ -254,6 +255,8 @@ async def test_who_has_lost_a_run_writes_nothing_of_it_any_more(tmp_path, what):
             if what == "step":
                 await run.step("late", lambda: asyncio.sleep(0, b"late"))
                 await asyncio.sleep(60)
+            if what == "wait":
+                return Waiting(request=InputRequest(approvals=[PAY]), state=b"late")
             return RunResult(status="succeeded", output="late")
         recorded = await run.step("late", lambda: asyncio.sleep(0, b"anew"))
         return RunResult(status="succeeded", output=recorded.decode())

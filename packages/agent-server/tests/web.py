@@ -6,8 +6,10 @@ import socket
 from contextlib import asynccontextmanager
 
 import httpx
+import pytest
 from agents import Scripted
 
+from agent_server.client import AsyncClient, Client
 from agent_server.engine import open_engine
 from agent_server.executor import RunResult
 from agent_server.http import Server, build_app
@@ -109,3 +111,39 @@ async def until(is_so, *, every=0.01):
     async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - what others do raises no event here
             await asyncio.sleep(every)
+
+
+class AnyClient:
+    """The client for asyncio by the methods of the one that waits, so that one scene shows both."""
+
+    def __init__(self, kind, base_url, **options):
+        self._is_async = kind is AsyncClient
+        self._client = kind(base_url, **options)
+
+    async def __aenter__(self):
+        if self._is_async:
+            await self._client.__aenter__()
+        else:
+            self._client.__enter__()
+        return self
+
+    async def __aexit__(self, *error):
+        if self._is_async:
+            await self._client.__aexit__(*error)
+        else:
+            self._client.__exit__(*error)
+
+    async def call(self, name, *args, **options):
+        method = getattr(self._client, name)
+        if self._is_async:
+            return await method(*args, **options)
+        return await asyncio.to_thread(method, *args, **options)
+
+    async def all(self, name, *args, **options):
+        method = getattr(self._client, name)
+        if self._is_async:
+            return [one async for one in method(*args, **options)]
+        return await asyncio.to_thread(lambda: list(method(*args, **options)))
+
+
+both = pytest.mark.parametrize("kind", [Client, AsyncClient])

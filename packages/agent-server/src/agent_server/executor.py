@@ -4,22 +4,32 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol, Self
+from datetime import datetime
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 
 __all__ = [
     "AgentDescription",
+    "Approval",
+    "ChecksAnswers",
     "EventLimitError",
     "Execution",
     "Executor",
+    "InputAnswer",
+    "InputRequest",
     "JsonObject",
     "Problem",
+    "Question",
     "RequestRefusedError",
+    "Resumption",
     "RunResult",
     "StepWork",
+    "StoredEvent",
     "TransientError",
     "UnknownAgentError",
     "Usage",
+    "Waiting",
+    "WaitingCall",
 ]
 
 type JsonObject = dict[str, Any]
@@ -104,6 +114,7 @@ class RunResult:
         error_type: A short name for the kind of error, such as `interrupted` or `model_error`; None if it succeeded.
         usage: The usage of the models; None if unknown.
         details: Further facts about the end, as JSON, such as an exit code; clients can read them.
+        state: What a next run of the conversation goes on from, such as its messages; kept as long as the run, and never shown. It is not part of the JSON.
     """
 
     status: Literal["succeeded", "failed"]
@@ -112,15 +123,22 @@ class RunResult:
     error_type: str | None = None
     usage: Usage | None = None
     details: JsonObject = field(default_factory=dict)
+    state: bytes | None = field(default=None, repr=False)
 
     def to_json(self) -> bytes:
-        """Return the result as ASCII JSON, which `from_json` reads.
+        """Return the result without its state as ASCII JSON, which `from_json` reads.
 
         Raises:
             ValueError: If JSON cannot express a part of it, such as NaN.
             TypeError: If a part of it is of a type that JSON does not know.
         """
-        return json.dumps(asdict(self), allow_nan=False, separators=(",", ":")).encode()
+        return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":")).encode()
+
+    def to_dict(self) -> JsonObject:
+        """Return the result without its state as a JSON object."""
+        shown = asdict(self)
+        del shown["state"]
+        return shown
 
     @classmethod
     def from_json(cls, text: bytes) -> Self:
@@ -131,16 +149,139 @@ class RunResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingCall:
+    """A call of a tool that a run waits for.
+
+    Attributes:
+        call_id: The call's id, which no other call of the request has.
+        name: The tool's name.
+        arguments: Its arguments, as JSON text.
+        server: The name of what the tool belongs to, for a person to read, such as an agent that was called as a tool; empty for none.
+    """
+
+    call_id: str
+    name: str
+    arguments: str
+    server: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that a person answers.
+
+    Attributes:
+        text: The question.
+        schema: The JSON schema of the answer; None for any JSON.
+    """
+
+    text: str
+    schema: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputRequest:
+    """What a run waits for: all of it is answered together.
+
+    Attributes:
+        approvals: Calls that a person has to approve or to refuse.
+        results: Calls of tools that the client has, which it makes itself.
+        question: A question; None for none.
+    """
+
+    approvals: Sequence[WaitingCall] = ()
+    results: Sequence[WaitingCall] = ()
+    question: Question | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """A person's decision about a call.
+
+    Attributes:
+        approved: Whether it may be made.
+        reason: Why it may not; None if the person did not say.
+    """
+
+    approved: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputAnswer:
+    """The answer to an `InputRequest`, which has everything that was asked for and nothing else.
+
+    Attributes:
+        approvals: The decision about each call that waits for approval, by its id.
+        results: The result of each call that the client makes, by its id: any JSON.
+        answer: The answer to the question, any JSON; None if there is no question.
+    """
+
+    approvals: Mapping[str, Approval] = field(default_factory=dict[str, Approval])
+    results: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    answer: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """The end of an attempt whose run waits for a person, or for its client.
+
+    Attributes:
+        request: What it waits for; at least one thing.
+        state: What the run goes on from once it is answered. The steps that were recorded so far are forgotten.
+    """
+
+    request: InputRequest
+    state: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumption:
+    """What a run goes on from that has waited.
+
+    Attributes:
+        state: The state of its last `Waiting`.
+        answer: The answer.
+    """
+
+    state: bytes = field(repr=False)
+    answer: InputAnswer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDescription:
     """An agent that an executor can run.
 
     Attributes:
         name: The name by which clients ask for it.
         input_schema: The JSON schema of the request's input; None if the executor declares none.
+        version: The version of the state of its runs, if it has one of its own beside the executor's: a run that was begun under another version is not continued.
     """
 
     name: str
     input_schema: JsonObject | None = None
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEvent:
+    """An event of a run.
+
+    The server's own are `run_started` (`{"attempt": n}`); `run_waiting` with what the run waits for, `run_answered` with the answer; and, as the last of a run, `run_succeeded`,
+    `run_failed` or `run_cancelled` (`{"reason": …}`), with the result as data. The others are the executor's.
+
+    Attributes:
+        number: Its number in the run, from 1 without gaps.
+        type: Its type.
+        created_at: When it was emitted, in UTC.
+        data: Its data, which must not be changed: all watchers of a run share it.
+        shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame.
+    """
+
+    number: int
+    type: str
+    created_at: datetime
+    data: JsonObject
+    shared: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Execution(Protocol):
@@ -179,6 +320,20 @@ class Execution(Protocol):
     @property
     def cancel_reason(self) -> str | None:
         """The reason why the run is being cancelled; None while it is not. An executor gets an `asyncio.CancelledError` when it is."""
+        ...
+
+    @property
+    def part(self) -> int:
+        """How often the run has waited and was answered."""
+        ...
+
+    @property
+    def resumption(self) -> Resumption | None:
+        """What the run goes on from; None until it has waited and was answered."""
+        ...
+
+    async def read_events(self) -> Sequence[StoredEvent]:
+        """Return the events of this part of the run that earlier attempts have left, the oldest first; none in a first attempt."""
         ...
 
     async def tell(self, type_: str, data: JsonObject) -> int:
@@ -243,8 +398,8 @@ class Executor(Protocol):
         """Return a context for what all runs share, such as an HTTP client. It is entered on the running loop before the first run."""
         ...
 
-    async def execute(self, run: Execution) -> RunResult:
-        """Run an agent to its end.
+    async def execute(self, run: Execution) -> RunResult | Waiting:
+        """Run an agent to its end, or until it waits for a person.
 
         If this raises an error, the run fails with `internal_error`, and only the server's log has the error's text.
         """
@@ -255,10 +410,23 @@ class Executor(Protocol):
 
         Args:
             run_id: The run.
-            attempts: The number of attempts so far.
+            attempts: The number of attempts so far, since the run began or was answered.
 
         Returns:
             The result that ends it; None to make another attempt.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksAnswers(Protocol):
+    """An executor that looks at answers before its runs go on with them."""
+
+    def check_answer(self, agent: str, asked: InputRequest, given: InputAnswer) -> None:
+        """Check an answer, such as that to a question by its schema; whether it is complete is checked by the server.
+
+        Raises:
+            RequestRefusedError: If it does not fit.
         """
         ...
 

@@ -5,18 +5,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from .executor import JsonObject, RunResult
+from .executor import InputAnswer, InputRequest, JsonObject, RunResult, StoredEvent
 
 
 __all__ = [
     "FINISHED",
     "LAST_EVENTS",
     "OWN_EVENTS",
+    "RESTING",
+    "AnswerConflictError",
     "DatabaseAwayError",
     "IdempotencyConflictError",
+    "NewAnswer",
     "NewRun",
     "QueueFullError",
     "Run",
+    "RunActiveError",
     "RunFilter",
     "RunNotFoundError",
     "RunPage",
@@ -24,10 +28,11 @@ __all__ = [
     "Statistics",
     "StoredEvent",
     "TooManyWatchersError",
+    "WaitingFor",
 ]
 
-type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-"""The state of a run."""
+type RunStatus = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled"]
+"""The state of a run; one that is `waiting` waits for a person or for its client, and is not executed."""
 
 FINISHED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "cancelled"})
 """The states that a run does not leave."""
@@ -44,6 +49,7 @@ class NewRun:
         metadata: Names and texts to find the run by: at most 16 names of 64 characters with texts of 512.
         idempotency_key: The same key of a tenant returns the same run; None for none.
         fingerprint: A digest of the client's body, by which another body under the same key is recognised. With an idempotency key, it is stored as an HMAC.
+        keep_seconds: How long the run is kept once it has ended; None for as long as the settings say, which is also the most.
     """
 
     tenant: str
@@ -52,6 +58,37 @@ class NewRun:
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     idempotency_key: str | None = None
     fingerprint: str = ""
+    keep_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingFor:
+    """What a run waits for.
+
+    Attributes:
+        wait_id: The id of this wait; an answer names it, so that none is taken for the answer to another question.
+        since: Since when it waits, in UTC.
+        request: What has to be answered.
+    """
+
+    wait_id: str
+    since: datetime
+    request: InputRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAnswer:
+    """An answer for a run that waits.
+
+    Attributes:
+        wait_id: The id of the wait that it answers.
+        answer: The answer, complete.
+        key: A digest of the key of whom it comes from, for the record; None if the server needs no keys.
+    """
+
+    wait_id: str
+    answer: InputAnswer
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +108,10 @@ class Run:
         cancel_requested: Whether it was asked to be cancelled.
         cancel_reason: The reason for cancelling it; None if none was given.
         last_event: The number of its newest event, 0 for none.
-        result: Its result; None before the end, and for a cancelled run.
+        result: Its result, without its state; None before the end, and for a cancelled run.
+        waiting_for: What it waits for; None if it does not wait.
+        part: How often it has waited and was answered.
+        is_kept: Whether it is kept as long as the settings say, and not only for its own `keep_seconds`.
     """
 
     run_id: str
@@ -87,37 +127,19 @@ class Run:
     cancel_reason: str | None
     last_event: int
     result: RunResult | None
+    waiting_for: WaitingFor | None = None
+    part: int = 0
+    is_kept: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredEvent:
-    """An event of a run.
-
-    The server's own are `run_started` (`{"attempt": n}`) and, as the last of a run, `run_succeeded`, `run_failed` or `run_cancelled`
-    (`{"reason": …}`), with the result as data; the others are the executor's.
-
-    Attributes:
-        number: Its number in the run, from 1 without gaps.
-        type: Its type.
-        created_at: When it was emitted, in UTC.
-        data: Its data, which must not be changed: all watchers of a run share it.
-        shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame.
-    """
-
-    number: int
-    type: str
-    created_at: datetime
-    data: JsonObject
-    shared: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
-
-
-OWN_EVENTS: frozenset[str] = frozenset(
-    {"run_started", "run_succeeded", "run_failed", "run_cancelled"}
-)
-"""The types of the server's own events, which no executor may emit; all but `run_started` are a run's last event."""
-
-LAST_EVENTS: frozenset[str] = OWN_EVENTS - {"run_started"}
+LAST_EVENTS: frozenset[str] = frozenset({"run_succeeded", "run_failed", "run_cancelled"})
 """The types of a run's last event."""
+
+OWN_EVENTS: frozenset[str] = LAST_EVENTS | {"run_started", "run_waiting", "run_answered"}
+"""The types of the server's own events, which no executor may emit."""
+
+RESTING: frozenset[RunStatus] = frozenset({*FINISHED, "waiting"})
+"""The states in which nothing happens to a run by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +207,17 @@ class RunNotFoundError(Exception):
 
 class QueueFullError(Exception):
     """A queue with as many waiting runs as it may have."""
+
+
+class AnswerConflictError(Exception):
+    """An answer to another question than the run waits for, or a second, different answer to the same."""
+
+    OTHER_QUESTION = "The run does not wait for this answer: it waits for another, or for none."
+    OTHER_ANSWER = "The run has had another answer to this."
+
+
+class RunActiveError(Exception):
+    """A run that cannot be deleted, because it has not ended."""
 
 
 class IdempotencyConflictError(Exception):

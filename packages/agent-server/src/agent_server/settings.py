@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 
-__all__ = ["DEFAULT_TENANT", "LOOPBACK_HOSTS", "ServerSettings"]
+__all__ = ["DEFAULT_TENANT", "LOOPBACK_HOSTS", "KeyHolder", "ServerSettings"]
 
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """The names of this machine that only the machine itself can reach."""
@@ -32,13 +33,28 @@ _TENANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 _KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyHolder:
+    """Who holds a key, and what it is good for besides reading.
+
+    Attributes:
+        tenant: The tenant.
+        may_start: Whether it may start, cancel and delete runs, and give results of the client's own tools.
+        may_answer: Whether it may approve calls and answer questions.
+    """
+
+    tenant: str
+    may_start: bool = True
+    may_answer: bool = True
+
+
 class ServerSettings(BaseSettings):
     """The settings of every server; each is a flag `--name-with-hyphens` and an environment variable `<PREFIX>_NAME`.
 
     Attributes:
         host: Address to listen on; one that other machines can reach needs `api_keys`.
         port: Port to listen on, 0 for any.
-        api_keys: `tenant:key` pairs, separated by commas; a key alone belongs to the tenant `default`, who sees the metrics of all. Without any, only this machine may call the server.
+        api_keys: `tenant:key` pairs, separated by commas; a key alone belongs to the tenant `default`, who sees the metrics of all. `tenant:key:start` may start runs and not answer them, `tenant:key:answer` the reverse. Without any, only this machine may call the server.
         state: Folder for the server's own files, such as its database.
         database: `sqlite:///path` or `postgresql://…`; by default a file in `state`.
         server_name: Name of this server among those that share its database; made up if left out, and refused if a living server has it.
@@ -46,6 +62,7 @@ class ServerSettings(BaseSettings):
         concurrency: Runs executed at a time.
         max_queued: Runs that may wait, of all tenants.
         max_active_per_tenant: Runs of one tenant that may wait or run.
+        max_waiting_per_tenant: Runs of one tenant that may wait for an answer; they do not count as active.
         max_watchers: Streams of events at a time.
         max_watchers_per_tenant: Streams of events of one tenant at a time.
         max_request_bytes: Largest body of a request.
@@ -55,6 +72,7 @@ class ServerSettings(BaseSettings):
         retries: How often a step is retried after a transient error.
         keep_runs: Finished runs to keep of each tenant.
         keep_days: Days to keep a finished run.
+        keep_waiting_days: Days that a run waits for an answer before it fails.
         keep_bytes: Size to which the database may grow; then the oldest finished runs are deleted of tenants that take more than their share.
         keep_alive_seconds: Silence after which a stream of events sends a comment.
         client_seconds: How long a client may take to send a request's head, to send its body, and to read what it was sent, before it is disconnected.
@@ -77,6 +95,7 @@ class ServerSettings(BaseSettings):
     concurrency: int = Field(default=8, ge=1, le=1000)
     max_queued: int = Field(default=10_000, ge=1)
     max_active_per_tenant: int = Field(default=1000, ge=1)
+    max_waiting_per_tenant: int = Field(default=1000, ge=1)
     max_watchers: int = Field(default=2000, ge=1)
     max_watchers_per_tenant: int = Field(default=1500, ge=1)
     max_request_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
@@ -86,6 +105,7 @@ class ServerSettings(BaseSettings):
     retries: int = Field(default=4, ge=0)
     keep_runs: int = Field(default=10_000, ge=0)
     keep_days: float = Field(default=7, ge=0)
+    keep_waiting_days: float = Field(default=7, ge=0)
     keep_bytes: int = Field(default=10 * 1024**3, ge=1024**2)
     keep_alive_seconds: float = Field(default=15, gt=0)
     client_seconds: float = Field(default=30, gt=0)
@@ -169,8 +189,8 @@ class ServerSettings(BaseSettings):
             raise ValueError("expected an address of this machine")
         return value
 
-    def keys(self) -> Mapping[str, str]:
-        """Return the tenant of each key; empty if no key is needed."""
+    def keys(self) -> Mapping[str, KeyHolder]:
+        """Return who holds each key; empty if no key is needed."""
         return {} if self.api_keys is None else _parse_api_keys(self.api_keys.get_secret_value())
 
     def tenant_logs(self, tenant: str) -> Path | None:
@@ -178,22 +198,31 @@ class ServerSettings(BaseSettings):
         return None if self.run_logs is None else self.run_logs / tenant
 
 
-def _parse_api_keys(text: str) -> Mapping[str, str]:
-    """Return the tenant of each key in `tenant:key,…`.
+def _parse_api_keys(text: str) -> Mapping[str, KeyHolder]:
+    """Return who holds each key in `tenant:key,tenant:key:start,…`.
 
     Raises:
         ValueError: If the text has another form; the error names no key.
     """
-    tenants: dict[str, str] = {}
+    holders: dict[str, KeyHolder] = {}
     for pair in text.split(","):
         name, colon, key = pair.strip().partition(":")
         tenant, key = (name, key) if colon else (DEFAULT_TENANT, name)
+        rest, _, limit = key.rpartition(":")
+        is_limited = bool(rest) and limit in {"start", "answer"}
+        if is_limited:
+            key = rest
         if not _TENANT.fullmatch(tenant):
             raise ValueError(
                 "expected tenants of at most 63 letters, digits, `_`, `.` and `-`, a letter or digit first"
             )
         if not _KEY.fullmatch(key):
             raise ValueError(_KEY_FORM)
-        if tenants.setdefault(key, tenant) != tenant:
-            raise ValueError("expected keys of which none belongs to two tenants")
-    return tenants
+        holder = KeyHolder(
+            tenant=tenant,
+            may_start=not is_limited or limit == "start",
+            may_answer=not is_limited or limit == "answer",
+        )
+        if holders.setdefault(key, holder) != holder:
+            raise ValueError("expected keys of which none belongs to two tenants or has two limits")
+    return holders

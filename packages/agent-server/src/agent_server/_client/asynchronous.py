@@ -20,7 +20,7 @@ from agent_server._http.documents import (
     RunDocument,
     RunsDocument,
 )
-from agent_server.runs import FINISHED, LAST_EVENTS, RunStatus
+from agent_server.runs import LAST_EVENTS, RESTING, RunStatus
 
 from .calls import SILENCE_SECONDS, Call, Retries, ServerProblemError, build_call, check_answer
 
@@ -171,8 +171,37 @@ class AsyncClient:
         call = build_call("POST", "runs", run_id, "cancel", json=body)
         return await self._call(call, RunDocument)
 
+    async def answer(
+        self,
+        run_id: str,
+        wait_id: str,
+        *,
+        approvals: Mapping[str, bool | Mapping[str, Any]] | None = None,
+        results: Mapping[str, Any] | None = None,
+        answer: Any = None,
+    ) -> RunDocument:
+        """Give a run what it waits for, and return its state after that; the same answer may be given again.
+
+        Args:
+            run_id: The run.
+            wait_id: The `wait_id` of its `waiting_for`.
+            approvals: Whether each call that waits for approval may be made, by its id: true, false, or `{"approved": …, "reason": …}`.
+            results: The result of each call that the caller makes itself, by its id: any JSON.
+            answer: The answer to its question: any JSON but null.
+
+        Raises:
+            ServerProblemError: If it waits for something else (409), or the answer does not fit (422).
+        """
+        decided = {
+            call_id: {"approved": one} if isinstance(one, bool) else dict(one)
+            for call_id, one in (approvals or {}).items()
+        }
+        body = {"wait_id": wait_id, "approvals": decided, "results": dict(results or {})}
+        body |= {} if answer is None else {"answer": answer}
+        return await self._call(build_call("POST", "runs", run_id, "input", json=body), RunDocument)
+
     async def events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[EventDocument]:
-        """Iterate over a run's events as they come, each once, up to the last; a stream that breaks is resumed.
+        """Iterate over a run's events as they come, each once, up to the last, or until the run waits; a stream that breaks is resumed.
 
         Args:
             run_id: The run.
@@ -208,13 +237,13 @@ class AsyncClient:
             await sleep(pause)
 
     async def wait(self, run_id: str) -> RunDocument:
-        """Wait for the end of a run, and return the run.
+        """Wait until a run has ended or waits for an answer, and return the run.
 
         Raises:
             ServerProblemError: If there is no run with this id (404).
         """
-        while (run := await self.get(run_id)).status not in FINISHED:
-            # Its end is what counts, so the events so far are not read again.
+        while (run := await self.get(run_id)).status not in RESTING:
+            # Its state is what counts, so the events so far are not read again.
             async with aclosing(self.events(run_id, after=run.last_event)) as events:
                 async for _ in events:
                     pass

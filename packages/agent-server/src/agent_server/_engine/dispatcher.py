@@ -9,7 +9,7 @@ from agent_server._store import claims
 from agent_server._store.claims import Claim, Owner
 from agent_server._store.endings import Ended, RunEnding, cancelled, with_result
 from agent_server._store.fault_log import FaultLog
-from agent_server.executor import EventLimitError, Executor, RunResult
+from agent_server.executor import EventLimitError, Executor, RunResult, Waiting
 from agent_server.runs import DatabaseAwayError
 
 from .execution import RunExecution
@@ -148,6 +148,8 @@ class Dispatcher:
             job.is_interrupted = True
             if ending is None:
                 await job.execution.release()
+            elif isinstance(ending, Waiting):
+                await job.execution.wait(ending)
             elif await job.execution.end(ending):
                 self._parts.tallies.count(claim.tenant, ending, claim.started.created_at)
         except DatabaseAwayError:
@@ -159,11 +161,13 @@ class Dispatcher:
             del self._jobs[claim.seq, claim.attempt]
             self.wake()
 
-    async def _reach_end(self, job: _Job) -> RunEnding | None:
-        """Execute a run, and return how it ends; None if this server was told to give it up."""
+    async def _reach_end(self, job: _Job) -> RunEnding | Waiting | None:
+        """Execute a run, and return how the attempt ends; None if this server was told to give it up."""
         try:
             await job.execution.read_request()
             result = await self._executor.execute(job.execution)
+            if isinstance(result, Waiting):
+                result = await job.execution.admit(result)
         except asyncio.CancelledError:
             if job.is_given_up:
                 return None
@@ -176,6 +180,7 @@ class Dispatcher:
                 status="failed", error="an error inside the server", error_type="internal_error"
             )
         # A cancelled executor may end with an error of its own. A success stays a success.
-        if job.is_asked_to_end and result.status == "failed":
+        is_success = isinstance(result, RunResult) and result.status == "succeeded"
+        if job.is_asked_to_end and not is_success:
             return cancelled(job.execution.cancel_reason)
-        return with_result(result)
+        return result if isinstance(result, Waiting) else with_result(result)

@@ -105,6 +105,7 @@ class _Engine:
         self._encryption = database.encryption
         self._signals: set[str] = set()
         self._signalled = asyncio.Event()
+        described = executor.agents()
         server = Server(
             name=settings.server_name or _make_up_name(),
             token=secrets.token_hex(8),
@@ -112,7 +113,8 @@ class _Engine:
             version=executor.version,
             key_id=self._encryption.key_id,
             keys=self._encryption.key_ids,
-            agents={one.name for one in executor.agents()},
+            agents={one.name for one in described},
+            agent_versions={one.name: one.version for one in described if one.version},
         )
         writer = Writer(database, server=server.name, on_signals=self.on_signals)
         readers = Readers(database, writer, pool)
@@ -121,13 +123,14 @@ class _Engine:
             server=server,
             writer=writer,
             readers=readers,
+            encryption=self._encryption,
             hub=Hub(readers, self._encryption, max_watchers=settings.max_watchers),
             tallies=Tallies(),
         )
         self._heartbeat = Heartbeat(self.parts)
         self._janitor = Janitor(self.parts)
         self._dispatcher = Dispatcher(self.parts, executor)
-        self.runs = RunService(self.parts, self._encryption, self._dispatcher)
+        self.runs = RunService(self.parts, executor, self._dispatcher)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:

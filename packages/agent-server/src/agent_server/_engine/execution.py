@@ -3,16 +3,25 @@
 import asyncio
 import contextvars
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from agent_server._store import claims
 from agent_server._store.claims import Claim
 from agent_server._store.endings import RunEnding, last_event
+from agent_server._store.events import read_events
 from agent_server._store.records import Event, now
-from agent_server.executor import EventLimitError, JsonObject, StepWork, TransientError
-from agent_server.runs import OWN_EVENTS
+from agent_server.executor import (
+    EventLimitError,
+    JsonObject,
+    RunResult,
+    StepWork,
+    TransientError,
+    Waiting,
+)
+from agent_server.runs import OWN_EVENTS, StoredEvent
 from stream_text import LARGE_TEXT, TRUSTED_DEPTH, dump_json, parse_json
 
 from .parts import Parts
@@ -25,6 +34,7 @@ _GATHER_BYTES = 4096
 # How much may wait for the database; a run that emits more has to wait.
 _MOST_WAITING_BYTES = 1024 * 1024
 _EVENT_BYTES = 40  # besides its type and data
+_PAGE = 500
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 60.0
 
@@ -61,9 +71,13 @@ class RunExecution:
         self.request: JsonObject = {}
         self.metadata = claim.metadata
         self.attempt = claim.attempt
+        self.part = claim.part
+        self.resumption = claim.resumption
         self.cancel_reason: str | None = None
         self._writer = parts.writer
+        self._encryption = parts.encryption
         self._hub = parts.hub
+        self._readers = parts.readers
         self._settings = parts.settings
         self._on_lost = on_lost
         self._number = claim.started.number
@@ -85,6 +99,18 @@ class RunExecution:
         text = self.claim.request.decode()
         read = partial(parse_json, text, max_depth=TRUSTED_DEPTH, yields=True)
         self.request = await asyncio.to_thread(read) if len(text) > LARGE_TEXT else read()
+
+    async def read_events(self) -> Sequence[StoredEvent]:
+        """Return the events of this part of the run that earlier attempts have left, the oldest first."""
+        found: list[StoredEvent] = []
+        last = self.claim.part_event
+        while not self.claim.is_first and last < self.claim.started.number:
+            read = await self._readers.read(
+                read_events, self.claim.seq, after=last, limit=_PAGE, encryption=self._encryption
+            )
+            found += [one for one in read if one.number < self.claim.started.number]
+            last = read[-1].number
+        return found
 
     async def tell(self, type_: str, data: JsonObject) -> int:
         """Emit an event, and return its number."""
@@ -131,6 +157,33 @@ class RunExecution:
         """Store the end of the run, and return whether it still belonged to this server."""
         last = last_event(ending, number=self._number + 1)
         return await self._store(claims.end, ending, emitted=[*self._take(), last])
+
+    async def admit(self, waiting: Waiting) -> Waiting | RunResult:
+        """Return what the run is to wait for, or the result that ends it because its tenant has too many that wait.
+
+        Raises:
+            ValueError: If it would wait for nothing.
+        """
+        asked = waiting.request
+        if not (asked.approvals or asked.results or asked.question):
+            raise ValueError("request: expected an approval, a result or a question to wait for")
+        maximum = self._settings.max_waiting_per_tenant
+        if not await self._writer.submit(claims.has_waiting, self.tenant, maximum):
+            return waiting
+        return RunResult(
+            status="failed",
+            error=f"expected fewer than {maximum} runs that wait for an answer",
+            error_type="too_many_waiting",
+        )
+
+    async def wait(self, waiting: Waiting) -> None:
+        """Store that the run waits, and what for."""
+        wait_id = secrets.token_hex(16)
+        asked = {"wait_id": wait_id, **asdict(waiting.request)}
+        last = Event(
+            number=self._number + 1, type="run_waiting", created_at=now(), text=dump_json(asked)
+        )
+        await self._store(claims.wait, waiting, wait_id, emitted=[*self._take(), last])
 
     async def release(self) -> None:
         """Put the run back into the queue, with the events that it has emitted.

@@ -20,6 +20,7 @@ _KEPT_BYTES = 1024 * 1024
 # How long a run's watchers wait between two batches, per watcher: many get larger batches less often.
 _PACE_SECONDS_PER_WATCHER = 0.0015
 _PACE_SECONDS = 2.0
+_LAST = LAST_EVENTS | {"run_waiting"}
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +29,7 @@ class _Channel:
 
     Attributes:
         last: The number of the newest event that is known to be stored.
-        is_over: Whether no more will come.
+        is_over: Whether no more will come for now: the run has ended, or waits.
         recent: The newest events, without gaps, up to `last`.
         parts: The number of events and the bytes of each published batch in `recent`, the oldest first.
         changed: Set when watchers should look for more.
@@ -70,12 +71,14 @@ class _Channel:
 
     def reach(self, reach: Reach) -> None:
         """Note how far the stored events go."""
-        if reach.last > self.last or reach.is_finished > self.is_over:
-            if reach.last > self.last:
-                self.last = reach.last
-                self.recent, self.parts = [], []
-            self.is_over = self.is_over or reach.is_finished
-            self.wake()
+        # What was read may be older than what this server has stored since.
+        if reach.last < self.last or (reach.last, reach.is_resting) == (self.last, self.is_over):
+            return
+        if reach.last > self.last:
+            self.last = reach.last
+            self.recent, self.parts = [], []
+        self.is_over = reach.is_resting
+        self.wake()
 
     def take(self, emitted: Sequence[StoredEvent], size: int) -> None:
         """Keep events that this server has stored, for the watchers."""
@@ -88,7 +91,7 @@ class _Channel:
             count, _ = self.parts.pop(0)
             del self.recent[:count]
         self.last = max(self.last, emitted[-1].number)
-        self.is_over = emitted[-1].type in LAST_EVENTS
+        self.is_over = emitted[-1].type in _LAST
         self.wake()
 
 
@@ -124,12 +127,12 @@ class Hub:
         reaches = await self._readers.read(read_reaches, list(channels))
         for seq, channel in channels.items():
             # A run that is missing was deleted.
-            channel.reach(reaches.get(seq, Reach(last=channel.last, is_finished=True)))
+            channel.reach(reaches.get(seq, Reach(last=channel.last, is_resting=True)))
 
     async def watch(
         self, seq: int, *, tenant: str, after: int
     ) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yield a run's events after a number as they come, up to the last.
+        """Yield a run's events after a number as they come, up to the last, or until it waits.
 
         Args:
             seq: The run.
@@ -146,9 +149,10 @@ class Hub:
         self.watchers[tenant] += 1
         channel.watchers += 1
         try:
-            if is_new or after > channel.last:
+            if is_new or after > channel.last or channel.is_over:
                 # A new channel looks only now that it exists: what is stored from here on is published to
-                # it. And another server may have stored more of a run than this one knows of.
+                # it. And another server may have stored more of a run than this one knows of, such as
+                # the answer to what it waited for.
                 await self._look_at({seq: channel})
             # A watcher that claims to have more events than there are gets those that come.
             position = after if channel.is_over else min(after, channel.last)

@@ -37,9 +37,13 @@ class Janitor:
             await asyncio.sleep(min(_TIDY_SECONDS, self._parts.settings.lease_seconds))
 
     async def _end_stranded(self) -> None:
-        """Fail runs whose version or agent no living server has."""
+        """Fail runs whose version or agent no living server has, and those that nobody has answered."""
         seconds = self._parts.settings.unserved_seconds
-        ended = list(await self._maintain(housekeeping.end_stranded, self._executor))
+        days = self._parts.settings.keep_waiting_days
+        ended = [
+            *await self._maintain(housekeeping.end_stranded, self._executor),
+            *await self._maintain(housekeeping.end_unanswered, self._executor, days=days),
+        ]
         with suppress(DatabaseAwayError):
             unserved = await self._parts.readers.read(housekeeping.read_unserved, self._executor)
             now = asyncio.get_running_loop().time()

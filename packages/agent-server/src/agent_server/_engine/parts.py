@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from agent_server._store.encryption import Encryption
 from agent_server._store.servers import Server
 from agent_server._store.writer import Writer
 from agent_server.settings import ServerSettings
@@ -20,6 +21,7 @@ class Parts:
         server: This server, as the others on its database see it.
         writer: The thread that writes.
         readers: The threads that read.
+        encryption: Encrypts and decrypts what is stored.
         hub: Pushes stored events to watchers.
         tallies: Counts the runs that ended here.
     """
@@ -28,5 +30,6 @@ class Parts:
     server: Server
     writer: Writer
     readers: Readers
+    encryption: Encryption
     hub: Hub
     tallies: Tallies

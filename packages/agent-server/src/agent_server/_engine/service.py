@@ -6,10 +6,10 @@ from contextlib import aclosing
 
 import sqlalchemy as sa
 
-from agent_server._store.encryption import Encryption
 from agent_server._store.events import read_events
 from agent_server._store.runs import RunRepository
-from agent_server.runs import NewRun, Run, RunFilter, RunPage, Statistics, StoredEvent
+from agent_server.executor import ChecksAnswers, Executor
+from agent_server.runs import NewAnswer, NewRun, Run, RunFilter, RunPage, Statistics, StoredEvent
 from stream_text import has_many_values
 
 from .dispatcher import Dispatcher
@@ -25,16 +25,17 @@ class RunService:
 
     Args:
         parts: The engine's parts, which read and write runs.
-        encryption: Encrypts what is written.
+        executor: Checks answers to what runs wait for.
         dispatcher: Executes this server's runs.
     """
 
-    def __init__(self, parts: Parts, encryption: Encryption, dispatcher: Dispatcher) -> None:
+    def __init__(self, parts: Parts, executor: Executor, dispatcher: Dispatcher) -> None:
         self._parts = parts
-        self._encryption = encryption
+        self._encryption = parts.encryption
+        self._executor = executor
         self._dispatcher = dispatcher
         self._repository = RunRepository(
-            server=parts.server, encryption=encryption, settings=parts.settings
+            server=parts.server, encryption=parts.encryption, settings=parts.settings
         )
 
     async def create(self, run: NewRun) -> tuple[Run, bool]:
@@ -78,6 +79,39 @@ class RunService:
         await self._parts.hub.look()
         return asked
 
+    async def answer(self, run_id: str, new: NewAnswer, *, tenant: str) -> tuple[Run, bool]:
+        """Give a run what it waits for, so that it goes on, and return it with whether the answer is new: the same answer may come again.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+            AnswerConflictError: If it does not wait for this, or has had another answer to it.
+            RequestRefusedError: If something is missing, nobody asked for it, or it does not fit the question.
+        """
+        if isinstance(self._executor, ChecksAnswers):
+            run = await self.get(run_id, tenant=tenant)
+            asked = run.waiting_for
+            if asked is not None and asked.wait_id == new.wait_id:
+                self._executor.check_answer(run.agent, asked.request, new.answer)
+        is_new = await self._parts.writer.write(self._repository.answer, run_id, tenant, new)
+        return await self.get(run_id, tenant=tenant), is_new
+
+    async def delete(self, run_id: str, *, tenant: str) -> None:
+        """Delete a run that has ended, with all that is stored of it.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+            RunActiveError: If it has not ended.
+        """
+        await self._parts.writer.write(self._repository.delete, run_id, tenant)
+
+    async def read_state(self, run_id: str, *, tenant: str) -> bytes | None:
+        """Return the `RunResult.state` of a run that has ended; None if it has none.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+        """
+        return await self._parts.readers.read(self._repository.read_state, run_id, tenant)
+
     async def read_events(
         self, run_id: str, *, tenant: str, after: int = 0, limit: int = 100
     ) -> Sequence[StoredEvent]:
@@ -101,7 +135,7 @@ class RunService:
     async def watch_events(
         self, run_id: str, *, tenant: str, after: int = 0
     ) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yield the events after a number as they come, in batches that are never empty, up to and including the run's last.
+        """Yield the events after a number as they come, in batches that are never empty, up to and including the run's last, or the one with which it waits.
 
         Raises:
             RunNotFoundError: If the tenant has no run with this id.

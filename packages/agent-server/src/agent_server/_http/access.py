@@ -5,33 +5,48 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS
+from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS, KeyHolder
 
 from .problems import ProblemError, build_problem
 
 
 _OPEN: Final = frozenset({"/health", "/ready"})
 _PAGES: Final = "/v1/view"
-_TENANT: Final = "agent_server.tenant"
+_CALLER: Final = "agent_server.caller"
+_DIGEST_LENGTH: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who has sent a request.
+
+    Attributes:
+        holder: The tenant, and what its key is good for.
+        key: A digest of the key, by which an operator recognises it; None if the server needs no keys.
+    """
+
+    holder: KeyHolder
+    key: str | None = None
 
 
 class AccessMiddleware:
-    """A middleware that finds the tenant of each request.
+    """A middleware that finds out who has sent each request.
 
     Args:
         app: The application that answers allowed requests.
-        keys: The tenant of each key; empty if no key is needed.
+        keys: Who holds each key; empty if no key is needed.
     """
 
-    def __init__(self, app: ASGIApp, *, keys: Mapping[str, str]) -> None:
+    def __init__(self, app: ASGIApp, *, keys: Mapping[str, KeyHolder]) -> None:
         self._app = app
-        self._tenants = [(_digest(key.encode()), tenant) for key, tenant in keys.items()]
+        self._holders = [(_digest(key.encode()), holder) for key, holder in keys.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on if it is allowed."""
@@ -39,27 +54,29 @@ class AccessMiddleware:
             await self._app(scope, receive, send)
             return
         try:
-            scope[_TENANT] = self._find_tenant(scope)
+            scope[_CALLER] = self._find_caller(scope)
         except ProblemError as error:
             await build_problem(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    def _find_tenant(self, scope: Scope) -> str:
+    def _find_caller(self, scope: Scope) -> Caller:
         headers = Headers(scope=scope)
-        if not self._tenants:
+        if not self._holders:
             # Only this stops a web page with a name that resolves to 127.0.0.1 (DNS rebinding).
             if _host_name(headers.get("host", "")) not in LOOPBACK_HOSTS:
                 raise ProblemError(
                     400, "Expected the header Host to name this machine, such as 127.0.0.1."
                 )
-            return DEFAULT_TENANT
+            return Caller(holder=KeyHolder(tenant=DEFAULT_TENANT))
         if scope["path"] in _OPEN:
-            return DEFAULT_TENANT
+            return Caller(
+                holder=KeyHolder(tenant=DEFAULT_TENANT, may_start=False, may_answer=False)
+            )
         is_page = scope["path"].startswith(_PAGES) and scope["method"] in {"GET", "HEAD"}
         given = _digest(_read_key(headers, basic=is_page))
         # All are compared, so that the time reveals nothing.
-        found = [tenant for digest, tenant in self._tenants if hmac.compare_digest(digest, given)]
+        found = [holder for digest, holder in self._holders if hmac.compare_digest(digest, given)]
         if not found:
             raise ProblemError(
                 401,
@@ -68,12 +85,37 @@ class AccessMiddleware:
                     "WWW-Authenticate": 'Basic realm="key as password"' if is_page else "Bearer"
                 },
             )
-        return found[0]
+        return Caller(holder=found[0], key=given.hex()[:_DIGEST_LENGTH])
+
+
+def find_caller(request: Request) -> Caller:
+    """Return who has sent a request."""
+    return request.scope[_CALLER]
 
 
 def find_tenant(request: Request) -> str:
     """Return the tenant of a request, by its key; `default` if the server needs no keys."""
-    return request.scope[_TENANT]
+    return find_caller(request).holder.tenant
+
+
+def require_start(request: Request) -> None:
+    """Refuse a request whose key may not start runs.
+
+    Raises:
+        ProblemError: If it may not (403).
+    """
+    if not find_caller(request).holder.may_start:
+        raise ProblemError(403, "Expected a key that may start runs; this one may answer them.")
+
+
+def require_answer(request: Request) -> None:
+    """Refuse a request whose key may not answer for a person.
+
+    Raises:
+        ProblemError: If it may not (403).
+    """
+    if not find_caller(request).holder.may_answer:
+        raise ProblemError(403, "Expected a key that may answer runs; this one may start them.")
 
 
 def _digest(key: bytes) -> bytes:

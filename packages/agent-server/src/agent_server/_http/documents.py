@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
 
-from agent_server.executor import RunResult
-from agent_server.runs import Run, RunStatus, StoredEvent
+from agent_server.executor import Approval, InputAnswer, RunResult
+from agent_server.runs import NewAnswer, Run, RunStatus, StoredEvent, WaitingFor
 
 from .problems import dump_json
 
@@ -62,6 +62,93 @@ class CancelRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     reason: str | None = Field(default=None, max_length=MAX_REASON)
+
+
+class ApprovalRequest(BaseModel):
+    """A person's decision about a call.
+
+    Attributes:
+        approved: Whether it may be made.
+        reason: Why it may not.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    approved: bool
+    reason: str | None = Field(default=None, max_length=MAX_REASON)
+
+
+class AnswerRequest(BaseModel):
+    """An answer for a run that waits. It has all that the run waits for, and nothing else.
+
+    Attributes:
+        wait_id: The `wait_id` of what is answered.
+        approvals: The decision about each call that waits for approval, by its `call_id`.
+        results: The result of each call that the client makes itself, by its `call_id`: any JSON.
+        answer: The answer to the question: any JSON but null.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    wait_id: str = Field(max_length=100)
+    approvals: dict[str, ApprovalRequest] = Field(default_factory=dict)
+    results: dict[str, JsonValue] = Field(default_factory=dict)
+    answer: JsonValue = None
+
+    def to_answer(self, key: str | None) -> NewAnswer:
+        """Return the answer, with a digest of the key that it came with."""
+        approvals = {
+            call_id: Approval(approved=one.approved, reason=one.reason)
+            for call_id, one in self.approvals.items()
+        }
+        answer = InputAnswer(approvals=approvals, results=self.results, answer=self.answer)
+        return NewAnswer(wait_id=self.wait_id, answer=answer, key=key)
+
+
+class WaitingCallDocument(BaseModel):
+    """A call that a run waits for.
+
+    Attributes:
+        call_id: The call.
+        name: The tool's name.
+        arguments: Its arguments, as JSON text.
+        server: The name of what the tool belongs to; empty for none.
+    """
+
+    call_id: str
+    name: str
+    arguments: str
+    server: str
+
+
+class QuestionDocument(BaseModel):
+    """A question that a person answers.
+
+    Attributes:
+        text: The question.
+        schema: The JSON schema of the answer; null for any JSON.
+    """
+
+    text: str
+    schema_: dict[str, JsonValue] | None = Field(alias="schema")
+
+
+class WaitDocument(BaseModel):
+    """What a run waits for.
+
+    Attributes:
+        wait_id: Its id, which an answer names.
+        since: Since when it waits.
+        approvals: Calls that a person has to decide about.
+        results: Calls that the client makes itself.
+        question: A question; null for none.
+    """
+
+    wait_id: str
+    since: datetime
+    approvals: list[WaitingCallDocument]
+    results: list[WaitingCallDocument]
+    question: QuestionDocument | None
 
 
 class AgentDocument(BaseModel):
@@ -139,6 +226,7 @@ class RunDocument(BaseModel):
         error: Why it failed; null if it did not.
         usage: The usage of its models; null before the end, and if unknown.
         details: Further facts from its executor about the end.
+        waiting_for: What it waits for; null if it does not wait.
     """
 
     run_id: str
@@ -156,6 +244,7 @@ class RunDocument(BaseModel):
     error: ErrorDocument | None
     usage: UsageDocument | None
     details: dict[str, JsonValue]
+    waiting_for: WaitDocument | None = None
 
 
 class RunsDocument(BaseModel):
@@ -175,7 +264,7 @@ class EventDocument(BaseModel):
 
     Attributes:
         number: Its number in the run, from 1 without gaps.
-        type: Its type; `run_started`, `run_succeeded`, `run_failed` and `run_cancelled` are the server's own.
+        type: Its type; `run_started`, `run_waiting`, `run_answered`, `run_succeeded`, `run_failed` and `run_cancelled` are the server's own.
         created_at: When it was emitted.
         data: Its data.
     """
@@ -239,7 +328,7 @@ class StateDocument(BaseModel):
 
 
 DESCRIBED: Final = (
-    *(RunRequest, CancelRequest, AgentsDocument, RunDocument, RunsDocument),
+    *(RunRequest, CancelRequest, AnswerRequest, AgentsDocument, RunDocument, RunsDocument),
     *(EventDocument, EventsDocument, ProblemDocument, StateDocument),
 )
 """The models of bodies and answers in the OpenAPI description."""
@@ -262,6 +351,7 @@ class EventsQuery(BaseModel):
 def describe_run(run: Run) -> dict[str, Any]:
     """Return a run in the form of a `RunDocument`."""
     result = run.result or RunResult(status="succeeded")
+    waiting_for = run.waiting_for
     return {
         "run_id": run.run_id,
         "agent": run.agent,
@@ -280,6 +370,15 @@ def describe_run(run: Run) -> dict[str, Any]:
         else {"type": result.error_type or "failed", "message": result.error or "The run failed."},
         "usage": None if result.usage is None else asdict(result.usage),
         "details": result.details,
+        "waiting_for": None if waiting_for is None else _describe_wait(waiting_for),
+    }
+
+
+def _describe_wait(waiting_for: WaitingFor) -> dict[str, Any]:
+    return {
+        "wait_id": waiting_for.wait_id,
+        "since": _format_time(waiting_for.since),
+        **asdict(waiting_for.request),
     }
 
 

@@ -22,8 +22,10 @@ _REFERENCES: Final = "#/components/schemas/{model}"
 _WORDS: Final = {
     400: "The request is not HTTP, calls the server by a name that it does not have, or sets a field that no client may set.",
     401: "The key is missing or unknown.",
+    403: "The key may not do this.",
     404: "There is no such run.",
     408: "The body did not arrive in time.",
+    409: "The run waits for something else, or has had another answer.",
     413: "The body is too large.",
     415: "The body is not declared as JSON.",
     422: "The request is not valid; `errors` names the fields.",
@@ -98,6 +100,7 @@ def _build_paths() -> Json:
             ),
         },
         "/v1/runs/{run_id}/cancel": {**one, "post": _build_cancel()},
+        "/v1/runs/{run_id}/input": {**one, "post": _build_input()},
         "/v1/runs/{run_id}/events": {**one, "get": _build_events()},
     }
 
@@ -112,7 +115,7 @@ def _build_create() -> Json:
             "create_run",
             "Create a run, or return the run of an earlier request with the same `Idempotency-Key`.",
             {202: accepted, 200: accepted},
-            (401, *_BODY, 429, 503),
+            (401, 403, *_BODY, 429, 503),
         ),
         "parameters": [_parameter("Idempotency-Key", key, where="header")],
         "requestBody": {"required": True, "content": _content("RunRequest")},
@@ -137,9 +140,21 @@ def _build_cancel() -> Json:
             "cancel_run",
             "Cancel a run; one that has ended stays as it is.",
             {200: _json("RunDocument"), 202: _json("RunDocument")},
-            (401, 404, *_BODY, 503),
+            (401, 403, 404, *_BODY, 503),
         ),
         "requestBody": {"required": False, "content": _content("CancelRequest")},
+    }
+
+
+def _build_input() -> Json:
+    return {
+        **_operation(
+            "answer_run",
+            "Give a run what it waits for; the same answer may come again.",
+            {200: _json("RunDocument"), 202: _json("RunDocument")},
+            (401, 403, 404, 409, *_BODY, 503),
+        ),
+        "requestBody": {"required": True, "content": _content("AnswerRequest")},
     }
 
 

@@ -17,9 +17,11 @@ from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, 
 
 from agent_server.executor import Problem, RequestRefusedError, UnknownAgentError
 from agent_server.runs import (
+    AnswerConflictError,
     DatabaseAwayError,
     IdempotencyConflictError,
     QueueFullError,
+    RunActiveError,
     RunNotFoundError,
     TooManyWatchersError,
 )
@@ -131,10 +133,12 @@ def to_problem(error: Exception) -> ProblemError:
         case _:
             status, detail, seconds = _ANSWERS[type(error)]
             headers = {"Retry-After": str(seconds)} if seconds else {}
-            return ProblemError(status, detail, headers=headers)
+            return ProblemError(status, detail or str(error), headers=headers)
 
 
 _ANSWERS: Final[Mapping[type[Exception], tuple[int, str, int]]] = {
+    AnswerConflictError: (409, "", 0),
+    RunActiveError: (409, "The run has not ended; cancel it first.", 0),
     RunNotFoundError: (404, "There is no such run.", 0),
     QueueFullError: (429, "Too many runs wait.", 10),
     TooManyWatchersError: (429, "Too many streams of events are open.", 10),

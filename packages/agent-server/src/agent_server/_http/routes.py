@@ -12,13 +12,13 @@ from starlette.routing import BaseRoute, Route
 
 from agent_server.engine import RunService
 from agent_server.executor import Executor
-from agent_server.runs import FINISHED, NewRun
+from agent_server.runs import FINISHED, RESTING, NewRun
 from agent_server.settings import DEFAULT_TENANT
 from stream_text import LARGE_TEXT
 
-from .access import find_tenant
+from .access import find_caller, find_tenant, require_answer, require_start
 from .bodies import build_model, parse_body, read_body, read_model, work_on_body
-from .documents import CancelRequest, RunRequest, describe_run, dump_events
+from .documents import AnswerRequest, CancelRequest, RunRequest, describe_run, dump_events
 from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
 from .problems import ProblemError, dump_json, refuse_field
@@ -40,6 +40,7 @@ def build_routes() -> Sequence[BaseRoute]:
         Route("/v1/runs", answer_runs, methods=["GET", "POST"]),
         Route("/v1/runs/{run_id}", get_run),
         Route("/v1/runs/{run_id}/cancel", cancel_run, methods=["POST"]),
+        Route("/v1/runs/{run_id}/input", answer_run, methods=["POST"]),
         Route("/v1/runs/{run_id}/events", read_events),
     ]
 
@@ -87,6 +88,7 @@ async def answer_runs(request: Request) -> Response:
 
 async def create_run(request: Request) -> Response:
     """Create a run, or return the one that was created under the same idempotency key."""
+    require_start(request)
     key = _read_idempotency_key(request)
     body = await read_body(request)
     new = await work_on_body(body, _build_run, _executor(request), body, find_tenant(request), key)
@@ -146,6 +148,7 @@ async def get_run(request: Request) -> Response:
 
 async def cancel_run(request: Request) -> Response:
     """Cancel a run."""
+    require_start(request)
     asked = await read_model(request, CancelRequest, is_optional=True)
     run = await find_runs(request).cancel(
         _run_id(request), tenant=find_tenant(request), reason=asked.reason
@@ -153,6 +156,20 @@ async def cancel_run(request: Request) -> Response:
     return _to_json(
         describe_run(run), HTTPStatus.OK if run.status in FINISHED else HTTPStatus.ACCEPTED
     )
+
+
+async def answer_run(request: Request) -> Response:
+    """Give a run what it waits for: 202, or 200 if the same answer came before."""
+    given = await read_model(request, AnswerRequest)
+    # Who starts a run makes the calls of its own tools; whatever a person decides needs another right.
+    if given.approvals or given.answer is not None:
+        require_answer(request)
+    else:
+        require_start(request)
+    run, is_new = await find_runs(request).answer(
+        _run_id(request), given.to_answer(find_caller(request).key), tenant=find_tenant(request)
+    )
+    return _to_json(describe_run(run), HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK)
 
 
 async def read_events(request: Request) -> Response:
@@ -189,11 +206,11 @@ async def stream_events(
         after = read_events_query(request).after
     runs, tenant = find_runs(request), find_tenant(request)
     run = await runs.get(run_id, tenant=tenant)
-    if run.status in FINISHED and after == run.last_event:
-        # Tells an EventSource that no more will come; otherwise it would reconnect for ever.
+    if run.status in RESTING and after == run.last_event:
+        # Tells an EventSource that no more will come by itself; otherwise it would reconnect for ever.
         return Response(status_code=HTTPStatus.NO_CONTENT)
-    if run.status in FINISHED:
-        # A client that claims to have more events than there are still gets the run's end.
+    if run.status in RESTING:
+        # A client that claims to have more events than there are still gets the last.
         after = min(after, run.last_event - 1)
     # Nobody would read the stream.
     if request.method == "HEAD":

@@ -6,19 +6,19 @@ wakes up finds that nothing it writes is stored.
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from agent_server.executor import RunResult
+from agent_server.executor import Resumption, RunResult, Waiting
 from stream_text import dump_json
 
 from .clock import clock
 from .encryption import Encryption
-from .endings import Ended, RunEnding, cancelled, end_waiting, with_result, write_end, write_events
+from .endings import Ended, RunEnding, cancelled, end_idle, with_result, write_end, write_events
 from .errors import StorageError
-from .records import Event, decrypt_text, dump_events, now
+from .records import Event, decrypt_text, dump_events, load_answer, now
 from .schema import runs, servers, steps
 from .servers import Server, requeue
 from .writer import Write
@@ -31,7 +31,11 @@ _IS_CLAIMED = (
     & (runs.c.server == sa.bindparam("owner"))
     & (runs.c.attempt == sa.bindparam("current"))
 )
-_FIND_CLAIMED = sa.select(runs.c.last_event, runs.c.bytes).where(_IS_CLAIMED).with_for_update()
+_FIND_CLAIMED = (
+    sa.select(runs.c.last_event, runs.c.bytes, runs.c.cancel_requested)
+    .where(_IS_CLAIMED)
+    .with_for_update()
+)
 _GROW = (
     sa.update(runs)
     # The batch has to follow the stored events, so a repeated commit changes nothing.
@@ -51,7 +55,7 @@ _BEGIN = (
         bytes=runs.c.bytes + sa.bindparam("more"),
     )
 )
-_FIND_WAITING = (
+_FIND_QUEUED = (
     sa.select(runs)
     .where(
         runs.c.executor == sa.bindparam("kind"),
@@ -59,7 +63,7 @@ _FIND_WAITING = (
         runs.c.status == "queued",
         runs.c.finished_at.is_(None),
         # A run that was begun has steps that only servers of its version understand.
-        (runs.c.attempt == 0) | (runs.c.version == sa.bindparam("understood")),
+        (runs.c.attempt == 0) | runs.c.version.in_(sa.bindparam("understood", expanding=True)),
     )
     .order_by(runs.c.seq)
     .limit(sa.bindparam("most"))
@@ -75,6 +79,24 @@ _FIND_ENTRY = (
 _FIND_STEP = sa.select(steps.c.result).where(
     steps.c.run == sa.bindparam("claimed"), steps.c.key == sa.bindparam("named")
 )
+
+_WAIT = (
+    sa.update(runs)
+    .where(runs.c.seq == sa.bindparam("waits"))
+    .values(
+        status="waiting",
+        server=None,
+        losses=0,
+        waiting_since=clock(runs.c.created_at),
+        part_attempt=runs.c.attempt,
+        answer=None,
+        **{
+            name: sa.bindparam(name)
+            for name in ("wait_id", "question", "state", "last_event", "bytes")
+        },
+    )
+)
+_FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("waits"))
 
 _UNREADABLE = RunResult(
     status="failed",
@@ -115,7 +137,11 @@ class Claim:
         attempt: The number of this attempt.
         started: The event with which the attempt began.
         stored_bytes: The size of its request and events so far.
-        recorded: The keys of the steps that earlier attempts recorded.
+        recorded: The keys of the steps that earlier attempts at this part recorded.
+        part: How often the run has waited and was answered.
+        part_event: The number of the event with which this part began, the answer; 0 for the first.
+        is_first: Whether this is the first attempt at this part.
+        resumption: What it goes on from; None until it was answered.
     """
 
     seq: int
@@ -129,6 +155,10 @@ class Claim:
     started: Event
     stored_bytes: int
     recorded: frozenset[str]
+    part: int
+    part_event: int
+    is_first: bool
+    resumption: Resumption | None
 
     @property
     def fence(self) -> Mapping[str, Any]:
@@ -157,18 +187,19 @@ def claim_runs(
     wanted = {
         "kind": server.executor,
         "served": sorted(server.agents),
-        "understood": server.version,
+        "understood": server.versions,
         "most": limit,
     }
-    waiting = write.connection.execute(_FIND_WAITING, wanted).all()
-    return [_begin(write, row, owner) for row in waiting]
+    queued = write.connection.execute(_FIND_QUEUED, wanted).all()
+    return [_begin(write, row, owner) for row in queued]
 
 
 def _begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
-    ending = _refuse(row, owner, write.encryption) if row.attempt else None
+    is_first = row.attempt == row.part_attempt
+    ending = None if is_first else _refuse(row, owner, write.encryption)
     content = _read(row, write.encryption)
     if content is None or ending is not None:
-        return end_waiting(write, row, ending or with_result(_UNREADABLE))
+        return end_idle(write, row, ending or with_result(_UNREADABLE))
     attempt = row.attempt + 1
     started = Event(
         number=row.last_event + 1,
@@ -181,32 +212,50 @@ def _begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
     values = {
         "found": row.seq,
         "owner": owner.server.name,
-        "understood": owner.server.version,
+        "understood": owner.server.version_of(row.agent),
         "newest": started.number,
         "more": len(body),
     }
     write.connection.execute(_BEGIN, values)
     recorded = sa.select(steps.c.key).where(steps.c.run == row.seq)
-    keys = write.connection.execute(recorded).scalars().all() if row.attempt else ()
+    keys = () if is_first else write.connection.execute(recorded).scalars().all()
     return Claim(
         seq=row.seq,
         run_id=row.run_id,
         tenant=row.tenant,
         agent=row.agent,
-        request=content[0],
-        metadata=content[1],
+        request=content.request,
+        metadata=content.metadata,
         server=owner.server.name,
         attempt=attempt,
         started=started,
         stored_bytes=row.bytes + len(body),
         recorded=frozenset(keys),
+        part=row.part,
+        part_event=row.part_event,
+        is_first=is_first,
+        resumption=content.resumption,
     )
 
 
-def _read(row: sa.Row[Any], encryption: Encryption) -> tuple[bytes, Mapping[str, str]] | None:
-    """Return the request, as JSON, and the metadata of a run; None if they cannot be decrypted."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Content:
+    request: bytes
+    metadata: Mapping[str, str]
+    resumption: Resumption | None
+
+
+def _read(row: sa.Row[Any], encryption: Encryption) -> _Content | None:
+    """Return what a run is executed with; None if it cannot be decrypted."""
     try:
-        return encryption.decrypt(row.request), json.loads(encryption.decrypt(row.metadata))
+        resumption = row.answer and Resumption(
+            state=encryption.decrypt(row.state), answer=load_answer(encryption.decrypt(row.answer))
+        )
+        return _Content(
+            request=encryption.decrypt(row.request),
+            metadata=json.loads(encryption.decrypt(row.metadata)),
+            resumption=resumption,
+        )
     except StorageError:
         return None
 
@@ -214,7 +263,7 @@ def _read(row: sa.Row[Any], encryption: Encryption) -> tuple[bytes, Mapping[str,
 def _refuse(row: sa.Row[Any], owner: Owner, encryption: Encryption) -> RunEnding | None:
     if row.cancel_requested:
         return cancelled(decrypt_text(row.cancel_reason, encryption))
-    result = owner.interrupted(row.run_id, row.attempt)
+    result = owner.interrupted(row.run_id, row.attempt - row.part_attempt)
     if result is None and row.losses >= owner.max_attempts:
         result = RunResult(
             status="failed",
@@ -265,6 +314,49 @@ def end(write: Write, claim: Claim, ending: RunEnding, emitted: Sequence[Event])
         return False
     write_end(write, claim.seq, ending, emitted, stored_bytes=row[runs.c.bytes])
     return True
+
+
+def wait(
+    write: Write, claim: Claim, waiting: Waiting, wait_id: str, emitted: Sequence[Event]
+) -> bool:
+    """Store that a run waits, with what it goes on from, and return whether it still belonged to this server.
+
+    Args:
+        write: The transaction.
+        claim: The attempt.
+        waiting: What it waits for.
+        wait_id: The id of the wait.
+        emitted: The events that are not stored yet; the last one is `run_waiting`.
+    """
+    row = _find(write, claim)
+    if row is None:
+        return False
+    body = write.encryption.encrypt(dump_events(emitted))
+    write_events(write, claim.seq, emitted, body)
+    values = {
+        "waits": claim.seq,
+        "wait_id": wait_id,
+        "question": write.encryption.encrypt(dump_json(asdict(waiting.request)).encode()),
+        "state": write.encryption.encrypt(waiting.state),
+        "last_event": emitted[-1].number,
+        "bytes": row[runs.c.bytes] + len(body),
+    }
+    write.connection.execute(_WAIT, values)
+    write.connection.execute(_FORGET_STEPS, {"waits": claim.seq})
+    if row[runs.c.cancel_requested]:
+        # Since no server has it any more, none would hear of the cancel.
+        waits = write.connection.execute(sa.select(runs).where(runs.c.seq == claim.seq)).one()
+        end_idle(write, waits, cancelled(decrypt_text(waits.cancel_reason, write.encryption)))
+    return True
+
+
+def has_waiting(write: Write, tenant: str, maximum: int) -> bool:
+    """Return whether at least so many runs of a tenant wait."""
+    waiting = sa.select(runs.c.seq).where(
+        runs.c.status == "waiting", runs.c.finished_at.is_(None), runs.c.tenant == tenant
+    )
+    # Only whether there are that many: counting all of them would take long.
+    return write.connection.execute(waiting.offset(maximum - 1).limit(1)).first() is not None
 
 
 def release(write: Write, claim: Claim, emitted: Sequence[Event]) -> bool:

@@ -1,7 +1,7 @@
 """Ending runs: the last event and the last state, in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,8 +24,15 @@ _END = (
     .where(runs.c.seq == sa.bindparam("ended"))
     .values(
         request=None,
+        wait_id=None,
+        waiting_since=None,
+        question=None,
+        answer=None,
         finished_at=clock(sa.func.coalesce(runs.c.started_at, runs.c.created_at)),
-        **{name: sa.bindparam(name) for name in ("status", "last_event", "result", "bytes")},
+        **{
+            name: sa.bindparam(name)
+            for name in ("status", "last_event", "result", "state", "bytes")
+        },
     )
 )
 _FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("ended"))
@@ -72,7 +79,7 @@ def cancelled(reason: str | None) -> RunEnding:
 
 def with_result(result: RunResult) -> RunEnding:
     """Return the end of a run with a result."""
-    data = asdict(result)
+    data = result.to_dict()
     del data["status"]
     return RunEnding(status=result.status, data=data, result=result)
 
@@ -98,6 +105,8 @@ def write_end(
     """
     body = write.encryption.encrypt(dump_events(emitted))
     result = None if ending.result is None else write.encryption.encrypt(ending.result.to_json())
+    kept = None if ending.result is None else ending.result.state
+    state = None if kept is None else write.encryption.encrypt(kept)
     # The steps are deleted only with the end: until then a next attempt needs them.
     write_events(write, seq, emitted, body)
     values = {
@@ -105,6 +114,7 @@ def write_end(
         "status": ending.status,
         "last_event": emitted[-1].number,
         "result": result,
+        "state": state,
         "bytes": stored_bytes + len(body) + len(result or b""),
     }
     write.connection.execute(_END, values)
@@ -118,7 +128,7 @@ def write_events(write: Write, seq: int, emitted: Sequence[Event], body: bytes) 
     write.signals.add(EMITTED)
 
 
-def end_waiting(write: Write, row: sa.Row[Any], ending: RunEnding) -> Ended:
+def end_idle(write: Write, row: sa.Row[Any], ending: RunEnding) -> Ended:
     """End a run that no server executes."""
     event = last_event(ending, number=row.last_event + 1)
     write_end(write, row.seq, ending, [event], stored_bytes=row.bytes)

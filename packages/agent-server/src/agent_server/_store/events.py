@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from agent_server.runs import FINISHED, StoredEvent
+from agent_server.runs import RESTING, StoredEvent
 
 from .encryption import Encryption
 from .records import load_events
@@ -24,11 +24,11 @@ class Reach:
 
     Attributes:
         last: The number of the newest.
-        is_finished: Whether no more will come.
+        is_resting: Whether no more will come by itself: the run has ended, or waits.
     """
 
     last: int
-    is_finished: bool
+    is_resting: bool
 
 
 def read_events(
@@ -79,6 +79,6 @@ def read_reaches(connection: sa.Connection, seqs: Collection[int]) -> dict[int, 
         runs.c.seq.in_(sorted(seqs))
     )
     return {
-        row.seq: Reach(last=row.last_event, is_finished=row.status in FINISHED)
+        row.seq: Reach(last=row.last_event, is_resting=row.status in RESTING)
         for row in connection.execute(statement)
     }

@@ -14,16 +14,17 @@ from agent_server.settings import ServerSettings
 
 from .clock import clock
 from .encryption import key_mark
-from .endings import Ended, end_waiting, with_result
-from .schema import encryption_keys, events, labels, runs, servers, steps
+from .endings import Ended, end_idle, with_result
+from .schema import answers, encryption_keys, events, labels, runs, servers, steps
 from .writer import Write
 
 
 _MAX_ROWS = 200  # In one transaction, for which all runs have to wait.
 _DAY = 24 * 3600 * 1_000_000
 # Beside its content, a run takes space for its rows and their index entries: about 1 kB.
-_SIZE = runs.c.bytes + 1000
-_WAITS = (runs.c.status == "queued") & runs.c.finished_at.is_(None)
+_SIZE = runs.c.bytes + sa.func.coalesce(sa.func.length(runs.c.state), 0) + 1000
+_IS_QUEUED = (runs.c.status == "queued") & runs.c.finished_at.is_(None)
+_WAITS = (runs.c.status == "waiting") & runs.c.finished_at.is_(None)
 # Keys that no living server encrypts with.
 _IS_UNUSED = encryption_keys.c.key_id.not_in(sa.select(servers.c.key_id))
 
@@ -32,6 +33,9 @@ _ENCRYPTED = (
     runs.c.cancel_reason,
     runs.c.request,
     runs.c.result,
+    runs.c.question,
+    runs.c.answer,
+    runs.c.state,
     events.c.body,
     steps.c.result,
 )
@@ -57,7 +61,7 @@ def count(connection: sa.Connection, executor: str) -> Count:
     states = sa.select(*whose, sa.func.count()).where(mine).group_by(*whose)
     oldest = (
         sa.select(runs.c.tenant, clock() - sa.func.min(runs.c.created_at))
-        .where(mine, _WAITS)
+        .where(mine, _IS_QUEUED)
         .group_by(runs.c.tenant)
     )
     return Count(
@@ -68,17 +72,23 @@ def count(connection: sa.Connection, executor: str) -> Count:
 
 def prune(write: Write, settings: ServerSettings) -> int:
     """Delete some of the finished runs that are too old or too many, and return their number."""
+    kept = sa.func.coalesce(runs.c.keep, int(settings.keep_days * _DAY))
     old = sa.select(runs.c.seq).where(
         runs.c.finished_at.is_not(None),
-        runs.c.finished_at < clock() - int(settings.keep_days * _DAY),
+        runs.c.finished_at < clock() - kept,
     )
     doomed: Collection[int] = write.connection.scalars(old.limit(_MAX_ROWS)).all() or _find_surplus(
         write.connection, settings
     )
-    if doomed:
-        for column in (runs.c.seq, events.c.run, steps.c.run, labels.c.run):
-            write.connection.execute(sa.delete(column.table).where(column.in_(doomed)))
+    delete_runs(write.connection, doomed)
     return len(doomed)
+
+
+def delete_runs(connection: sa.Connection, doomed: Collection[int]) -> None:
+    """Delete runs with all that belongs to them."""
+    if doomed:
+        for column in (runs.c.seq, events.c.run, steps.c.run, labels.c.run, answers.c.run):
+            connection.execute(sa.delete(column.table).where(column.in_(doomed)))
 
 
 def _find_surplus(connection: sa.Connection, settings: ServerSettings) -> list[int]:
@@ -137,11 +147,15 @@ def _find_oldest(
 
 def end_stranded(write: Write, executor: str) -> Sequence[Ended]:
     """End runs that were begun under a version of the executor that no living server has, and return them."""
-    living = sa.select(servers.c.version).where(servers.c.executor == executor)
+    living = write.connection.scalars(
+        sa.select(servers.c.versions).where(servers.c.executor == executor)
+    )
+    versions = {version for listed in living for version in json.loads(listed)}
     return _fail(
         write,
         runs.c.executor == executor,
-        (runs.c.attempt > 0) & runs.c.version.not_in(living),
+        (_IS_QUEUED & (runs.c.attempt > 0)) | _WAITS,
+        runs.c.version.not_in(sorted(versions)),
         error_type="version_changed",
         describe=lambda row: (
             f"it was begun by version {row.version} of {executor}, and no server of that version is there to go on with it"
@@ -151,7 +165,7 @@ def end_stranded(write: Write, executor: str) -> Sequence[Ended]:
 
 def read_unserved(connection: sa.Connection, executor: str) -> frozenset[str]:
     """Return the agents that runs wait for but no living server has."""
-    statement = sa.select(runs.c.agent).where(runs.c.executor == executor, _WAITS).distinct()
+    statement = sa.select(runs.c.agent).where(runs.c.executor == executor, _IS_QUEUED).distinct()
     return frozenset(connection.scalars(statement)) - _served(connection, executor)
 
 
@@ -170,9 +184,20 @@ def end_unserved(
     return _fail(
         write,
         runs.c.executor == executor,
-        runs.c.agent.in_(gone),
+        _IS_QUEUED & runs.c.agent.in_(gone),
         error_type="agent_gone",
         describe=lambda row: f"no server has had its agent {row.agent} for {seconds:g} s",
+    )
+
+
+def end_unanswered(write: Write, executor: str, *, days: float) -> Sequence[Ended]:
+    """End runs that have waited for too long for an answer, and return them."""
+    return _fail(
+        write,
+        runs.c.executor == executor,
+        _WAITS & (runs.c.waiting_since < clock() - int(days * _DAY)),
+        error_type="input_expired",
+        describe=lambda _: f"nobody has answered it for {days:g} days",
     )
 
 
@@ -187,12 +212,12 @@ def _fail(
     error_type: str,
     describe: Callable[[sa.Row[Any]], str],
 ) -> Sequence[Ended]:
-    """End some of the runs that wait, and return them."""
-    waiting = sa.select(runs).where(*which, _WAITS).limit(_MAX_ROWS)
+    """End some of the runs that no server executes, and return them."""
+    idle = sa.select(runs).where(*which).limit(_MAX_ROWS)
     ended: list[Ended] = []
-    for row in write.connection.execute(waiting.with_for_update(skip_locked=True)).all():
+    for row in write.connection.execute(idle.with_for_update(skip_locked=True)).all():
         result = RunResult(status="failed", error=describe(row), error_type=error_type)
-        ended.append(end_waiting(write, row, with_result(result)))
+        ended.append(end_idle(write, row, with_result(result)))
     return ended
 
 

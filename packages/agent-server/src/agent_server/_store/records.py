@@ -3,14 +3,21 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from agent_server.executor import RunResult
-from agent_server.runs import Run, StoredEvent
+from agent_server.executor import (
+    Approval,
+    InputAnswer,
+    InputRequest,
+    Question,
+    RunResult,
+    WaitingCall,
+)
+from agent_server.runs import Run, StoredEvent, WaitingFor
 from stream_text import dump_json
 
 from .encryption import Encryption
@@ -95,7 +102,39 @@ def load_run(row: sa.Row[Any], encryption: Encryption) -> Run:
         cancel_reason=decrypt_text(row.cancel_reason, encryption),
         last_event=row.last_event,
         result=None if row.result is None else RunResult.from_json(encryption.decrypt(row.result)),
+        waiting_for=load_wait(row, encryption),
+        part=row.part,
+        is_kept=row.keep is None,
     )
+
+
+def load_wait(row: sa.Row[Any], encryption: Encryption) -> WaitingFor | None:
+    """Return what the run in a row waits for; None if it does not wait."""
+    if row.status != "waiting":
+        return None
+    asked = json.loads(encryption.decrypt(row.question))
+    question = asked["question"]
+    return WaitingFor(
+        wait_id=row.wait_id,
+        since=to_datetime(row.waiting_since),
+        request=InputRequest(
+            approvals=[WaitingCall(**one) for one in asked["approvals"]],
+            results=[WaitingCall(**one) for one in asked["results"]],
+            question=None if question is None else Question(**question),
+        ),
+    )
+
+
+def dump_answer(answer: InputAnswer) -> str:
+    """Return an answer as JSON, the same for the same answer."""
+    return json.dumps(asdict(answer), sort_keys=True, separators=(",", ":"))
+
+
+def load_answer(text: bytes) -> InputAnswer:
+    """Return the answer in JSON that `dump_answer` has written."""
+    given = json.loads(text)
+    approvals = {name: Approval(**one) for name, one in given["approvals"].items()}
+    return InputAnswer(approvals=approvals, results=given["results"], answer=given["answer"])
 
 
 def encrypt_text(text: str | None, encryption: Encryption) -> bytes | None:

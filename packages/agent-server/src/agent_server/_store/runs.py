@@ -4,7 +4,7 @@ import base64
 import re
 import uuid
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,10 +13,13 @@ from sqlalchemy.dialects.postgresql import insert
 from agent_server.executor import Problem, RequestRefusedError
 from agent_server.runs import (
     FINISHED,
+    AnswerConflictError,
     IdempotencyConflictError,
+    NewAnswer,
     NewRun,
     QueueFullError,
     Run,
+    RunActiveError,
     RunFilter,
     RunNotFoundError,
     RunPage,
@@ -25,24 +28,32 @@ from agent_server.settings import ServerSettings
 from stream_text import dump_json
 
 from . import endings
+from .answers import find_problems
 from .clock import clock
 from .encryption import Encryption
+from .housekeeping import delete_runs
 from .records import (
+    Event,
     digest,
+    dump_answer,
+    dump_events,
     encrypt_text,
     label_digests,
     load_run,
+    load_wait,
+    now,
     to_microseconds,
 )
-from .schema import labels, runs
+from .schema import answers, labels, runs
 from .servers import Server
 from .signals import CANCELLED, QUEUED
 from .writer import Write
 
 
+_WAIT_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
-# The columns that clients see: all but the request, which may be as large as a body.
-_SEEN = [column for column in runs.c if column is not runs.c.request]
+# The columns that clients see: all but those that may be as large as a body.
+_SEEN = [one for one in runs.c if one.name not in {"request", "answer", "state"}]
 _ROWS_PER_READ = 21  # A page of the default size, plus one row to see whether there are more.
 _PAGE_BYTES = 4 * 1024 * 1024
 
@@ -100,6 +111,7 @@ class RunRepository:
             "request": request,
             "last_event": 0,
             "bytes": len(request),
+            "keep": None if run.keep_seconds is None else int(run.keep_seconds * 1_000_000),
         }
         # Another server may have stored the same key meanwhile. SQLite takes this form of insert, too.
         entered = insert(runs).values(values).on_conflict_do_nothing().returning(*_SEEN)
@@ -184,7 +196,7 @@ class RunRepository:
         return RunPage(runs=page, next_cursor=None)
 
     def cancel(self, write: Write, run_id: str, tenant: str, reason: str | None) -> Run | Exception:
-        """Record that a run is to be cancelled, and return it; a waiting run ends at once."""
+        """Record that a run is to be cancelled, and return it; one that no server executes ends at once."""
         try:
             row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
         except RunNotFoundError as error:
@@ -195,12 +207,77 @@ class RunRepository:
                 "cancel_reason": encrypt_text(reason, self.encryption),
             }
             write.connection.execute(sa.update(runs).where(runs.c.seq == row.seq).values(values))
-            if row.status == "queued":
-                endings.end_waiting(write, row, endings.cancelled(reason))
+            if row.status in {"queued", "waiting"}:
+                endings.end_idle(write, row, endings.cancelled(reason))
             else:
                 write.signals.add(CANCELLED)
             return self.get(write.connection, run_id, tenant)
         return load_run(row, self.encryption)
+
+    def answer(self, write: Write, run_id: str, tenant: str, new: NewAnswer) -> bool | Exception:
+        """Store the answer to what a run waits for, put the run into the queue, and return whether the answer is new; the same answer may come again."""
+        try:
+            row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
+        except RunNotFoundError as error:
+            return error
+        text = dump_answer(new.answer)
+        given = sa.select(answers.c.fingerprint).where(
+            answers.c.run == row.seq, answers.c.wait_id == new.wait_id
+        )
+        # PostgreSQL takes no NUL, and any text may come.
+        is_id = _WAIT_ID.fullmatch(new.wait_id) is not None
+        fingerprint = write.connection.scalar(given) if is_id else None
+        if fingerprint is not None:
+            is_same = self.encryption.is_of(fingerprint, text)
+            return False if is_same else AnswerConflictError(AnswerConflictError.OTHER_ANSWER)
+        waiting_for = load_wait(row, self.encryption)
+        if waiting_for is None or waiting_for.wait_id != new.wait_id:
+            return AnswerConflictError(AnswerConflictError.OTHER_QUESTION)
+        if problems := find_problems(waiting_for.request, new.answer):
+            return RequestRefusedError(*problems)
+        event = Event(
+            number=row.last_event + 1,
+            type="run_answered",
+            created_at=now(),
+            text=dump_json({"wait_id": new.wait_id, **asdict(new.answer), "key": new.key}),
+        )
+        body = self.encryption.encrypt(dump_events([event]))
+        endings.write_events(write, row.seq, [event], body)
+        values = {
+            "status": "queued",
+            "part": row.part + 1,
+            "part_event": event.number,
+            "last_event": event.number,
+            "bytes": row.bytes + len(body),
+            "answer": self.encryption.encrypt(text.encode()),
+            **dict.fromkeys(("wait_id", "waiting_since", "question")),
+        }
+        write.connection.execute(sa.update(runs).where(runs.c.seq == row.seq).values(values))
+        seen = {"run": row.seq, "wait_id": new.wait_id, "fingerprint": self.encryption.digest(text)}
+        write.connection.execute(sa.insert(answers).values(seen))
+        write.signals.add(QUEUED)
+        return True
+
+    def delete(self, write: Write, run_id: str, tenant: str) -> Exception | None:
+        """Delete a run that has ended."""
+        try:
+            row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
+        except RunNotFoundError as error:
+            return error
+        if row.status not in FINISHED:
+            return RunActiveError()
+        delete_runs(write.connection, [row.seq])
+        return None
+
+    def read_state(self, connection: sa.Connection, run_id: str, tenant: str) -> bytes | None:
+        """Return what a finished run has left for the next one of its conversation; None if it has left nothing.
+
+        Raises:
+            RunNotFoundError: If there is no such run.
+        """
+        row = self._find(connection, sa.select(runs.c.status, runs.c.state), run_id, tenant)
+        is_left = row.status in FINISHED and row.state is not None
+        return self.encryption.decrypt(row.state) if is_left else None
 
     def _known(self, connection: sa.Connection, tenant: str, key: bytes) -> sa.Row[Any] | None:
         statement = sa.select(*_SEEN).where(*self._are_of(tenant), runs.c.idempotency == key)
@@ -209,7 +286,9 @@ class RunRepository:
     def _is_full(self, connection: sa.Connection, tenant: str) -> bool:
         active = (runs.c.executor == self.server.executor) & runs.c.finished_at.is_(None)
         queued = sa.select(runs.c.seq).where(active, runs.c.status == "queued")
-        tenants = sa.select(runs.c.seq).where(active, runs.c.tenant == tenant)
+        tenants = sa.select(runs.c.seq).where(
+            active, runs.c.tenant == tenant, runs.c.status != "waiting"
+        )
         return any(
             # Only whether there are that many: counting all of them would take long.
             connection.execute(which.offset(most - 1).limit(1)).first() is not None

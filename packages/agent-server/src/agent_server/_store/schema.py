@@ -39,10 +39,22 @@ runs = sa.Table(
     sa.Column("last_event", sa.Integer, nullable=False),
     sa.Column("bytes", sa.BigInteger, nullable=False),
     sa.Column("losses", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("keep", sa.BigInteger),
+    sa.Column("part", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("part_attempt", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("part_event", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("wait_id", sa.Text),
+    sa.Column("waiting_since", sa.BigInteger),
+    sa.Column("question", sa.LargeBinary),
+    sa.Column("answer", sa.LargeBinary),
+    sa.Column("state", sa.LargeBinary),
     sa.UniqueConstraint("executor", "tenant", "idempotency"),
     sqlite_autoincrement=True,
 )
 """One row per run. `server` is the one that executes it, or did so last, and `losses` counts the servers that died under it. Times are in microseconds since 1970.
+
+`keep` is for how many microseconds it is kept once it has ended, if less than others. `part` counts the answers to what a run has waited for; `part_attempt` and `part_event` are its attempts and events by the last of them. A waiting run has `wait_id`, `waiting_since` and
+`question`; `state` and `answer` are what it goes on from. The `state` of a finished run is for the next run of its conversation.
 
 The request of a finished run is deleted, since it may hold credentials.
 """
@@ -94,6 +106,16 @@ steps = sa.Table(
 )
 """The recorded results of steps of unfinished runs."""
 
+answers = sa.Table(
+    "agent_run_answers",
+    metadata,
+    sa.Column("run", sa.BigInteger, nullable=False),
+    sa.Column("wait_id", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.PrimaryKeyConstraint("run", "wait_id"),
+)
+"""Digests of the answers that runs were given, by which the same answer is recognised when it comes again."""
+
 servers = sa.Table(
     "agent_servers",
     metadata,
@@ -105,10 +127,12 @@ servers = sa.Table(
     sa.Column("beat", sa.BigInteger, nullable=False),
     sa.Column("keys", sa.Text, nullable=False, server_default=""),
     sa.Column("agents", sa.Text, nullable=False, server_default="[]"),
+    sa.Column("versions", sa.Text, nullable=False, server_default="[]"),
 )
 """The servers that are alive, each with a growing `beat`. `token` distinguishes a server from a later one of the same name.
 
-`key_id` is the id of the key that it encrypts with, `keys` are the ids of all its keys, separated by commas, and `agents` is a JSON list of names.
+`key_id` is the id of the key that it encrypts with, `keys` are the ids of all its keys, separated by commas. `agents` is a JSON list of names, and `versions` one of the versions of runs
+that it can go on with.
 """
 
 encryption_keys = sa.Table(
@@ -143,9 +167,23 @@ _FROM_1_TO_2 = (
 # Fingerprints of version 2 were plain digests of the requests, not HMACs under the storage key.
 _FROM_2_TO_3 = ("UPDATE agent_runs SET fingerprint = ''",)
 
+_FROM_3_TO_4 = (
+    "ALTER TABLE agent_runs ADD COLUMN keep BIGINT",
+    "ALTER TABLE agent_runs ADD COLUMN part INTEGER DEFAULT 0 NOT NULL",
+    "ALTER TABLE agent_runs ADD COLUMN part_attempt INTEGER DEFAULT 0 NOT NULL",
+    "ALTER TABLE agent_runs ADD COLUMN part_event INTEGER DEFAULT 0 NOT NULL",
+    "ALTER TABLE agent_runs ADD COLUMN wait_id TEXT",
+    "ALTER TABLE agent_runs ADD COLUMN waiting_since BIGINT",
+    "ALTER TABLE agent_runs ADD COLUMN question {bytes}",
+    "ALTER TABLE agent_runs ADD COLUMN answer {bytes}",
+    "ALTER TABLE agent_runs ADD COLUMN state {bytes}",
+    "ALTER TABLE agent_servers ADD COLUMN versions TEXT DEFAULT '[]' NOT NULL",
+    "CREATE TABLE agent_run_answers (run BIGINT NOT NULL, wait_id TEXT NOT NULL, fingerprint TEXT NOT NULL, PRIMARY KEY (run, wait_id))",
+)
+
 # The first migrates a database from version 1 to 2, and so on. Released migrations are never changed;
 # new ones are added after them.
-_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3)
+_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3, _FROM_3_TO_4)
 _VERSION = 1 + len(_MIGRATIONS)
 
 
@@ -171,8 +209,9 @@ def migrate(connection: sa.Connection) -> None:
             " a newer release has written it"
         )
     else:
+        kind = sa.LargeBinary().compile(dialect=connection.dialect)
         for statement in (one for step in _MIGRATIONS[version - 1 :] for one in step):
-            connection.exec_driver_sql(statement)
+            connection.exec_driver_sql(statement.format(bytes=kind))
     if version != _VERSION:
         connection.execute(sa.delete(_versions))
         connection.execute(sa.insert(_versions).values(version=_VERSION))

@@ -5,8 +5,8 @@ different machines need not agree.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
@@ -28,6 +28,7 @@ class Server:
         key_id: The id of the key that it encrypts with.
         keys: The ids of all keys that it has.
         agents: The names of its agents; more may be added.
+        agent_versions: The versions of the states of those agents that have versions of their own.
     """
 
     name: str
@@ -37,6 +38,17 @@ class Server:
     key_id: str
     keys: tuple[str, ...]
     agents: set[str] = field(compare=False)
+    agent_versions: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
+
+    def version_of(self, agent: str) -> str:
+        """Return the version of a run of an agent that is begun here."""
+        own = self.agent_versions.get(agent)
+        return self.version if own is None else f"{self.version} {agent} {own}"
+
+    @property
+    def versions(self) -> Sequence[str]:
+        """The versions of runs that it can go on with."""
+        return [self.version, *map(self.version_of, self.agent_versions)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +76,15 @@ def enter(write: Write, server: Server) -> Sequence[Server]:
     if rivals:
         return rivals
     enter_key(write.connection, write.encryption)
-    lists = {"keys": ",".join(server.keys), "agents": _dump(server.agents)}
-    write.connection.execute(sa.insert(servers).values(**asdict(server) | lists, beat=0))
+    values = {
+        **{name: getattr(server, name) for name in ("name", "token", "executor", "version")},
+        "key_id": server.key_id,
+        "keys": ",".join(server.keys),
+        "agents": _dump(server.agents),
+        "versions": _dump(server.versions),
+        "beat": 0,
+    }
+    write.connection.execute(sa.insert(servers).values(values))
     # Running runs under this name belong to a server that is gone.
     requeue(write, runs.c.server == server.name, is_lost=True)
     return []
@@ -117,8 +136,8 @@ def requeue(write: Write, which: sa.ColumnElement[bool], *, is_lost: bool) -> bo
     return True
 
 
-def _dump(agents: set[str]) -> str:
-    return json.dumps(sorted(agents))
+def _dump(texts: Iterable[str]) -> str:
+    return json.dumps(sorted(texts))
 
 
 def read_beats(connection: sa.Connection) -> list[Beat]:

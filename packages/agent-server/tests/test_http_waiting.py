@@ -1,0 +1,135 @@
+"""Runs that wait, over HTTP."""
+
+import pytest
+from agents import Scripted, pay
+from web import AnyClient, asked, both, client_of, fields, listening, post
+
+from agent_server.client import ServerProblemError
+from agent_server.settings import ServerSettings
+
+
+GIVEN = {"approvals": {"c1": {"approved": False, "reason": "too much"}}, "results": {"c2": 1}}
+
+
+async def begin(client):
+    """Start a run, and return its path and what it waits for."""
+    run_id = (await post(client, {"agent": "pay"})).json()["run_id"]
+    # A stream ends where the run waits.
+    await client.get(f"/v1/runs/{run_id}/events", headers={"Accept": "text/event-stream"})
+    run = (await client.get(f"/v1/runs/{run_id}")).json()
+    return f"/v1/runs/{run_id}", run["waiting_for"]
+
+
+async def test_a_run_is_answered_by_the_id_of_its_wait(tmp_path):
+    async with asked(tmp_path, Scripted(pay=pay)) as client:
+        path, wait = await begin(client)
+        listed = (await client.get("/v1/runs", params={"status": "waiting"})).json()["runs"]
+        other = await client.post(f"{path}/input", json={"wait_id": "x", **GIVEN})
+        partial = await client.post(f"{path}/input", json={"wait_id": wait["wait_id"]})
+        body = {"wait_id": wait["wait_id"], **GIVEN}
+        first, again = [await client.post(f"{path}/input", json=body) for _ in range(2)]
+        second = await client.post(f"{path}/input", json={**body, "results": {"c2": 2}})
+        stranger = await client.post("/v1/runs/x/input", json=body)
+        await client.post(f"{path}/cancel")
+
+    assert wait["approvals"][0] | {"arguments": 0} == {
+        "call_id": "c1",
+        "name": "pay",
+        "arguments": 0,
+        "server": "bank",
+    }
+    assert [run["waiting_for"]["wait_id"] for run in listed] == [wait["wait_id"]]
+    assert fields(other, 409) == fields(second, 409) == []
+    assert fields(partial) == ["approvals.c1", "results.c2"]
+    assert (first.status_code, first.json()["waiting_for"]) == (202, None)
+    assert again.status_code == 200
+    assert stranger.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ({}, ["wait_id"]),
+        ({"wait_id": "x", "approvals": {"c1": True}}, ["approvals.c1"]),
+        ({"wait_id": "x", "approvals": {"c1": {"approved": "yes"}}}, ["approvals.c1.approved"]),
+        ({"wait_id": "x", "more": 1}, ["more"]),
+    ],
+)
+async def test_a_malformed_answer_names_its_fields(tmp_path, body, names):
+    async with asked(tmp_path, Scripted(pay=pay)) as client:
+        path, _ = await begin(client)
+        assert fields(await client.post(f"{path}/input", json=body)) == names
+
+
+async def test_who_starts_a_run_need_not_be_able_to_approve_it(tmp_path):
+    keys = "ada:k:start,ada:a:answer,ada:both"
+    async with asked(tmp_path, Scripted(pay=pay), api_keys=keys, key="both") as client:
+        app = client._transport.app
+        path, wait = await begin(client)
+        body = {"wait_id": wait["wait_id"], **GIVEN}
+        async with client_of(app, key="k") as starts, client_of(app, key="a") as answers:
+            seen = [(await one.get(path)).status_code for one in (starts, answers)]
+            refused = [
+                await starts.post(f"{path}/input", json=body),
+                await starts.post(f"{path}/input", json={"wait_id": "x", "answer": 1}),
+                await answers.post("/v1/runs", json={"agent": "pay"}),
+                await answers.post(f"{path}/cancel"),
+                await answers.post(f"{path}/input", json={"wait_id": "x", "results": {"c2": 1}}),
+            ]
+            own = await starts.post(f"{path}/input", json={"wait_id": "x", "results": {"c2": 1}})
+            taken = await answers.post(f"{path}/input", json=body)
+            started = await starts.post("/v1/runs", json={"agent": "pay"})
+        events = (await client.get(f"{path}/events")).json()["events"]
+
+    assert seen == [200, 200]
+    assert [fields(one, 403) for one in refused] == [[]] * 5
+    assert own.status_code == 409  # It may give results, but the id is not the run's.
+    assert (taken.status_code, started.status_code) == (202, 202)
+    [answered] = [event for event in events if event["type"] == "run_answered"]
+    assert len(answered["data"]["key"]) == 16
+
+
+def test_a_key_has_one_limit():
+    keys = ServerSettings(api_keys="ada:k:start,ada:k:start").keys()
+    assert (keys["k"].tenant, keys["k"].may_start, keys["k"].may_answer) == ("ada", True, False)
+    with pytest.raises(ValueError, match="two limits"):
+        ServerSettings(api_keys="ada:k:start,ada:k")
+
+
+async def test_a_stream_ends_where_the_run_waits(tmp_path):
+    async with asked(tmp_path, Scripted(pay=pay)) as client:
+        path, wait = await begin(client)
+        headers = {"Accept": "text/event-stream"}
+        stream = await client.get(f"{path}/events", headers=headers)
+        seen = await client.get(f"{path}/events", headers=headers | {"Last-Event-ID": "3"})
+        beyond = await client.get(f"{path}/events", headers=headers | {"Last-Event-ID": "9"})
+        page = (await client.get(f"{path}/events")).json()
+
+    assert "event: run_waiting" in stream.text
+    assert wait["wait_id"] in stream.text
+    assert seen.status_code == 204
+    assert beyond.text.startswith("id: 3\n")
+    assert page["is_complete"] is False
+
+
+@both
+async def test_the_client_waits_answers_and_follows(tmp_path, kind):
+    async with (
+        listening(tmp_path, Scripted(pay=pay)) as (port, _),
+        AnyClient(kind, f"http://127.0.0.1:{port}") as client,
+    ):
+        run_id = (await client.call("create", "pay", {})).run_id
+        first = (await client.call("wait", run_id)).waiting_for
+        seen = await client.all("events", run_id)
+        given = {"approvals": {"c1": True}, "results": {"c2": "x"}}
+        await client.call("answer", run_id, first.wait_id, **given)
+        second = (await client.call("wait", run_id)).waiting_for
+        no = {"c1": {"approved": False}}
+        with pytest.raises(ServerProblemError, match="409"):
+            await client.call("answer", run_id, first.wait_id, approvals=no)
+        await client.call("answer", run_id, second.wait_id, answer="good")
+        run = await client.call("wait", run_id)
+
+    assert seen[-1].type == "run_waiting"
+    assert second.question.schema_ == {"type": "string"}
+    assert (run.status, run.output["paid"]) == ("succeeded", True)
