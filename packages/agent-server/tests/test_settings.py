@@ -5,6 +5,7 @@ from pydantic import ValidationError
 from agent_server.settings import ServerSettings
 
 
+_WEBHOOK = {"webhook_url": "https://x.test/hook", "webhook_secret": "whsec_" + "c2VjcmV0" * 4}
 _FERNET = Fernet.generate_key().decode()
 
 
@@ -51,16 +52,31 @@ def test_the_logs_of_a_tenant_have_a_folder_of_their_own(tmp_path):
         ("keep_days", "nan"),
         ("client_seconds", "1e7"),
         ("state", " "),
+        ("webhook_url", "http://secret.test/"),
+        ("webhook_url", "ftp://secret.test/"),
+        ("webhook_url", "https:///secret"),
+        ("webhook_url", "https://secret.test:x/"),
+        ("webhook_url", "secret"),
+        ("webhook_url", ""),
+        ("webhook_url", "https://u:secret@x.test/"),
+        ("webhook_url", "https://x.test/#secret"),
+        ("webhook_secret", "secret"),
+        ("webhook_secret", "whsec_" + "c2VjcmV0" * 3),
+        ("webhook_secret", "whsec_" + "c2VjcmV0" * 11),
+        ("webhook_secret", "c2VjcmV0" * 4),
+        ("webhook_secret", "whsec_" + "secret-_" * 4),
         ("server_name", " "),
     ],
 )
 def test_a_wrong_setting_is_refused_without_its_value(name, value):
     with pytest.raises(ValidationError) as caught:
-        ServerSettings(**{name: value})
+        ServerSettings(**(_WEBHOOK if name.startswith("webhook") else {}) | {name: value})
 
     (problem,) = caught.value.errors()
     assert problem["loc"] == (name,)
-    assert "secret" not in str(caught.value)
+    told = str(caught.value).replace("webhook_secret", "")
+    assert "secret" not in told
+    assert "c2VjcmV0" not in told  # the same in base64
 
 
 def test_other_machines_reach_a_server_only_where_there_is_a_key():
@@ -68,6 +84,22 @@ def test_other_machines_reach_a_server_only_where_there_is_a_key():
         ServerSettings(host="0.0.0.0")
 
     assert ServerSettings(host="0.0.0.0", api_keys="k").keys()["k"].tenant == "default"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://x.test/hook?a=b", "http://127.0.0.1:8080/", "http://[::1]/", "http://localhost"],
+)
+def test_a_webhook_has_a_url_that_is_safe_and_a_secret(url):
+    settings = ServerSettings(**_WEBHOOK | {"webhook_url": url})
+
+    with pytest.raises(ValidationError, match=r"webhook_secret\n.*expected a secret"):
+        ServerSettings(webhook_url=url)
+    assert settings.webhook().url == url
+    assert settings.webhook().key == b"secret" * 4
+    assert "c2VjcmV0" not in repr(settings)
+    assert repr(settings.webhook()) == "Webhook()"
+    assert ServerSettings().webhook() is None
 
 
 def test_what_is_right_is_taken_as_it_is(tmp_path):

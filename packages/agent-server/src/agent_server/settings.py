@@ -1,11 +1,14 @@
 """The settings of a server, from flags and environment variables with the same names."""
 
+import base64
+import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import httpx
 from cryptography.fernet import Fernet
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -13,7 +16,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 
-__all__ = ["DEFAULT_TENANT", "LOOPBACK_HOSTS", "KeyHolder", "ServerSettings"]
+__all__ = ["DEFAULT_TENANT", "LOOPBACK_HOSTS", "KeyHolder", "ServerSettings", "Webhook"]
 
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """The names of this machine that only the machine itself can reach."""
@@ -31,6 +34,21 @@ _KEY_FORM: Final = (
 _TENANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 # Printable ASCII without the comma, which separates pairs.
 _KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
+_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each begins with
+_SECRET_BYTES: Final = range(24, 65)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """The webhook that is told of runs.
+
+    Attributes:
+        url: The URL; its query may hold a secret.
+        key: The key to sign with.
+    """
+
+    url: httpx.URL = field(repr=False)
+    key: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +99,8 @@ class ServerSettings(BaseSettings):
         unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests; a second signal skips the wait.
         stop_seconds: How long runs may go on after the server was told to stop.
         run_logs: Folder for the logs of runs, as `gpt5-run-log` writes them, with a folder for each tenant; none are written without it.
+        webhook_url: URL that is told when a run waits or has ended; `https`, or `http` on this machine.
+        webhook_secret: Secret that signs what `webhook_url` is told: `whsec_` and 24 to 64 bytes in base64.
     """
 
     model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
@@ -114,6 +134,8 @@ class ServerSettings(BaseSettings):
     unready_seconds: float = Field(default=1, ge=0)
     stop_seconds: float = Field(default=5, ge=0)
     run_logs: Path | None = None
+    webhook_url: str | None = None
+    webhook_secret: SecretStr | None = None
 
     @field_validator("*")
     @classmethod
@@ -189,6 +211,33 @@ class ServerSettings(BaseSettings):
             raise ValueError("expected an address of this machine")
         return value
 
+    @field_validator("webhook_url")
+    @classmethod
+    def _validate_webhook_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            url = httpx.URL(value)
+        except httpx.InvalidURL:
+            url = httpx.URL()
+        is_local = url.scheme == "http" and url.host in LOOPBACK_HOSTS
+        if not url.host or not (url.scheme == "https" or is_local):
+            raise ValueError("expected a URL with https; with http only to this machine")
+        if url.userinfo or url.fragment:
+            raise ValueError("expected a URL without a user, a password and a fragment")
+        return value
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _validate_webhook_secret(
+        cls, value: SecretStr | None, info: ValidationInfo
+    ) -> SecretStr | None:
+        if value is not None:
+            _parse_webhook_secret(value.get_secret_value())
+        elif info.data.get("webhook_url") is not None:
+            raise ValueError("expected a secret, with which the webhook is signed")
+        return value
+
     def keys(self) -> Mapping[str, KeyHolder]:
         """Return who holds each key; empty if no key is needed."""
         return {} if self.api_keys is None else _parse_api_keys(self.api_keys.get_secret_value())
@@ -196,6 +245,28 @@ class ServerSettings(BaseSettings):
     def tenant_logs(self, tenant: str) -> Path | None:
         """Return the folder for the run logs of a tenant, which need not exist yet; None if none are written."""
         return None if self.run_logs is None else self.run_logs / tenant
+
+    def webhook(self) -> Webhook | None:
+        """Return the webhook that is told of runs; None if there is none."""
+        if self.webhook_url is None or self.webhook_secret is None:
+            return None
+        key = _parse_webhook_secret(self.webhook_secret.get_secret_value())
+        return Webhook(url=httpx.URL(self.webhook_url), key=key)
+
+
+def _parse_webhook_secret(text: str) -> bytes:
+    """Return the key in a secret of Standard Webhooks.
+
+    Raises:
+        ValueError: If it has another form; the error does not name it.
+    """
+    try:
+        key = base64.b64decode(text.removeprefix(_SECRET_PREFIX), validate=True)
+    except binascii.Error:
+        key = b""
+    if not text.startswith(_SECRET_PREFIX) or len(key) not in _SECRET_BYTES:
+        raise ValueError("expected whsec_ and 24 to 64 bytes in base64")
+    return key
 
 
 def _parse_api_keys(text: str) -> Mapping[str, KeyHolder]:

@@ -16,7 +16,7 @@ from agent_server._store.errors import StorageError
 from agent_server._store.fault_log import FaultLog
 from agent_server._store.listener import Listener
 from agent_server._store.servers import Server
-from agent_server._store.signals import ALL_SIGNALS, CANCELLED, EMITTED, QUEUED
+from agent_server._store.signals import ALL_SIGNALS, CANCELLED, EMITTED, NOTIFIED, QUEUED
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
 from agent_server.runs import DatabaseAwayError
@@ -30,6 +30,7 @@ from .parts import Parts
 from .reading import Readers
 from .service import RunService
 from .statistics import Tallies
+from .webhook import WebhookSender
 
 
 _logger = logging.getLogger("agent_server")
@@ -116,7 +117,13 @@ class _Engine:
             agents={one.name for one in described},
             agent_versions={one.name: one.version for one in described if one.version},
         )
-        writer = Writer(database, server=server.name, on_signals=self.on_signals)
+        webhook = settings.webhook()
+        writer = Writer(
+            database,
+            server=server.name,
+            on_signals=self.on_signals,
+            has_webhook=webhook is not None,
+        )
         readers = Readers(database, writer, pool)
         self.parts = Parts(
             settings=settings,
@@ -130,6 +137,7 @@ class _Engine:
         self._heartbeat = Heartbeat(self.parts)
         self._janitor = Janitor(self.parts)
         self._dispatcher = Dispatcher(self.parts, executor)
+        self._sender = None if webhook is None else WebhookSender(self.parts, webhook)
         self.runs = RunService(self.parts, executor, self._dispatcher)
 
     @asynccontextmanager
@@ -147,13 +155,19 @@ class _Engine:
             _start(self._janitor.work()),
             _start(self._follow_signals()),
         ]
+        sending = [] if self._sender is None else [_start(self._sender.work())]
         try:
             yield
         finally:
             # First no new runs are taken, then the others end. Until then other servers have to see
             # that this one is alive.
+            clock = asyncio.get_running_loop().time
+            over = clock() + self.parts.settings.stop_seconds
             await _end_tasks([dispatching])
             await self._dispatcher.stop(seconds=self.parts.settings.stop_seconds)
+            await _end_tasks(sending)
+            if self._sender is not None:
+                await self._sender.stop(seconds=max(over - clock(), 0))
             await _end_tasks(others)
             await self._heartbeat.leave()
 
@@ -179,6 +193,8 @@ class _Engine:
         """Note what other servers, or clients of this one, have written, so that it is read soon."""
         if QUEUED in signals:
             self._dispatcher.wake()
+        if NOTIFIED in signals and self._sender is not None:
+            self._sender.wake()
         self._signals |= signals
         self._signalled.set()
 

@@ -1,10 +1,11 @@
 """The janitor, which fails runs that no server can execute, deletes old ones and frees their space."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 
-from agent_server._store import housekeeping
+from agent_server._store import housekeeping, webhooks
 from agent_server._store.fault_log import FaultLog
 from agent_server._store.sessions import lift_limits
 from agent_server._store.writer import Operation, Write
@@ -12,6 +13,8 @@ from agent_server.runs import DatabaseAwayError
 
 from .parts import Parts
 
+
+_logger = logging.getLogger("agent_server")
 
 _TIDY_SECONDS = 10.0
 _PAUSE_SECONDS = 0.02  # Between two pieces of work, so that runs get their turn at the writer.
@@ -63,6 +66,7 @@ class Janitor:
         while await self._maintain(housekeeping.prune, self._parts.settings):
             self._must_wipe = True
             await self._pause()
+        await self._drop_messages()
         while await self._parts.writer.submit(housekeeping.free_space):
             await self._pause()
         while await self._maintain(housekeeping.reencrypt):
@@ -72,6 +76,14 @@ class Janitor:
             if self._must_wipe:
                 # SQLite's log still holds what was deleted, or encrypted with the old key.
                 self._must_wipe = not await self._parts.readers.read(housekeeping.wipe_log)
+
+    async def _drop_messages(self) -> None:
+        dropped = 0
+        while found := await self._maintain(webhooks.drop_some):
+            dropped += found
+            await self._pause()
+        if dropped:
+            _logger.warning("webhook: %d messages were dropped: %s", dropped, webhooks.LIMITS)
 
     async def _maintain[**Arguments, Result](
         self,

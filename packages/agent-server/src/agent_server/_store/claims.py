@@ -21,6 +21,7 @@ from .errors import StorageError
 from .records import Event, decrypt_text, dump_events, load_answer, now
 from .schema import runs, servers, steps
 from .servers import Server, requeue
+from .webhooks import notify
 from .writer import Write
 
 
@@ -343,6 +344,7 @@ def wait(
     }
     write.connection.execute(_WAIT, values)
     write.connection.execute(_FORGET_STEPS, {"waits": claim.seq})
+    notify(write, claim.seq, "waiting", wait_id=wait_id)
     if row[runs.c.cancel_requested]:
         # Since no server has it any more, none would hear of the cancel.
         waits = write.connection.execute(sa.select(runs).where(runs.c.seq == claim.seq)).one()

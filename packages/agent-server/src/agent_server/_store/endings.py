@@ -14,6 +14,7 @@ from .clock import clock
 from .records import Event, dump_events, now
 from .schema import events, runs, steps
 from .signals import EMITTED
+from .webhooks import notify
 from .writer import Write
 
 
@@ -119,6 +120,7 @@ def write_end(
     }
     write.connection.execute(_END, values)
     write.connection.execute(_FORGET_STEPS, {"ended": seq})
+    notify(write, seq, ending.status)
 
 
 def write_events(write: Write, seq: int, emitted: Sequence[Event], body: bytes) -> None:

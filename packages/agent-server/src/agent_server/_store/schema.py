@@ -143,6 +143,27 @@ encryption_keys = sa.Table(
 )
 """The keys that stored content may be encrypted with, each with a known text, so that a missing key is noticed at the start."""
 
+webhooks = sa.Table(
+    "agent_webhooks",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("executor", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("tenant", sa.Text, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("wait_id", sa.Text),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("next_at", sa.BigInteger, nullable=False),
+    sa.Column("tries", sa.Integer, nullable=False),
+)
+"""Messages that the webhook has not got yet, each with the state that a run came into. `next_at` is when to send it next; a server that sends it moves that on first."""
+
+_webhook_indexes = (
+    sa.Index("agent_webhooks_due", webhooks.c.executor, webhooks.c.next_at),
+    sa.Index("agent_webhooks_age", webhooks.c.created_at),
+)
+
 _versions = sa.Table(
     "agent_server_schema",
     metadata,
@@ -179,6 +200,9 @@ _FROM_3_TO_4 = (
     "ALTER TABLE agent_runs ADD COLUMN state {bytes}",
     "ALTER TABLE agent_servers ADD COLUMN versions TEXT DEFAULT '[]' NOT NULL",
     "CREATE TABLE agent_run_answers (run BIGINT NOT NULL, wait_id TEXT NOT NULL, fingerprint TEXT NOT NULL, PRIMARY KEY (run, wait_id))",
+    "CREATE TABLE agent_webhooks (id TEXT NOT NULL, executor TEXT NOT NULL, run_id TEXT NOT NULL, tenant TEXT NOT NULL, agent TEXT NOT NULL, status TEXT NOT NULL, wait_id TEXT, created_at BIGINT NOT NULL, next_at BIGINT NOT NULL, tries INTEGER NOT NULL, PRIMARY KEY (id))",
+    "CREATE INDEX agent_webhooks_due ON agent_webhooks (executor, next_at)",
+    "CREATE INDEX agent_webhooks_age ON agent_webhooks (created_at)",
 )
 
 # The first migrates a database from version 1 to 2, and so on. Released migrations are never changed;

@@ -12,7 +12,10 @@ CANCELLED: Final = "cancelled"
 EMITTED: Final = "told"
 """A run has new events."""
 
-ALL_SIGNALS: Final = frozenset({QUEUED, CANCELLED, EMITTED})
+NOTIFIED: Final = "notified"
+"""The webhook has something to send. Only this server hears it: it sends the message itself."""
+
+ALL_SIGNALS: Final = frozenset({QUEUED, CANCELLED, EMITTED, NOTIFIED})
 
 CHANNEL: Final = "agent_server"
 """The channel of PostgreSQL's NOTIFY. The payload is the name of the sending server, a space, and a signal."""

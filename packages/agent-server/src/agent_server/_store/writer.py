@@ -19,7 +19,7 @@ from .errors import describe_fault, is_outage
 from .fault_log import OnceAMinute
 from .pulse import PATIENCE_SECONDS, Pulse
 from .schema import servers
-from .signals import ALL_SIGNALS, CHANNEL, EMITTED
+from .signals import ALL_SIGNALS, CHANNEL, EMITTED, NOTIFIED
 
 
 _logger = logging.getLogger("agent_server")
@@ -40,11 +40,13 @@ class Write:
         connection: The connection to write with.
         encryption: Encrypts what is written.
         signals: What this server and others should look at after the commit; see `agent_server._store.signals`.
+        has_webhook: Whether a webhook is told of runs.
     """
 
     connection: sa.Connection
     encryption: Encryption
     signals: set[str] = field(default_factory=set)
+    has_webhook: bool = False
 
 
 type Operation[**Arguments, Result] = Callable[Concatenate[Write, Arguments], Result | Exception]
@@ -66,7 +68,12 @@ class Writer:
     """
 
     def __init__(
-        self, database: Database, *, server: str, on_signals: Callable[[set[str]], None]
+        self,
+        database: Database,
+        *,
+        server: str,
+        on_signals: Callable[[set[str]], None],
+        has_webhook: bool = False,
     ) -> None:
         """Start the thread.
 
@@ -74,10 +81,12 @@ class Writer:
             database: The database to write to.
             server: The name of this server in signals to others.
             on_signals: Called on the running loop with signals about what was written here or, on SQLite, by others.
+            has_webhook: Whether a webhook is told of runs.
         """
         self._database = database
         self._server = server
         self._on_signals = on_signals
+        self._has_webhook = has_webhook
         self._loop = asyncio.get_running_loop()
         # Guards the queue and whether the database is away: the loop adds operations and reads the
         # state, the thread takes operations and finds the state out.
@@ -216,12 +225,12 @@ class Writer:
 
     def _transact(self, jobs: list[_Job]) -> tuple[list[Any], set[str]]:
         with self._database.writer.begin() as connection:
-            write = Write(connection, self._database.encryption)
+            write = Write(connection, self._database.encryption, has_webhook=self._has_webhook)
             results = [job.operation(write) for job in jobs]
             if (
                 write.signals and not self._database.is_sqlite
             ):  # pragma: no cover - nox -s postgresql
-                for signal in write.signals:
+                for signal in write.signals - {NOTIFIED}:
                     payload = f"{self._server} {signal}"
                     connection.execute(sa.select(sa.func.pg_notify(CHANNEL, payload)))
         return results, write.signals

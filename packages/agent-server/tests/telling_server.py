@@ -1,0 +1,16 @@
+"""A server in a process of its own, to be killed: `python telling_server.py DATABASE WEBHOOK_URL SECRET` ends a run, of which it tells the webhook."""
+
+import asyncio
+import sys
+
+from agents import engine, finish, start
+
+
+async def serve(database, url, secret):
+    async with engine(database, webhook_url=url, webhook_secret=secret) as runs:
+        await finish(runs, await start(runs))
+        await asyncio.sleep(60)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(*sys.argv[1:]))
