@@ -398,6 +398,7 @@ def test_a_run_in_which_a_call_may_mean_something_else_does_not_take_it_up(given
     with pytest.raises(SnapshotError, match=rf"snapshot\.state\.{named}") as caught:
         build(rules, **given).resume(save(wait()), key=KEY, now=0)
     assert caught.value.fault == "other_run"
+    assert build(rules, **given).fingerprint != build({"*": "always"}).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -421,6 +422,8 @@ def test_what_a_run_may_use_and_show_may_change_while_a_person_decides(given):
 
     assert [waiting.name for waiting in asked.calls] == ["pay"]
     assert only(approve(run, "pay-0"), RunTools)
+    assert run.fingerprint == build({"*": "always"}).fingerprint
+    assert (run.round, build({"*": "always"}).round) == (1, 0)
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA])

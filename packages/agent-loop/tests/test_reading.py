@@ -11,17 +11,23 @@ from hypothesis import strategies as st
 from agent_loop import (
     AgentRun,
     CallModel,
+    CompactedWindow,
     Finished,
     Message,
     MessageError,
     ModelDelta,
     ModelDone,
+    ModelFailure,
+    SnapshotError,
+    TimePassed,
     TimeShort,
     ToolCall,
     ToolCallFragment,
     ToolResult,
     Usage,
+    dump_inputs,
     dump_messages,
+    load_inputs,
     load_messages,
     read_input,
 )
@@ -264,3 +270,21 @@ def test_messages_come_back_from_json_as_they_were():
         ),
     )
     assert load_messages(dump_messages(messages)) == messages
+
+
+def test_inputs_come_back_from_json_as_they_were():
+    inputs = (
+        TimePassed(seconds=1.5),
+        ModelDelta(text="\ud800", phase="commentary", files=({"data": b"\x00\xff"},)),
+        ModelDelta(tool_calls=(ToolCallFragment(call_id="c1", name="t", index=0),)),
+        ModelDelta(usage=Usage(total_price=Decimal("0.10"), currency="USD"), opaque_body={"$": 1}),
+        ModelFailure(message="overloaded", is_transient=True, wait_seconds=2.0),
+        CompactedWindow(messages=({"role": "user", "content": "?"},)),
+        ModelDone(),
+    )
+    assert load_inputs(dump_inputs(inputs)) == inputs
+
+
+def test_an_input_that_json_cannot_express_is_refused_by_its_place():
+    with pytest.raises(SnapshotError, match=r"inputs\[0\].opaque_body: expected plain JSON"):
+        dump_inputs([ModelDelta(opaque_body=object())])

@@ -43,7 +43,7 @@ from ._rules.agents import Agents
 from ._rules.dispatch import start_run, take_input
 from ._rules.requests import begin_conversation
 from ._rules.rounds import may_retry
-from ._rules.saving import load_run, save_run
+from ._rules.saving import digest_run, load_run, save_run
 from ._rules.settings import RunSettings, takes_settings
 from ._rules.spending import find_uses
 from ._rules.state import Bind, RunContext, RunState
@@ -101,6 +101,11 @@ class AgentRun:
     def state(self) -> State:
         """The state of the run: `ready`, `model`, `summary`, `tools`, `approval`, `check` or `finished`."""
         return self._run.state.status
+
+    @property
+    def round(self) -> int:
+        """The number of the round, from 1; 0 before the first."""
+        return self._run.state.round.number
 
     @property
     def tools(self) -> tuple[Any, ...]:
@@ -172,6 +177,15 @@ class AgentRun:
     def approval_rules(self) -> ApprovalRules | None:
         """Which calls a person has to approve."""
         return self._run.settings.approval_rules
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what a snapshot has in common with the run that resumes it: two runs take up each other's snapshots if it is the same.
+
+        It covers the tools' names, descriptions and parameters, the allowed tools, the approval rules, the answer's schema, the models' names, the own functions that remember something, and the
+        format of snapshots. It is the same in every process.
+        """
+        return digest_run(self._run)
 
     @property
     def has_closing_call(self) -> bool:

@@ -1,8 +1,9 @@
 """The contents of a snapshot: the state of a run, and digests that tell another run whether a waiting call would mean the same in it.
 
-The state is plain JSON, in which tuples, decimals and the package's own values are marked with their kind.
+The state is plain JSON, in which tuples, decimals, bytes and the package's own values are marked with their kind.
 """
 
+import base64
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +12,19 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 from agent_loop._values.errors import SnapshotError
-from agent_loop._values.inputs import AgentWaiting, Decision, ToolResult
+from agent_loop._values.inputs import (
+    AgentWaiting,
+    CompactedWindow,
+    Decision,
+    Failure,
+    Input,
+    ModelDelta,
+    ModelDone,
+    ModelFailure,
+    TimePassed,
+    ToolCallFragment,
+    ToolResult,
+)
 from agent_loop._values.messages import AskedCall, Message, ToolCall
 from agent_loop._values.models import FallbackModel, Window
 from agent_loop._values.own_functions import OwnFunction, name_of
@@ -22,7 +35,7 @@ from .cuts import Marks
 from .ending import find_agent_uses
 from .requests import bound_requests
 from .round_messages import ModelAnswer, Round
-from .snapshots import digest, seal, unseal
+from .snapshots import VERSION, digest, seal, unseal
 from .state import Display, RunContext, RunState, Spending
 from .transitions import next_state
 
@@ -42,6 +55,13 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
         AskedCall,
         AgentWaiting,
         ToolResult,
+        ModelDelta,
+        ToolCallFragment,
+        ModelDone,
+        ModelFailure,
+        CompactedWindow,
+        Failure,
+        TimePassed,
         Usage,
         AgentUse,
         Decision,
@@ -126,6 +146,36 @@ def load_messages(text: str) -> tuple[Any, ...]:
     return _to_value(json.loads(text))
 
 
+def dump_inputs(inputs: Iterable[Input]) -> str:
+    """Return inputs, such as the pieces of a model's answer, as ASCII JSON from which `load_inputs` makes equal ones.
+
+    Raises:
+        SnapshotError: If one of them contains a value that JSON cannot express; it names the place, such as `inputs[1].opaque_body`.
+    """
+    return json.dumps(_to_plain(tuple(inputs), "inputs"), separators=(",", ":"))
+
+
+def load_inputs(text: str | bytes) -> tuple[Any, ...]:
+    """Return the inputs that `dump_inputs` has written."""
+    return _to_value(json.loads(text))
+
+
+def digest_run(run: RunContext) -> str:
+    """Return a digest of all that `load_run` compares, and of the version of the format.
+
+    Raises:
+        SnapshotError: If a tool's description or parameters cannot be written as JSON.
+    """
+    own = run.settings.own
+    compared = {
+        "version": VERSION,
+        "settings": run.settings.digest_shared(),
+        "tools": _digest_tools(run.settings.offered, own),
+        "own_functions": sorted(name for name in own if own[name].save is not None),
+    }
+    return digest(compared)
+
+
 def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> dict[str, str]:
     """Return a digest of each tool's description and parameters, by its name; own functions are left out."""
     digests: dict[str, str] = {}
@@ -159,6 +209,8 @@ def _to_plain(value: Any, path: str) -> Any:
             plain = value
         case Decimal():
             plain = {_KIND: "Decimal", "value": str(value)}
+        case bytes():
+            plain = {_KIND: "bytes", "value": base64.b64encode(value).decode()}
         case tuple():
             plain = {_KIND: "tuple", "items": _to_list(cast("Sequence[Any]", value), path)}
         case list():
@@ -193,6 +245,7 @@ def _to_value(plain: Any) -> Any:
 
 _SPECIAL: Final[Mapping[str, Callable[[dict[str, Any]], Any]]] = {
     "Decimal": lambda members: Decimal(members["value"]),
+    "bytes": lambda members: base64.b64decode(members["value"]),
     "tuple": lambda members: tuple(map(_to_value, members["items"])),
     "object": lambda members: {key: _to_value(value) for key, value in members["items"]},
 }
