@@ -34,6 +34,7 @@ from ._guardrails import GuardedCall, Guardrails, Stop
 from ._models import Model, ModelClient
 from ._result import NoAnswerError, Result
 from ._settings import Decisions, DriveSettings
+from ._steps import RecordedError, StepError, StepKey, Steps, StepWork
 from ._stream import RunStream
 from ._time import Cancelled
 from ._tool_calls import Tools
@@ -65,11 +66,16 @@ __all__ = [
     "ModelClient",
     "ModelDelta",
     "NoAnswerError",
+    "RecordedError",
     "Result",
     "RunOptions",
     "RunStream",
     "ShowFile",
     "ShowText",
+    "StepError",
+    "StepKey",
+    "StepWork",
+    "Steps",
     "Stop",
     "TimeBudget",
     "ToolCallEnded",

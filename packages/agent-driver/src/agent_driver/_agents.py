@@ -130,17 +130,19 @@ class AgentCall:
         )
         guards.recorder = recorder
         self.model = declared.models.call
+        clock = caller.clock.for_agent(
+            caller.run, is_over=is_over, seconds=find_timeout(job.tool, caller.settings)
+        )
         self.setup = Setup(
             run=run,
             # How it is played, such as with how many tools at once, its caller decides.
             settings=settings,
             calls=calls,
             guards=guards,
-            clock=caller.clock.for_agent(
-                caller.run, is_over=is_over, seconds=find_timeout(job.tool, caller.settings)
-            ),
+            clock=clock,
             decisions=() if job.resumed is None else job.resumed.decisions,
             recorder=recorder,
+            steps=caller.steps and caller.steps.for_agent(call_id, run, clock),
         )
         self.answer = AgentAnswer(name=name, call_id=call_id)
 

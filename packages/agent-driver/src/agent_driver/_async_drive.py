@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from agent_loop import (
@@ -31,6 +32,7 @@ from ._async_side import (
 from ._running import LAST_SECONDS, Running
 from ._settings import DriveSettings, takes_settings
 from ._setup import Setup, prepare
+from ._steps import InOrder
 
 
 @takes_settings(DriveSettings)
@@ -103,7 +105,9 @@ def _iter_inputs(
 ) -> AsyncGenerator[Any]:
     """Do what the run asks for, and yield what it is fed with."""
     if isinstance(action, CallModel):
-        return _iter_answer(setup, model, action)
+        if setup.steps is None:
+            return _iter_answer(setup, model, action)
+        return setup.steps.iter_answer(action, partial(_iter_answer, setup, model, action))
     if isinstance(action, RunTools):
         return _iter_results(setup, action)
     return _iter_check(setup, action)
@@ -178,6 +182,8 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
     for result in sorted_.answered:
         yield result
     running = Running(setup, sorted_)
+    # A run that is played again has to take what has come in the order of the first time.
+    order = None if setup.steps is None else InOrder(running.due)
     tools = AsyncRunningTools(setup, running.due, async_call_agent)
     results: list[ToolResult] = []
     try:
@@ -186,16 +192,24 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
             if left == 0:
                 break
             if (heard := await tools.hear(clock.patience(left))) is not None:
-                yield running.take(heard)
+                for taken in running.take_all(order, heard):
+                    yield taken
         # Agents notice by their own clocks that their time is up, and end with what they have;
         # other tools cannot. After a cancel their results go along with the failure.
         is_cancelled, end = clock.is_cancelled, clock.now + LAST_SECONDS
-        while running.agents and (heard := await tools.hear(end - clock.now)) is not None:
-            taken = running.take(heard)
-            if is_cancelled and isinstance(taken, ToolResult):
-                results.append(taken)
-            else:
-                yield taken
+        if not is_cancelled:
+            tools.end()
+        is_heard = True
+        while is_heard:
+            is_open = order is not None and order.is_open and not is_cancelled
+            waits = running.agents or is_open
+            heard = await tools.hear(end - clock.now) if waits else None
+            for taken in running.take_all(order, heard):
+                if is_cancelled and isinstance(taken, ToolResult):
+                    results.append(taken)
+                else:
+                    yield taken
+            is_heard = heard is not None
     finally:
         # Also where the drive is closed in the middle of a round.
         tools.abandon()

@@ -15,6 +15,7 @@ from ._answers import close, find_compactor, is_whole, log_no_compaction
 from ._guardrails import GuardrailError
 from ._running import Heard, Output
 from ._setup import Setup
+from ._steps import StepError
 from ._threads import END, Raised, Threads, read_in_thread
 from ._time import Clock, Watch
 from ._tool_calls import Job, broken
@@ -160,6 +161,7 @@ class AsyncRunningTools:
         self._threads = Threads(setup.settings.max_parallel_tools, "agent-driver-tool")
         # Results and the events of agents, as they come; only the loop's thread puts them in.
         self._told: asyncio.Queue[_Told] = asyncio.Queue()
+        self._over = asyncio.get_running_loop().create_future() if setup.steps else None
         self._tasks = [self._start(job) for job in jobs]
 
     async def hear(self, seconds: float | None) -> Heard | None:
@@ -174,6 +176,11 @@ class AsyncRunningTools:
         job, task = told
         return job, broken(CancelledError()) if task.cancelled() else task.result()
 
+    def end(self) -> None:
+        """Give up the calls that are steps, so that this is recorded: there is no more time for tools."""
+        if self._over is not None:
+            self._over.set_result(None)
+
     def abandon(self) -> None:
         """Abandon whatever is still running."""
         self._threads.abandon()
@@ -181,9 +188,16 @@ class AsyncRunningTools:
             task.cancel()
 
     def _start(self, job: Job) -> asyncio.Task[Output]:
-        task = asyncio.create_task(self._invoke(job))
+        task = asyncio.create_task(self._play(job))
         task.add_done_callback(lambda ended: self._told.put_nowait((job, ended)))
         return task
+
+    def _play(self, job: Job) -> Coroutine[Any, Any, Output]:
+        steps, agent = self._setup.steps, cast("object", job.tool.function)
+        # The calls of an agent are steps, and it is none itself.
+        if steps is None or self._over is None or isinstance(agent, AgentFunction):
+            return self._invoke(job)
+        return steps.call(job, partial(self._invoke, job), self._over)
 
     async def _invoke(self, job: Job) -> Output:
         one = Try(self._setup, job, self._threads)
@@ -240,7 +254,7 @@ async def _call_in_time(one: Try, call: Coroutine[Any, Any, Output]) -> Output:
 async def _acall(output: Awaitable[Output]) -> Output:
     try:
         return await output
-    except (CancelledError, KeyboardInterrupt):  # Somebody else's wish.
+    except (CancelledError, KeyboardInterrupt, StepError):  # Somebody else's wish, or trouble.
         raise
     except BaseException as error:  # noqa: BLE001 - such as `SystemExit`: a tool ends no process
         return broken(error)

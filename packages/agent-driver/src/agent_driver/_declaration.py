@@ -11,6 +11,7 @@ from agent_tooling import AnswerSchema, ApprovalOption, ApprovalRules, Tool
 from ._guardrails import Guardrails
 from ._models import Model, Models, validate_price
 from ._settings import Decisions, DriveSettings
+from ._steps import Steps
 from ._time import Cancelled
 from ._tool_calls import Tools, read_tools
 
@@ -89,6 +90,7 @@ class RunOptions[Deps](TypedDict, total=False):
         cancelled: An event, or a function that returns true, once nobody wants the run any more.
         resume: What a run goes on from that has waited for a person: `waiting` of its result, or the snapshot in it. With a session that is not needed.
         decisions: What the person has decided about the calls that wait: true or false for all, or for each by its id.
+        steps: Where `arun` and `astream` have model and tool calls recorded, so that a run that was cut short can be played again; see `Steps`. Not beside a session.
     """
 
     history: Iterable[object]
@@ -97,6 +99,7 @@ class RunOptions[Deps](TypedDict, total=False):
     cancelled: Cancelled
     resume: AskApproval | str | None
     decisions: Decisions | None
+    steps: Steps | None
 
 
 _SETTINGS: Final = frozenset(AgentSettings.__annotations__)

@@ -54,6 +54,8 @@ def drive(settings: DriveSettings) -> Generator[Event]:
         ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision for each call that waits; if a run with `max_cost` has a model that says that it has no price.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
+    if settings.steps is not None:
+        raise TypeError("steps: expected none in a blocking drive; use adrive")
     setup = prepare(settings)
     return setup.follow(_play(setup, settings.model))
 

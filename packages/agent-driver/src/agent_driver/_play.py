@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("agent_driver")
 _OPTIONS: Final = frozenset(RunOptions.__annotations__)
-_OF_DRIVE: Final = ("deps", "cancelled", "decisions")
+_OF_DRIVE: Final = ("deps", "cancelled", "decisions", "steps")
 
 
 class Play:
@@ -49,6 +49,8 @@ class Play:
         self._history = tuple(options.get("history", ()))
         if self.session is not None and self._history:
             raise ValueError("history: expected none beside a session")
+        if self.session is not None and options.get("steps") is not None:
+            raise ValueError("steps: expected none beside a session, which would be changed again")
         self._prompt = _read_prompt(prompt)
         self._resume: AskApproval | str | None = options.get("resume")
         self._options = options

@@ -7,6 +7,7 @@ from agent_tooling import ToolOutput
 
 from ._agents import AgentFunction
 from ._setup import Setup
+from ._steps import InOrder
 from ._tool_calls import Job, Sorted, give_up
 
 
@@ -53,6 +54,15 @@ class Running:
         del self.waiting[job.call.call_id]
         self.agents.discard(job.call.call_id)
         return output if isinstance(output, AgentWaiting) else self._calls.settle(job, output)
+
+    def take_all(
+        self, order: InOrder | None, heard: Heard | None
+    ) -> Iterator[AgentEvent | AgentWaiting | ToolResult]:
+        """Take what was heard, in the order of the calls where there is one, and yield what the drive passes on. None means that no more is heard."""
+        if order is None:
+            yield from () if heard is None else (self.take(heard),)
+        else:
+            yield from map(self.take, order.end() if heard is None else order.take(heard))
 
     def end(self) -> Iterator[ToolResult]:
         """Yield the results of abandoned calls, and of repeated calls that others have answered."""

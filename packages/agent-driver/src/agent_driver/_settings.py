@@ -18,6 +18,8 @@ from ._tool_options import find_common_rules
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
     from run_log import RunFeed
 
+    from ._steps import Steps
+
 
 type Decisions = bool | Mapping[str, bool | Decision]
 """A person's decisions: one for all waiting calls, or one for each by its id."""
@@ -50,6 +52,7 @@ class DriveSettings:
         snapshot_seconds: How long a snapshot is good.
         resume: The snapshot of a run that goes on, in a new run in which a call means the same; see `AgentRun.resume`. Its messages do not matter.
         decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
+        steps: Where `adrive` has its model and tool calls recorded, so that a run that is played again does not make them again; None for nowhere.
 
     Raises:
         DeclarationError: If `tool_approval` is no approval.
@@ -76,6 +79,7 @@ class DriveSettings:
     snapshot_seconds: float = 86_400.0
     resume: object = None
     decisions: Decisions | None = None
+    steps: "Steps | None" = None
 
     def __post_init__(self) -> None:
         """Check the kinds and ranges of the settings."""

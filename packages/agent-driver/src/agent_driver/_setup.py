@@ -13,6 +13,7 @@ from ._approval import prepare_approval, seal
 from ._guardrails import Guards
 from ._models import validate_price
 from ._settings import DriveSettings
+from ._steps import Stepper
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
 from ._tool_options import find_common_rules, find_rules, validate_tools
@@ -35,6 +36,7 @@ class Setup:
         clock: Its time.
         decisions: What a person has decided about the calls that it has waited for; none where it begins.
         recorder: What writes the run into a log; None where nobody asked for one.
+        steps: What has its steps recorded; None where nobody asked for it.
     """
 
     run: AgentRun
@@ -44,6 +46,7 @@ class Setup:
     clock: Clock
     decisions: tuple[Decision, ...] = ()
     recorder: "Recorder | None" = None
+    steps: Stepper | None = None
 
     def start(self) -> tuple[Event, ...]:
         """Start the run, or feed a resumed one with the decisions, and return the events that follow."""
@@ -126,6 +129,7 @@ def prepare(settings: DriveSettings) -> Setup:
     log = settings.log
     recorder = None if log is None else _open_recorder(log, calls, run, resumes)
     guards.recorder = recorder
+    steps = None if settings.steps is None else Stepper(settings.steps, run, clock)
     return Setup(
         run=run,
         settings=settings,
@@ -134,6 +138,7 @@ def prepare(settings: DriveSettings) -> Setup:
         clock=clock,
         decisions=decisions,
         recorder=recorder,
+        steps=steps,
     )
 
 

@@ -85,6 +85,15 @@ class Clock:
         """Seconds since the drive began."""
         return time.monotonic() - self._started
 
+    @property
+    def chain(self) -> "tuple[Clock, ...]":
+        """This clock and those of the runs above."""
+        return (self,)
+
+    def advance(self, run_seconds: float) -> None:
+        """Go on from a time of the run, as a record has it; an earlier one changes nothing."""
+        self._started -= max(run_seconds - self.run_seconds, 0.0)
+
     def tell(self, run: AgentRun) -> None:
         """Tell a run what time it is."""
         run.feed(TimePassed(seconds=self.run_seconds))
@@ -177,6 +186,11 @@ class AgentClock(Clock):
     def is_late(self) -> bool:
         """Whether the caller has no more time for tools."""
         return self._caller.seconds_for_tools(self._caller_run) == 0
+
+    @property
+    @override
+    def chain(self) -> tuple[Clock, ...]:
+        return (self, *self._caller.chain)
 
     @property
     @override

@@ -1,0 +1,437 @@
+"""Steps: how somebody else records what models and tools have answered, so that a run that is cut short is played again and goes on where it was.
+
+A step is one model call or one call of a tool, with all its tries. Its record is JSON: how long the run had lasted by then, and what the run is fed with. A run that is played
+again asks for the same steps by the same keys, since nothing that it decides depends on anything but its records: results are taken in the order of their calls, and its clock goes
+on from the time of the last record.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, Literal, Protocol, cast
+from urllib.parse import quote
+
+from agent_loop import (
+    AgentEvent,
+    AgentRun,
+    CallModel,
+    Failure,
+    MessageError,
+    ModelDelta,
+    ModelFailure,
+    SnapshotError,
+    TimePassed,
+    ToolCallFragment,
+    ToolResult,
+    dump_inputs,
+    load_inputs,
+    read_input,
+)
+from agent_tooling import ToolOutput
+
+from ._answers import is_end
+from ._threads import END
+from ._time import Clock
+from ._tool_calls import Job, ToolTimeoutError, give_up
+
+
+# With the look at the clock before it, a cancelled run still ends within a second.
+_LAST_SECONDS = 0.4  # For a step that does not end.
+
+
+class StepKey(str):
+    """Key of a step: a text such as `model:3` or `tool:3.call_abc`. No other step of the run has it, and it is the same whenever the run is played again.
+
+    Attributes:
+        kind: A call of a model, a model's summary by which the run is compacted, or a call of a tool.
+        path: The ids of the calls that lead to the agent whose step it is, the outermost first; empty for the run itself.
+        round: The number of the round, from 1.
+        call_id: The id of the tool call; None for a model.
+    """
+
+    __slots__ = ("call_id", "kind", "path", "round")
+
+    kind: Literal["model", "summary", "tool"]
+    path: tuple[str, ...]
+    round: int
+    call_id: str | None
+
+
+type StepWork = Callable[[], Awaitable[bytes]]
+"""What does a step, and returns the record."""
+
+
+class Steps(Protocol):
+    """Where a run's steps are recorded. An `Execution` of agent-server is one."""
+
+    async def step(self, key: StepKey, work: StepWork, /) -> bytes:
+        """Do a step once in the life of a run, and return its record.
+
+        Where there is no record under this key, await `work()`, record what it returns, and return that. Where there is one, return it without calling `work`: this is how one knows
+        that a step is made now. Nothing is recorded where `work` raises, and what it raises is raised. Steps are done at the same time, in tasks that are cancelled with the run.
+
+        Whatever else is raised ends the run with a `StepError`.
+        """
+        ...
+
+
+class StepError(Exception):
+    """A step that could not be recorded, or read back. Its `__cause__` says why.
+
+    Attributes:
+        key: The step.
+    """
+
+    def __init__(self, key: StepKey) -> None:
+        super().__init__(f"the step {key} could not be recorded")
+        self.key = key
+
+
+class RecordedError(Exception):
+    """What a tool has raised when its call was made, of which the record has only the text."""
+
+
+class _NothingRecorded(Exception):  # noqa: N818 - it reports no error
+    """Raised out of a step whose end is not to be recorded."""
+
+
+class Stepper:
+    """The steps of one run.
+
+    Args:
+        steps: Where they are recorded.
+        run: The run.
+        clock: Its clock.
+        path: The ids of the calls that lead to it.
+        scope: What its keys have in front.
+    """
+
+    def __init__(
+        self,
+        steps: Steps,
+        run: AgentRun,
+        clock: Clock,
+        *,
+        path: tuple[str, ...] = (),
+        scope: str = "",
+    ) -> None:
+        self._steps = steps
+        self._run = run
+        self._clock = clock
+        self._path = path
+        self._scope = scope
+        self._asked = Counter[str]()
+
+    def for_agent(self, call_id: str, run: AgentRun, clock: Clock) -> "Stepper":
+        """Return the steps of an agent that the run calls."""
+        scope = f"{self._scope}{self._name(call_id)}/"
+        return Stepper(self._steps, run, clock, path=(*self._path, call_id), scope=scope)
+
+    async def iter_answer(
+        self, call: CallModel, ask: Callable[[], AsyncGenerator[Any]]
+    ) -> AsyncGenerator[Any]:
+        """Yield what the run is fed with for a model call: as it comes where the call is made, else from its record. The end comes once it is recorded.
+
+        Args:
+            call: The request.
+            ask: Makes the call.
+        """
+        key, answer = self._model_key(call), _Answer(ask)
+
+        async def work() -> bytes:
+            return self._write(*_join(await answer.make()))
+
+        task = asyncio.create_task(self._step(key, work))
+        task.add_done_callback(answer.end)
+        try:
+            async for piece in self._hear(answer):
+                yield piece
+            if answer.unrecorded is not None:
+                yield answer.unrecorded
+                return
+            inputs = self._read(key, task.result())
+            for received in inputs[-1:] if answer.is_made else inputs:
+                yield received
+        finally:
+            task.cancel()
+            await asyncio.wait((task,), timeout=_LAST_SECONDS)
+
+    async def call(
+        self,
+        job: Job,
+        invoke: Callable[[], Coroutine[Any, Any, Any]],
+        over: asyncio.Future[None],
+    ) -> ToolOutput:
+        """Return the output of a tool call, which is made unless there is a record of it.
+
+        Args:
+            job: The call.
+            invoke: Makes it.
+            over: Done once there is no more time for tools, so that the call is given up, and that is recorded.
+        """
+        key = self._key("tool", self._name(job.call.call_id), self._run.round, job.call.call_id)
+        cause: list[BaseException | None] = []
+
+        async def work() -> bytes:
+            output = await _until(over, job, invoke)
+            try:
+                record = self._write(_to_result(output))
+            except SnapshotError as error:
+                output = _to_unrecorded(error)
+                record = self._write(_to_result(output))
+            cause[:] = [output.cause]
+            return record
+
+        [result] = self._read(key, await self._step(key, work))
+        output = _to_output(result)
+        # Made now, its error is there in full, for the log.
+        return replace(output, cause=cause[0] or output.cause) if cause else output
+
+    async def _step(self, key: StepKey, work: StepWork) -> bytes:
+        try:
+            return await self._steps.step(key, work)
+        except Exception as error:  # noqa: BLE001 - whatever a store raises
+            raise StepError(key) from error
+
+    async def _hear(self, answer: "_Answer") -> AsyncGenerator[Any]:
+        """Yield the pieces of an answer while the call is made, until the step ends or the run is cancelled and it does not."""
+        last: float | None = None
+        while True:
+            left = None if last is None else max(last - self._clock.now, 0.0)
+            try:
+                piece = await asyncio.wait_for(answer.told.get(), self._clock.patience(left))
+            except TimeoutError:
+                if left == 0.0:
+                    answer.unrecorded = self._clock.failure
+                    return
+                if last is None and self._clock.is_cancelled:
+                    last = self._clock.now + _LAST_SECONDS
+                continue
+            if piece is END:
+                return
+            yield piece
+            answer.told.task_done()
+
+    def _write(self, *inputs: Any) -> bytes:
+        times = (TimePassed(seconds=clock.run_seconds) for clock in self._clock.chain)
+        return dump_inputs((*times, *inputs)).encode()
+
+    def _read(self, key: StepKey, record: bytes) -> tuple[Any, ...]:
+        """Return the inputs of a record, and set the clock to its time."""
+        chain = self._clock.chain
+        try:
+            inputs = load_inputs(record)
+            for clock, passed in zip(chain, inputs, strict=False):
+                clock.advance(passed.seconds)
+            if len(inputs) <= len(chain):
+                raise ValueError("expected a time for each run, and what the run is fed with")
+        except Exception as error:  # noqa: BLE001 - whatever a store has made of it
+            raise StepError(key) from error
+        return inputs[len(chain) :]
+
+    def _model_key(self, call: CallModel) -> StepKey:
+        kind = "summary" if call.is_compaction else "model"
+        key = self._key(kind, str(call.round), call.round)
+        self._asked[key] += 1
+        # A round may ask for its summary more than once; another try of its call is another round.
+        number = self._asked[key]
+        return key if number == 1 else self._key(kind, f"{call.round}.{number}", call.round)
+
+    def _key(
+        self, kind: Literal["model", "summary", "tool"], name: str, round_: int, call_id: str | None = None
+    ) -> StepKey:
+        key = StepKey(f"{kind}:{self._scope}{name}")
+        key.kind, key.path, key.round, key.call_id = kind, self._path, round_, call_id
+        return key
+
+    def _name(self, call_id: str) -> str:
+        # With the round, because models of some servers count their calls anew in each; and quoted,
+        # because an id may be any text, such as one that looks like a path.
+        return f"{self._run.round}.{quote(call_id, safe='')}"
+
+
+class InOrder:
+    """The outputs of a round in the order of its calls, so that what the model reads does not depend on which came first.
+
+    Args:
+        jobs: The calls.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._due = [job.call.call_id for job in jobs]
+        self._held: dict[str, tuple[Job, Any]] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has no output yet."""
+        return bool(self._due)
+
+    def take(self, heard: Any) -> Iterator[Any]:
+        """Take an agent's event or a call's output, and yield what is to be passed on now."""
+        if isinstance(heard, AgentEvent):
+            yield heard
+            return
+        self._held[heard[0].call.call_id] = heard
+        while self._due and self._due[0] in self._held:
+            yield self._held.pop(self._due.pop(0))
+
+    def end(self) -> Iterator[Any]:
+        """Yield the outputs that are held back for calls that have none."""
+        yield from (self._held[call_id] for call_id in self._due if call_id in self._held)
+
+
+class _Answer:
+    """A model's answer, which is handed on and kept while it comes.
+
+    Args:
+        ask: Makes the call.
+
+    Attributes:
+        is_made: Whether the call is made now.
+        told: The pieces that have come, without the last.
+        unrecorded: How it has ended if that is not to be recorded.
+    """
+
+    def __init__(self, ask: Callable[[], AsyncGenerator[Any]]) -> None:
+        self._ask = ask
+        self.is_made = False
+        self.told: asyncio.Queue[Any] = asyncio.Queue()
+        self.unrecorded: Failure | None = None
+
+    async def make(self) -> list[Any]:
+        """Make the call, and return the pieces of its answer once all but the last have been taken."""
+        self.is_made = True
+        taken: list[Any] = []
+        async with aclosing(self._ask()) as pieces:
+            async for piece in pieces:
+                taken.append(read := self._read(piece))
+                if is_end(read):
+                    break
+                self.told.put_nowait(read)
+        last = taken[-1]
+        # Played again, the run may be wanted.
+        if isinstance(last, Failure) and last.reason == "cancelled":
+            self.unrecorded = last
+            raise _NothingRecorded
+        await self.told.join()
+        return taken
+
+    def end(self, task: asyncio.Task[bytes]) -> None:
+        """Say that no more will come."""
+        self.told.put_nowait(END)
+        # Asked for here, since nobody may be there any more who is told of it.
+        if not task.cancelled():
+            task.exception()
+
+    def _read(self, piece: object) -> Any:
+        try:
+            received = read_input(piece)
+        except MessageError:
+            self.told.put_nowait(piece)  # The run raises it, with the number of the piece.
+            raise
+        is_plain = isinstance(received, ModelDelta) and received.opaque_body is None
+        if is_plain and not cast("ModelDelta", received).files:
+            return received
+        try:
+            dump_inputs([received])
+        except SnapshotError as error:
+            told = f"its answer cannot be recorded: {_find_problem(error)}"
+            return ModelFailure(message=told, is_transient=False)
+        return received
+
+
+async def _until(
+    over: asyncio.Future[None], job: Job, invoke: Callable[[], Coroutine[Any, Any, Any]]
+) -> ToolOutput:
+    """Return the output of a call, which is given up when there is no more time for it."""
+    task = asyncio.ensure_future(invoke())
+    try:
+        await asyncio.wait((task, over), return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else _to_unfinished(job)
+    finally:
+        task.cancel()
+
+
+def _to_result(output: ToolOutput) -> ToolResult:
+    cause = output.cause
+    told = None if cause is None else _describe(cause)
+    return ToolResult(
+        call_id="",
+        content=output.content,
+        error=output.error,
+        is_unfinished=isinstance(cause, ToolTimeoutError),
+        artifact=[output.artifact, told],
+    )
+
+
+def _to_output(result: ToolResult) -> ToolOutput:
+    artifact, told = result.artifact
+    kind = ToolTimeoutError if result.is_unfinished else RecordedError
+    cause = None if told is None else kind(told)
+    return ToolOutput(content=result.content, error=result.error, artifact=artifact, cause=cause)
+
+
+def _to_unfinished(job: Job) -> ToolOutput:
+    result = give_up(job)
+    cause = ToolTimeoutError(str(result.cause))
+    return ToolOutput(content=result.content, error=result.error, cause=cause)
+
+
+def _to_unrecorded(error: SnapshotError) -> ToolOutput:
+    told = f"tool invoke error: the result cannot be recorded: {_find_problem(error)}"
+    return ToolOutput(content=told, error=told, cause=error)
+
+
+def _find_problem(error: SnapshotError) -> str:
+    """Return what is wrong with an input, and where in it."""
+    return str(error).partition(".")[2]
+
+
+def _describe(error: BaseException) -> str:
+    told = ""
+    with suppress(Exception):  # Whatever wrote it.
+        told = str(error)
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+
+
+def _join(inputs: Iterable[Any]) -> list[Any]:
+    """Return the inputs with as few pieces as mean the same: text next to text of its kind is one, and so are the pieces of one tool call."""
+    joined: list[Any] = []
+    for kind, group in groupby(inputs, _find_kind):
+        match kind:
+            case "text", phase:
+                joined.append(ModelDelta(text="".join(piece.text for piece in group), phase=phase))
+            case "calls", _:
+                fragments = (fragment for piece in group for fragment in piece.tool_calls)
+                joined.append(ModelDelta(tool_calls=tuple(_join_fragments(fragments))))
+            case _:
+                joined += group
+    return joined
+
+
+def _find_kind(received: Any) -> tuple[str, str | None] | None:
+    """Return what a piece is joined with; None for nothing."""
+    if isinstance(received, ModelDelta):
+        if received.text and received == ModelDelta(text=received.text, phase=received.phase):
+            return "text", received.phase
+        if received.tool_calls and received == ModelDelta(tool_calls=received.tool_calls):
+            return "calls", None
+    return None
+
+
+def _join_fragments(fragments: Iterable[ToolCallFragment]) -> Iterator[ToolCallFragment]:
+    last: ToolCallFragment | None = None
+    written: list[str] = []
+    for fragment in fragments:
+        is_next = last is not None and fragment.index == last.index
+        if is_next and not fragment.call_id and not fragment.name:
+            written.append(fragment.arguments)
+            continue
+        if last is not None:
+            yield replace(last, arguments="".join(written))
+        last, written = fragment, [fragment.arguments]
+    if last is not None:
+        yield replace(last, arguments="".join(written))
