@@ -1,17 +1,19 @@
 """An agent that is declared once, and the results of its runs."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from pydantic import BaseModel
 from scripted import Script, as_tool, ask, use
 
-from agent_driver import Agent, Finished, NoAnswerError, ShowText
+from agent_driver import Agent, Finished, Guardrails, NoAnswerError, ShowText
 from agent_loop import (
     AgentEvent,
     Budgets,
@@ -19,9 +21,10 @@ from agent_loop import (
     Message,
     MessageError,
     ModelFailure,
+    RoundStarted,
     SnapshotError,
 )
-from agent_tooling import AnswerSchema, DeclarationError
+from agent_tooling import AnswerSchema, Context, DeclarationError, Tool, tool
 
 
 class Ticket(BaseModel):
@@ -396,3 +399,115 @@ def test_an_agent_is_a_tool_of_another_one(run_of):
     assert [use.agent for use in result.agents] == ["helper"]
     events = list(agent.stream("?"))
     assert any(isinstance(event, AgentEvent) for event in events)
+
+
+def test_an_agent_gets_more_tools_by_being_another_one(run_of):
+    agent = Agent(Script(ask(use("look", call_id="c2")), "Done."), [paying([])])
+
+    def look() -> str:
+        """Look."""
+        return "found"
+
+    another = agent.with_(tools=[*agent.tools, look])
+    assert [tool.name for tool in another.tools] == ["pay", "look"]
+    assert run_of(another, "?").messages[2].content == "found"
+    assert [tool.name for tool in agent.tools] == ["pay"]
+
+
+def test_a_tool_of_the_client_is_one_that_waits_for_its_result(run_of):
+    @tool(approval="always")
+    def place(context: Context[dict[str, str]]) -> str:
+        """Say where the client is."""
+        return context.deps[context.call_id]
+
+    agent = Agent(Script(ask(use("place")), "Here.")).with_(tools=[place])
+    waiting = run_of(agent, "?", deps={}).waiting
+    result = run_of(agent, resume=waiting, decisions=True, deps={"c1": "Bonn"})
+    assert (result.value, result.messages[2].content) == ("Here.", "Bonn")
+
+
+def test_rounds_go_on_counting_where_a_run_has_waited():
+    model = Script(ask(use("look")), PAY, "Paid.")
+
+    def look() -> str:
+        """Look."""
+        return "found"
+
+    agent = Agent(model, [paying([]), look], approval_rules={"pay": "always"})
+    waiting = agent.run("?").waiting
+    events = list(agent.stream(resume=waiting, decisions=True))
+    assert waiting.round == 2
+    assert [event.round for event in events if isinstance(event, RoundStarted)] == [3]
+
+
+def helped(description: str = "Helps.", **settings: Any) -> Agent:
+    """Return an agent with another as its tool, which has to ask before it pays."""
+    inner = Script(PAY, "Paid.")
+    return Agent(
+        Script(ask(use("helper", '{"task": "pay"}')), "Done."),
+        [as_tool("helper", "Helps.", inner, [described(description)], **settings)],
+        snapshot_key=b"0123456789abcdef",
+    )
+
+
+def described(description: str) -> Tool:
+    """Return a tool that a person has to approve."""
+    parameters = {"type": "object", "properties": {"euros": {"type": "integer"}}}
+    return Tool.from_schema("pay", description, parameters, str, approval="always")
+
+
+def asking(**settings: Any) -> Agent:
+    """Return an agent that has to ask before it pays."""
+    settings = {"approval_rules": {"pay": "always"}, **settings}
+    return Agent(Script(PAY, "Paid."), [paying([])], snapshot_key=b"0123456789abcdef", **settings)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        (asking(), asking(), True),
+        (asking(), asking(instruction="Be brief.", maximum_iterations=3, budgets=None), True),
+        (asking(), asking(tool_timeout=3.0, guardrails=Guardrails(input=[len])), True),
+        (asking(), asking(approval_rules={"*": "always"}), False),
+        (asking(), asking(tool_approval="always"), False),
+        (asking(), asking(allowed_tools=["pay"]), False),
+        (asking(), asking(answer={"type": "object"}), False),
+        (asking(), asking(fallback=Script("")), False),
+        (asking(), asking(tool_search=1), False),
+        (asking(), asking().with_(tools=[described("Pays.")]), False),
+        (helped(), helped(), True),
+        (helped(), helped("Helps more."), False),
+        (helped(), helped(allowed_tools=["pay"]), False),
+    ],
+)
+def test_agents_of_one_fingerprint_go_on_with_each_others_runs(first, second, is_same):
+    assert (first.fingerprint == second.fingerprint) is is_same
+    waiting = first.run("Pay 5.").waiting
+    try:
+        result = second.run(resume=waiting, decisions=True)
+    except SnapshotError:
+        assert not is_same
+    else:
+        refused = [m.content for m in result.messages if "has changed since" in str(m)]
+        assert is_same is not bool(refused)
+
+
+def test_a_fingerprint_is_the_same_in_every_process():
+    program = (
+        "from agent_driver import Agent, agent_tool\n"
+        "def look(a: int, b: str = '') -> str:\n    'Look.'\n    return ''\n"
+        "inner = Agent(print, [look], allowed_tools={'look'})\n"
+        "rules = {'look': 'once', 'find': 'always'}\n"
+        "agent = Agent(print, [look, agent_tool('find', 'Finds.', inner)], approval_rules=rules)\n"
+        "print(agent.fingerprint)"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1

@@ -143,7 +143,11 @@ async def test_the_pieces_of_a_call_are_recorded_as_one_and_text_around_calls_st
         {"text": "Aside. ", "phase": "commentary"},
         {"tool_calls": [{"index": 0, "call_id": "a", "name": "search"}]},
         *({"tool_calls": [{"index": 0, "arguments": text}]} for text in ('{"ke', 'y": "a', '"}')),
-        {"tool_calls": [{"index": 1, "call_id": "b", "name": "search", "arguments": '{"key": "b"}'}]},
+        {
+            "tool_calls": [
+                {"index": 1, "call_id": "b", "name": "search", "arguments": '{"key": "b"}'}
+            ]
+        },
         {"text": "That is it."},
     ]
     book = Book()
@@ -216,7 +220,9 @@ def test_wherever_a_run_is_cut_it_comes_to_the_same(plan, cut):
             """Look."""
             round_, index = map(int, key.split("."))
             await asyncio.sleep(0 if is_quick else plan[round_][index])
-            return f"{key} " * 40  # Longer than what the model reads, so the rest is kept by number.
+            return (
+                f"{key} " * 40
+            )  # Longer than what the model reads, so the rest is kept by number.
 
         def model(call):
             seen = call.round - 1
@@ -486,7 +492,9 @@ async def test_tools_for_which_there_is_no_more_time_are_recorded_as_that():
 
     budget = Budgets(max_seconds=0.3)
     inner = as_tool("finder", "Finds.", Script(calls("c", name="wait"), "There."), [wait])
-    asked = ask(*calls("a", "b", name="wait")[0]["tool_calls"], use("finder", '{"task": "find"}', "f"))
+    asked = ask(
+        *calls("a", "b", name="wait")[0]["tool_calls"], use("finder", '{"task": "find"}', "f")
+    )
     agent = Agent(Script(asked, "Done."), [wait, inner], budgets=budget)
     book = Book()
     first = await agent.arun("?", steps=book)
@@ -549,7 +557,10 @@ async def test_a_cancelled_run_ends_within_a_second_and_records_nothing_of_it():
     agent = Agent(model, [look], deps=str)
     began = time.monotonic()
     result = await agent.arun("?", steps=book, cancelled=stop, deps="x")
-    assert (result.reason, sorted(book.records)) == ("cancelled", ["model:1", "tool:1.a", "tool:1.b"])
+    assert (result.reason, sorted(book.records)) == (
+        "cancelled",
+        ["model:1", "tool:1.a", "tool:1.b"],
+    )
 
     stop.clear()
     asked = ask(use("wait", '{"key": "a"}', "a"), use("search", '{"key": "b"}', "b"))

@@ -1,13 +1,23 @@
 """What a strict type checker says of code that uses this package; it is checked and never run."""
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypedDict, assert_type
 
 from pydantic import BaseModel
 
-from agent_driver import Agent, Result, RunStream, adrive, agent_tool, drive
+from agent_driver import (
+    Agent,
+    Result,
+    RunStream,
+    StepKey,
+    Steps,
+    StepWork,
+    adrive,
+    agent_tool,
+    drive,
+)
 from agent_loop import (
     AgentRun,
     CallModel,
@@ -117,6 +127,10 @@ def declare() -> None:
     assert_type(texts.stream("?"), RunStream[str])
     for event in texts.stream("?"):
         assert_type(event, Event)
+    assert_type(texts.with_(tools=[*texts.tools, plain]).run("?").value, str)
+    assert_type(Agent(model, answer=Ticket).with_(tools=[plain]).run("?").value, Ticket)
+    assert_type(texts.with_(answer=Ticket, tools=[plain]).run("?").value, Ticket)
+    assert_type(texts.fingerprint, str)
     Agent(model, maximum_iteration=3)  # type: ignore[call-overload] # pyright: ignore[reportCallIssue]
     texts.run("?", histroy=[])  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 
@@ -127,6 +141,7 @@ def depend() -> None:
     assert_type(agent, Agent[str, Database])
     agent.run("?", deps=Database("db"))
     agent.run("?", deps=3)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    assert_type(agent.with_(tools=[*agent.tools, plain]), Agent[str, Database])
     called = agent_tool("look", "Looks.", agent)
     assert_type(called, Tool[Database])
     Agent(model, [called], deps=int)  # type: ignore[misc] # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -139,3 +154,30 @@ async def wait() -> None:
         async for event in events:
             assert_type(event, Event)
     assert_type(events.result, Result[str])
+
+
+class Book:
+    """Records steps."""
+
+    async def step(
+        self, key: str, work: Callable[[], Awaitable[bytes]], *, retries: bool = True
+    ) -> bytes:
+        """Do a step."""
+        return await work()
+
+
+class Keys:
+    """Records steps by what their keys say."""
+
+    async def step(self, key: StepKey, work: StepWork) -> bytes:
+        """Do a step."""
+        assert_type(key.path, tuple[str, ...])
+        return await work()
+
+
+async def record() -> None:
+    """Have the steps of runs recorded."""
+    assert_type((await Agent(streamed).arun("?", steps=Book())).value, str)
+    steps: Steps = Keys()
+    await Agent(streamed).arun("?", steps=steps)
+    await Agent(streamed).arun("?", steps=3)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

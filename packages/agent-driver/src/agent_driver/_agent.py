@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overl
 
 from agent_tooling import AnswerSchema, ApprovalOption, Tool
 
-from ._agents import build_agent_tool
+from ._agents import build_agent_tool, find_fingerprint
 from ._async_stream import AsyncRunStream
 from ._declaration import AgentSettings, Declaration, RunOptions
 from ._models import Model
@@ -100,16 +100,39 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         agent._given = {"model": model, "tools": own, "answer": answer, "deps": deps, **settings}
         return agent
 
+    @property
+    def tools(self) -> tuple[Tool[Deps_contra], ...]:
+        """Its tools: `agent.with_(tools=[*agent.tools, another])` is an agent with one more."""
+        return tuple(self._declared.tools.values())
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what a run that waits depends on: agents of the same fingerprint go on with each other's runs, in every process.
+
+        It changes with the names, descriptions and parameters of tools, with which of them may be called and what a person approves, with the answer's schema, the models' names
+        and all that of the agents among its tools; not with its instruction, limits, or what the functions of tools do. It is computed anew each time.
+        """
+        return find_fingerprint(self._declared)
+
     @overload
-    def with_(
-        self, *, model: Model = ..., **changes: Unpack[AgentSettings]
-    ) -> "Agent[Answer_co, Deps_contra]": ...
+    def with_[A, D](
+        self: "Agent[A, D]",
+        *,
+        model: Model = ...,
+        tools: Iterable[Tool[D] | Function] = ...,
+        **changes: Unpack[AgentSettings],
+    ) -> "Agent[A, D]": ...
     @overload
-    def with_[A](
-        self, *, answer: type[A], model: Model = ..., **changes: Unpack[AgentSettings]
-    ) -> "Agent[A, Deps_contra]": ...
+    def with_[A, D](
+        self: "Agent[Any, D]",
+        *,
+        answer: type[A],
+        model: Model = ...,
+        tools: Iterable[Tool[D] | Function] = ...,
+        **changes: Unpack[AgentSettings],
+    ) -> "Agent[A, D]": ...
     def with_(self, **changes: Any) -> "Agent[Any, Any]":
-        """Return the same agent with other settings, another model or another answer type; what is raised is what the constructor raises."""
+        """Return the same agent with other settings, other tools, another model or another answer type; what is raised is what the constructor raises."""
         return Agent(**{**self._given, **changes})
 
     def run(

@@ -1,5 +1,7 @@
 """Agents that are called as tools."""
 
+import hashlib
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from agent_loop import (
 from agent_tooling import Tool, ToolError, ToolOptions, ToolOutput
 
 from ._declaration import Declaration
+from ._guardrails import Guards
 from ._models import find_no_price_reason
 from ._settings import DriveSettings
 from ._setup import Setup, offer_tools
@@ -180,6 +183,30 @@ def build_agent_tool(
     """
     function = AgentFunction(declared=declared)
     return Tool.from_schema(name, description, _PARAMETERS, function, **options)
+
+
+def find_fingerprint(declared: Declaration, caller: DriveSettings | None = None) -> str:
+    """Return a digest of what a snapshot of an agent's run depends on, the agents among its tools included.
+
+    Args:
+        declared: The agent.
+        caller: What the run is played with that calls it as a tool; None for a run of its own.
+    """
+    run = declared.build_run(())
+    if caller is None:
+        settings = DriveSettings(run, declared.models.call, declared.tools, **declared.drive)
+    else:
+        settings = for_agent(caller, declared.drive)
+    calls = offer_tools(run, declared.tools, settings, Guards(guardrails=declared.guardrails))
+    agents = {
+        name: find_fingerprint(function.declared, settings)
+        for name, tool in calls.tools.items()
+        if isinstance(function := cast("object", tool.function), AgentFunction)
+    }
+    if not agents:
+        return run.fingerprint
+    parts = json.dumps([run.fingerprint, agents], sort_keys=True)
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
 def _resume(

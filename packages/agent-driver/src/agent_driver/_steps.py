@@ -147,13 +147,10 @@ class Stepper:
         task = asyncio.create_task(self._step(key, work))
         task.add_done_callback(answer.end)
         try:
-            async for piece in self._hear(answer):
-                yield piece
-            if answer.unrecorded is not None:
-                yield answer.unrecorded
-                return
-            inputs = self._read(key, task.result())
-            for received in inputs[-1:] if answer.is_made else inputs:
+            async with aclosing(self._hear(answer)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            for received in self._find_rest(key, answer, task):
                 yield received
         finally:
             task.cancel()
@@ -189,6 +186,15 @@ class Stepper:
         output = _to_output(result)
         # Made now, its error is there in full, for the log.
         return replace(output, cause=cause[0] or output.cause) if cause else output
+
+    def _find_rest(
+        self, key: StepKey, answer: "_Answer", task: asyncio.Task[bytes]
+    ) -> tuple[Any, ...]:
+        """Return what the run is fed with once a step has ended."""
+        if answer.unrecorded is not None:
+            return (answer.unrecorded,)
+        inputs = self._read(key, task.result())
+        return inputs[-1:] if answer.is_made else inputs
 
     async def _step(self, key: StepKey, work: StepWork) -> bytes:
         try:
@@ -241,7 +247,11 @@ class Stepper:
         return key if number == 1 else self._key(kind, f"{call.round}.{number}", call.round)
 
     def _key(
-        self, kind: Literal["model", "summary", "tool"], name: str, round_: int, call_id: str | None = None
+        self,
+        kind: Literal["model", "summary", "tool"],
+        name: str,
+        round_: int,
+        call_id: str | None = None,
     ) -> StepKey:
         key = StepKey(f"{kind}:{self._scope}{name}")
         key.kind, key.path, key.round, key.call_id = kind, self._path, round_, call_id
@@ -423,15 +433,12 @@ def _find_kind(received: Any) -> tuple[str, str | None] | None:
 
 
 def _join_fragments(fragments: Iterable[ToolCallFragment]) -> Iterator[ToolCallFragment]:
-    last: ToolCallFragment | None = None
-    written: list[str] = []
+    joined: list[tuple[ToolCallFragment, list[str]]] = []
     for fragment in fragments:
-        is_next = last is not None and fragment.index == last.index
+        is_next = joined and joined[-1][0].index == fragment.index
         if is_next and not fragment.call_id and not fragment.name:
-            written.append(fragment.arguments)
-            continue
-        if last is not None:
-            yield replace(last, arguments="".join(written))
-        last, written = fragment, [fragment.arguments]
-    if last is not None:
-        yield replace(last, arguments="".join(written))
+            joined[-1][1].append(fragment.arguments)
+        else:
+            joined.append((fragment, [fragment.arguments]))
+    for first, arguments in joined:
+        yield replace(first, arguments="".join(arguments))
