@@ -714,7 +714,7 @@ FORMAT = {  # What stands in a snapshot by name: whoever changes it raises the v
 }
 NOT_SAVED = {  # What is empty, or found out again, whenever a run waits for a person.
     "RunState": "compaction is_rewritten request_size status to_check window_use",
-    "ModelAnswer": "fragments in_commentary shown spoken",
+    "ModelAnswer": "fragments in_commentary shown spoken thoughts",
 }
 
 

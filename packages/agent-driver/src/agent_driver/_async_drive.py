@@ -194,22 +194,17 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
             if (heard := await tools.hear(clock.patience(left))) is not None:
                 for taken in running.take_all(order, heard):
                     yield taken
-        # Agents notice by their own clocks that their time is up, and end with what they have;
-        # other tools cannot. After a cancel their results go along with the failure.
-        is_cancelled, end = clock.is_cancelled, clock.now + LAST_SECONDS
-        if not is_cancelled:
-            tools.end()
-        is_heard = True
-        while is_heard:
-            is_open = order is not None and order.is_open and not is_cancelled
-            waits = running.agents or is_open
-            heard = await tools.hear(end - clock.now) if waits else None
-            for taken in running.take_all(order, heard):
+        is_cancelled = clock.is_cancelled
+        is_recorded = order is not None and not is_cancelled
+        async with aclosing(
+            _hear_last(setup, running, tools, order, is_recorded=is_recorded)
+        ) as last:
+            async for taken in last:
+                # After a cancel their results go along with the failure.
                 if is_cancelled and isinstance(taken, ToolResult):
                     results.append(taken)
                 else:
                     yield taken
-            is_heard = heard is not None
     finally:
         # Also where the drive is closed in the middle of a round.
         tools.abandon()
@@ -218,3 +213,25 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
     else:
         for result in running.end():
             yield result
+
+
+async def _hear_last(
+    setup: Setup,
+    running: Running,
+    tools: AsyncRunningTools,
+    order: InOrder | None,
+    *,
+    is_recorded: bool,
+) -> AsyncGenerator[Any]:
+    """Yield what comes of the tools of a round once nothing is waited for any more."""
+    # Agents notice by their own clocks that their time is up, and end with what they have; other
+    # tools cannot, and where they are steps it is recorded that they have not ended.
+    if is_recorded:
+        tools.end()
+    end, is_heard = setup.clock.now + LAST_SECONDS, True
+    while is_heard:
+        is_open = running.agents or (is_recorded and order is not None and order.is_open)
+        heard = await tools.hear(end - setup.clock.now) if is_open else None
+        is_heard = heard is not None
+        for taken in running.take_all(order, heard):
+            yield taken

@@ -178,8 +178,7 @@ class AsyncRunningTools:
 
     def end(self) -> None:
         """Give up the calls that are steps, so that this is recorded: there is no more time for tools."""
-        if self._over is not None:
-            self._over.set_result(None)
+        cast("asyncio.Future[None]", self._over).set_result(None)
 
     def abandon(self) -> None:
         """Abandon whatever is still running."""

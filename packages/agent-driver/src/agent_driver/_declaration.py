@@ -49,6 +49,7 @@ class AgentSettings(TypedDict, total=False):
         snapshot_key: The key that the snapshot of a run that waits is signed with, at least 16 bytes. Without one a run can be resumed within this process alone.
         snapshot_seconds: How long such a snapshot is valid; a day.
         emit_intermediate_thoughts: Whether events show thoughts and what the model says around tool calls; False.
+        emit_reasoning: Whether events show what the model thinks, as `ShowReasoning`; False.
         max_parallel_tools: How many tools run at the same time; 8.
         result_characters: How much of one tool result the model reads; 200,000.
         max_request_bytes: How many bytes the messages of a request may have; None for any number.
@@ -74,6 +75,7 @@ class AgentSettings(TypedDict, total=False):
     snapshot_key: bytes
     snapshot_seconds: float
     emit_intermediate_thoughts: bool
+    emit_reasoning: bool
     max_parallel_tools: int
     result_characters: int
     max_request_bytes: int | None

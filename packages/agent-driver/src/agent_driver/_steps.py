@@ -70,8 +70,9 @@ class Steps(Protocol):
     async def step(self, key: StepKey, work: StepWork, /) -> bytes:
         """Do a step once in the life of a run, and return its record.
 
-        Where there is no record under this key, await `work()`, record what it returns, and return that. Where there is one, return it without calling `work`: this is how one knows
-        that a step is made now. Nothing is recorded where `work` raises, and what it raises is raised. Steps are done at the same time, in tasks that are cancelled with the run.
+        Where there is no record under this key, await `work()` once, record what it returns, and return that. Where there is one, return it without calling `work`: by this one knows
+        whether a step is made now. The pieces of a model's answer have all been taken, and what they show has been yielded, before `work` returns. Nothing is recorded where `work`
+        raises, and what it raises is raised. Many steps may be under way, each in a task that is cancelled with the run.
 
         Whatever else is raised ends the run with a `StepError`.
         """
@@ -199,7 +200,7 @@ class Stepper:
     async def _step(self, key: StepKey, work: StepWork) -> bytes:
         try:
             return await self._steps.step(key, work)
-        except Exception as error:  # noqa: BLE001 - whatever a store raises
+        except Exception as error:
             raise StepError(key) from error
 
     async def _hear(self, answer: "_Answer") -> AsyncGenerator[Any]:
@@ -232,10 +233,10 @@ class Stepper:
             inputs = load_inputs(record)
             for clock, passed in zip(chain, inputs, strict=False):
                 clock.advance(passed.seconds)
-            if len(inputs) <= len(chain):
-                raise ValueError("expected a time for each run, and what the run is fed with")
-        except Exception as error:  # noqa: BLE001 - whatever a store has made of it
+        except Exception as error:
             raise StepError(key) from error
+        if len(inputs) <= len(chain):
+            raise StepError(key)
         return inputs[len(chain) :]
 
     def _model_key(self, call: CallModel) -> StepKey:

@@ -1,6 +1,6 @@
 """The course of a round's calls: the model's answer piece by piece, and the ends of model calls and tool calls. What follows from them is decided elsewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from agent_loop._values.events import (
@@ -8,12 +8,14 @@ from agent_loop._values.events import (
     ModelCallEnded,
     RoundEnded,
     ShowFile,
+    ShowReasoning,
     ToolCallEnded,
     ToolCallStarted,
 )
 from agent_loop._values.inputs import ModelDelta, ToolResult
 from agent_loop._values.messages import ToolCall
 from agent_loop._values.usage import Usage
+from stream_text import ThinkPiece
 
 from .display import note_result, should_emit_text, show
 from .requests import take_usage
@@ -28,7 +30,11 @@ def take_delta(run: RunContext, delta: ModelDelta) -> tuple[Event, ...]:
     text = answer.take_text(delta.text, is_commentary=is_commentary) if delta.text else ""
     # The calls first: text that comes in one piece with them is hidden where text around calls is.
     answer.take_rest(delta)
-    shown = _show_answer(run, text, is_commentary=is_commentary) if text else ()
+    shown: tuple[Event, ...] = ()
+    if text:
+        shown = _show_answer(run, text, is_commentary=is_commentary)
+    if answer.thoughts is not None:
+        shown = (*_show_reasoning(answer.thoughts.feed(delta.text)), *shown)
     if not delta.files:
         return shown
     run.state.display.has_shown = True
@@ -45,6 +51,7 @@ def end_answer(run: RunContext) -> Iterator[Event]:
     rest = current.answer.complete()
     # Every call has to get a result, whatever becomes of it: APIs refuse a call without one.
     current.open_calls = {call.call_id: call for call in current.answer.calls}
+    yield from _end_reasoning(run)
     yield from _show_answer(run, rest)
     yield _to_call_ended(run)
 
@@ -52,6 +59,7 @@ def end_answer(run: RunContext) -> Iterator[Event]:
 def break_answer(run: RunContext, error: str, *, shows_rest: bool) -> Iterator[Event]:
     """End a model call that has failed, and show or drop the part of its answer that was held back."""
     rest = run.state.round.answer.break_off()
+    yield from _end_reasoning(run)
     if shows_rest:
         yield from _show_answer(run, rest)
     # A call that broke off may have reported its usage, and that was paid for.
@@ -112,6 +120,16 @@ def _to_call_ended(run: RunContext, error: str | None = None) -> ModelCallEnded:
         error=error,
         opaque_body=answer.opaque_body,
     )
+
+
+def _show_reasoning(pieces: Iterable[ThinkPiece]) -> Iterator[ShowReasoning]:
+    return (ShowReasoning(text=piece.text) for piece in pieces if piece.kind == "thought")
+
+
+def _end_reasoning(run: RunContext) -> Iterator[ShowReasoning]:
+    """Show the part of a thought that was held back."""
+    thoughts = run.state.round.answer.thoughts
+    return iter(()) if thoughts is None else _show_reasoning(thoughts.close())
 
 
 def _show_answer(run: RunContext, text: str, *, is_commentary: bool = False) -> tuple[Event, ...]:

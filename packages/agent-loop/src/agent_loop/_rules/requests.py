@@ -9,7 +9,7 @@ from agent_loop._values.events import CallModel, ClosingReason
 from agent_loop._values.messages import Message
 from agent_loop._values.models import FallbackModel, without_reasoning
 from agent_loop._values.usage import Usage
-from stream_text import RequestSize, ThinkFilter, read_member, render_omission
+from stream_text import RequestSize, ThinkFilter, ThinkReader, read_member, render_omission
 
 from .display import open_display
 from .round_messages import Round
@@ -38,6 +38,7 @@ def open_round(run: RunContext, number: int) -> None:
     opened = Round(number=number, closing=closing, is_beyond_budget=is_beyond_budget)
     # A new filter a round, so that a tag left open in one does not swallow the next.
     opened.answer.shown = ThinkFilter(show=run.settings.emit_intermediate_thoughts)
+    opened.answer.thoughts = ThinkReader(trim=True) if run.settings.emit_reasoning else None
     run.state.round = opened
     open_display(run)
 

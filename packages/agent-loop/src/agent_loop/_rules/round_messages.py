@@ -10,7 +10,7 @@ from agent_loop._values.inputs import ModelDelta, ToolResult
 from agent_loop._values.messages import Message, ToolCall
 from agent_loop._values.usage import Usage
 from agent_tooling import parse_tool_arguments
-from stream_text import ThinkFilter, ToolCallMerger
+from stream_text import ThinkFilter, ThinkReader, ToolCallMerger
 
 
 _no_thoughts = partial(ThinkFilter, show=False)
@@ -34,6 +34,7 @@ class ModelAnswer:
         fragments: The tool calls as they come in.
         shown: The filter that separates thoughts from words for the reader.
         spoken: The filter that does so for `words`.
+        thoughts: What reads the thoughts for the reader; None where nobody wants them.
         in_commentary: Whether the last piece was commentary.
     """
 
@@ -51,6 +52,7 @@ class ModelAnswer:
     fragments: ToolCallMerger = field(init=False, default_factory=ToolCallMerger)
     shown: ThinkFilter = field(init=False, default_factory=_no_thoughts)
     spoken: ThinkFilter = field(init=False, default_factory=_no_thoughts)
+    thoughts: ThinkReader | None = field(init=False, default=None)
     in_commentary: bool = field(init=False, default=False)
 
     @property

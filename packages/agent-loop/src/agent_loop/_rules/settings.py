@@ -52,6 +52,7 @@ class RunSettings:
         own_functions: Functions that the run answers itself; they are offered after the tools, as `agent_tooling.Tool`s.
         maximum_iterations: The hard cap of model calls, at least 1.
         emit_intermediate_thoughts: Show `<think>` blocks, and what the model says around tool calls.
+        emit_reasoning: Give out what stands in `<think>` blocks as `ShowReasoning`, as it comes, whatever else is shown.
         fail_on_model_failure: Always end with an error if a model call fails for good, or is open when the time is up.
         tool_choice: The choice of the first call: `auto`, `none`, `required`, a tool's name, or None to leave it unset.
         has_tool_choice: Whether the model supports a tool choice; if not, the closing call offers no tools.
@@ -82,6 +83,7 @@ class RunSettings:
     own_functions: Iterable[OwnFunction] = ()
     maximum_iterations: int = field(metadata=_whole(1))
     emit_intermediate_thoughts: bool = True
+    emit_reasoning: bool = False
     fail_on_model_failure: bool = False
     tool_choice: str | None = None
     has_tool_choice: bool = True

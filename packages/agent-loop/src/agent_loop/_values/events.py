@@ -98,6 +98,13 @@ class ShowText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShowReasoning:
+    """Text that the model thinks, such as its summary of that, apart from what it says; never empty. Only a run with `emit_reasoning` has it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowFile:
     """A file of the model's answer to show, as its client gave it."""
 
@@ -320,6 +327,7 @@ type Event = (
     RoundStarted
     | CallModel
     | ShowText
+    | ShowReasoning
     | ShowFile
     | ModelCallEnded
     | RunTools
