@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol
 from urllib.parse import quote
 
 from agent_loop import (
@@ -343,8 +343,8 @@ class _Answer:
         except MessageError:
             self.told.put_nowait(piece)  # The run raises it, with the number of the piece.
             raise
-        is_plain = isinstance(received, ModelDelta) and received.opaque_body is None
-        if is_plain and not cast("ModelDelta", received).files:
+        # Most pieces, in which nothing is that could not be recorded.
+        if isinstance(received, ModelDelta) and _find_kind(received) is not None:
             return received
         try:
             dump_inputs([received])
