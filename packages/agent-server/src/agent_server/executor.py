@@ -12,6 +12,7 @@ __all__ = [
     "AgentDescription",
     "Approval",
     "ChecksAnswers",
+    "Conversational",
     "EventLimitError",
     "Execution",
     "Executor",
@@ -26,6 +27,7 @@ __all__ = [
     "StepWork",
     "StoredEvent",
     "TransientError",
+    "Turn",
     "UnknownAgentError",
     "Usage",
     "Waiting",
@@ -428,6 +430,46 @@ class ChecksAnswers(Protocol):
         Raises:
             RequestRefusedError: If it does not fit.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What a client says to an agent: a new run of a conversation, or its first.
+
+    Attributes:
+        input: Items in the form of the Responses API; each has a `type`, and files are data URLs.
+        instructions: Instructions of the client, which stand behind the agent's own; None for none.
+        tools: The client's own functions, whose calls it makes itself: each has `name`, `description` and `parameters`.
+        text_format: The form of answer that the client asks for, as `text.format` of the Responses API; None for text.
+        state: The `RunResult.state` of the conversation's run before; None for a first.
+    """
+
+    input: Sequence[JsonObject]
+    instructions: str | None = None
+    tools: Sequence[JsonObject] = ()
+    text_format: JsonObject | None = None
+    state: bytes | None = field(default=None, repr=False)
+
+
+@runtime_checkable
+class Conversational(Protocol):
+    """An executor whose agents can be talked to, over `/v1/responses` and other faces of a server.
+
+    Source: docs/contracts/agent-events.md.
+    """
+
+    def begin_turn(self, agent: str, turn: Turn) -> JsonObject:
+        """Return a request for a run, in the form that `Execution.request` will have. Called in another thread if the request is large.
+
+        Raises:
+            UnknownAgentError: If there is no such agent.
+            RequestRefusedError: If it cannot be run; a problem's field is that of the Responses API, such as `text.format` or `tools[0].name`.
+        """
+        ...
+
+    def show(self, event: "StoredEvent") -> Sequence[tuple[str, JsonObject]]:
+        """Return an event of a run as types and data of contract V; nothing if it is not shown. The same event is always shown in the same way."""
         ...
 
 

@@ -50,6 +50,7 @@ class NewRun:
         idempotency_key: The same key of a tenant returns the same run; None for none.
         fingerprint: A digest of the client's body, by which another body under the same key is recognised. With an idempotency key, it is stored as an HMAC.
         keep_seconds: How long the run is kept once it has ended; None for as long as the settings say, which is also the most.
+        shown: What clients may read of the request, beside the events: it is kept as long as the run, while the request is deleted at its end.
     """
 
     tenant: str
@@ -59,6 +60,7 @@ class NewRun:
     idempotency_key: str | None = None
     fingerprint: str = ""
     keep_seconds: float | None = None
+    shown: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,6 +91,7 @@ class ServerSettings(BaseSettings):
         keep_runs: Finished runs to keep of each tenant.
         keep_days: Days to keep a finished run.
         keep_waiting_days: Days that a run waits for an answer before it fails.
+        keep_unstored_seconds: Seconds to keep a run that has ended and was begun with `store: false`.
         keep_bytes: Size to which the database may grow; then the oldest finished runs are deleted of tenants that take more than their share.
         keep_alive_seconds: Silence after which a stream of events sends a comment.
         client_seconds: How long a client may take to send a request's head, to send its body, and to read what it was sent, before it is disconnected.
@@ -98,6 +99,7 @@ class ServerSettings(BaseSettings):
         unserved_seconds: How long a run waits while no server has its agent, before it fails.
         unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests; a second signal skips the wait.
         stop_seconds: How long runs may go on after the server was told to stop.
+        responses: Whether agents that can be talked to are served at `/v1/responses`.
         run_logs: Folder for the logs of runs, as `gpt5-run-log` writes them, with a folder for each tenant; none are written without it.
         webhook_url: URL that is told when a run waits or has ended; `https`, or `http` on this machine.
         webhook_secret: Secret that signs what `webhook_url` is told: `whsec_` and 24 to 64 bytes in base64.
@@ -126,6 +128,7 @@ class ServerSettings(BaseSettings):
     keep_runs: int = Field(default=10_000, ge=0)
     keep_days: float = Field(default=7, ge=0)
     keep_waiting_days: float = Field(default=7, ge=0)
+    keep_unstored_seconds: float = Field(default=300, ge=0)
     keep_bytes: int = Field(default=10 * 1024**3, ge=1024**2)
     keep_alive_seconds: float = Field(default=15, gt=0)
     client_seconds: float = Field(default=30, gt=0)
@@ -133,6 +136,7 @@ class ServerSettings(BaseSettings):
     unserved_seconds: float = Field(default=600, ge=0)
     unready_seconds: float = Field(default=1, ge=0)
     stop_seconds: float = Field(default=5, ge=0)
+    responses: bool = True
     run_logs: Path | None = None
     webhook_url: str | None = None
     webhook_secret: SecretStr | None = None

@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from functools import partial
 
 import sqlalchemy as sa
 
 from agent_server._store.events import read_events
 from agent_server._store.runs import RunRepository
-from agent_server.executor import ChecksAnswers, Executor
+from agent_server.executor import ChecksAnswers, Executor, JsonObject
 from agent_server.runs import NewAnswer, NewRun, Run, RunFilter, RunPage, Statistics, StoredEvent
-from stream_text import has_many_values
+from stream_text import LARGE_TEXT, TRUSTED_DEPTH, has_many_values, parse_json
 
 from .dispatcher import Dispatcher
 from .parts import Parts
@@ -45,11 +46,11 @@ class RunService:
             QueueFullError: If too many runs wait, in all or for this tenant.
             IdempotencyConflictError: If the key came before with another body.
         """
-        request = None
+        encrypted = None
         if has_many_values(run.request):
             # In a thread of its own: in the writer, all other writes would wait.
-            request = await asyncio.to_thread(self._repository.encrypt_request, run)
-        return await self._parts.writer.write(self._repository.create, run, request)
+            encrypted = await asyncio.to_thread(self._repository.encrypt_request, run)
+        return await self._parts.writer.write(self._repository.create, run, encrypted)
 
     async def get(self, run_id: str, *, tenant: str) -> Run:
         """Return a run.
@@ -111,6 +112,18 @@ class RunService:
             RunNotFoundError: If the tenant has no run with this id.
         """
         return await self._parts.readers.read(self._repository.read_state, run_id, tenant)
+
+    async def read_shown(self, run_id: str, *, tenant: str) -> JsonObject | None:
+        """Return the `NewRun.shown` that a run was created with.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+        """
+        text = await self._parts.readers.read(self._repository.read_shown, run_id, tenant)
+        if text is None:
+            return None
+        parse = partial(parse_json, text.decode(), max_depth=TRUSTED_DEPTH, yields=True)
+        return await asyncio.to_thread(parse) if len(text) > LARGE_TEXT else parse()
 
     async def read_events(
         self, run_id: str, *, tenant: str, after: int = 0, limit: int = 100

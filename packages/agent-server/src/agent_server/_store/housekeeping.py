@@ -22,7 +22,8 @@ from .writer import Write
 _MAX_ROWS = 200  # In one transaction, for which all runs have to wait.
 _DAY = 24 * 3600 * 1_000_000
 # Beside its content, a run takes space for its rows and their index entries: about 1 kB.
-_SIZE = runs.c.bytes + sa.func.coalesce(sa.func.length(runs.c.state), 0) + 1000
+_LENGTHS = [sa.func.coalesce(sa.func.length(one), 0) for one in (runs.c.state, runs.c.shown)]
+_SIZE = runs.c.bytes + sum(_LENGTHS, start=sa.literal(1000))
 _IS_QUEUED = (runs.c.status == "queued") & runs.c.finished_at.is_(None)
 _WAITS = (runs.c.status == "waiting") & runs.c.finished_at.is_(None)
 # Keys that no living server encrypts with.
@@ -36,6 +37,7 @@ _ENCRYPTED = (
     runs.c.question,
     runs.c.answer,
     runs.c.state,
+    runs.c.shown,
     events.c.body,
     steps.c.result,
 )

@@ -53,7 +53,7 @@ from .writer import Write
 _WAIT_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
 # The columns that clients see: all but those that may be as large as a body.
-_SEEN = [one for one in runs.c if one.name not in {"request", "answer", "state"}]
+_SEEN = [one for one in runs.c if one.name not in {"request", "answer", "state", "shown"}]
 _ROWS_PER_READ = 21  # A page of the default size, plus one row to see whether there are more.
 _PAGE_BYTES = 4 * 1024 * 1024
 
@@ -72,19 +72,22 @@ class RunRepository:
     encryption: Encryption
     settings: ServerSettings
 
-    def encrypt_request(self, run: NewRun) -> bytes:
-        """Return a run's request in its stored form."""
-        return self.encryption.encrypt(dump_json(run.request).encode())
+    def encrypt_request(self, run: NewRun) -> tuple[bytes, bytes | None]:
+        """Return a run's request in its stored form, and what is shown of it."""
+        request = self.encryption.encrypt(dump_json(run.request).encode())
+        if run.shown is None:
+            return request, None
+        return request, self.encryption.encrypt(dump_json(run.shown).encode())
 
     def create(
-        self, write: Write, run: NewRun, request: bytes | None = None
+        self, write: Write, run: NewRun, encrypted: tuple[bytes, bytes | None] | None = None
     ) -> tuple[Run, bool] | Exception:
         """Store a new run, and return it with whether it is new.
 
         Args:
             write: The transaction.
             run: The run.
-            request: Its request in stored form, if that was made before.
+            encrypted: What `encrypt_request` returns, if that was called before.
         """
         key = None if run.idempotency_key is None else digest(run.idempotency_key)
         if key is not None and (row := self._known(write.connection, run.tenant, key)) is not None:
@@ -94,7 +97,7 @@ class RunRepository:
         if self._is_full(write.connection, run.tenant):
             return QueueFullError()
         self.server.agents.add(run.agent)
-        request = request or self.encrypt_request(run)
+        request, shown = encrypted or self.encrypt_request(run)
         values = {
             "run_id": str(uuid.uuid4()),
             "executor": self.server.executor,
@@ -109,6 +112,7 @@ class RunRepository:
             "idempotency": key,
             "fingerprint": "" if key is None else self.encryption.digest(run.fingerprint),
             "request": request,
+            "shown": shown,
             "last_event": 0,
             "bytes": len(request),
             "keep": None if run.keep_seconds is None else int(run.keep_seconds * 1_000_000),
@@ -118,7 +122,7 @@ class RunRepository:
         row = write.connection.execute(entered).one_or_none()
         if row is None:  # pragma: no cover - nox -s postgresql
             # This time the other server's run is found.
-            return self.create(write, run, request)
+            return self.create(write, run, (request, shown))
         if run.metadata:
             rows = [{"run": row.seq, "label": label} for label in label_digests(run.metadata)]
             write.connection.execute(sa.insert(labels), rows)
@@ -278,6 +282,15 @@ class RunRepository:
         row = self._find(connection, sa.select(runs.c.status, runs.c.state), run_id, tenant)
         is_left = row.status in FINISHED and row.state is not None
         return self.encryption.decrypt(row.state) if is_left else None
+
+    def read_shown(self, connection: sa.Connection, run_id: str, tenant: str) -> bytes | None:
+        """Return what clients may read of a run's request, as JSON; None for nothing.
+
+        Raises:
+            RunNotFoundError: If there is no such run.
+        """
+        row = self._find(connection, sa.select(runs.c.shown), run_id, tenant)
+        return None if row.shown is None else self.encryption.decrypt(row.shown)
 
     def _known(self, connection: sa.Connection, tenant: str, key: bytes) -> sa.Row[Any] | None:
         statement = sa.select(*_SEEN).where(*self._are_of(tenant), runs.c.idempotency == key)

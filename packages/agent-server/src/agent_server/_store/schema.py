@@ -48,6 +48,7 @@ runs = sa.Table(
     sa.Column("question", sa.LargeBinary),
     sa.Column("answer", sa.LargeBinary),
     sa.Column("state", sa.LargeBinary),
+    sa.Column("shown", sa.LargeBinary),
     sa.UniqueConstraint("executor", "tenant", "idempotency"),
     sqlite_autoincrement=True,
 )
@@ -56,7 +57,7 @@ runs = sa.Table(
 `keep` is for how many microseconds it is kept once it has ended, if less than others. `part` counts the answers to what a run has waited for; `part_attempt` and `part_event` are its attempts and events by the last of them. A waiting run has `wait_id`, `waiting_since` and
 `question`; `state` and `answer` are what it goes on from. The `state` of a finished run is for the next run of its conversation.
 
-The request of a finished run is deleted, since it may hold credentials.
+The request of a finished run is deleted, since it may hold credentials; `shown` is what clients may read of it.
 """
 
 
@@ -198,6 +199,7 @@ _FROM_3_TO_4 = (
     "ALTER TABLE agent_runs ADD COLUMN question {bytes}",
     "ALTER TABLE agent_runs ADD COLUMN answer {bytes}",
     "ALTER TABLE agent_runs ADD COLUMN state {bytes}",
+    "ALTER TABLE agent_runs ADD COLUMN shown {bytes}",
     "ALTER TABLE agent_servers ADD COLUMN versions TEXT DEFAULT '[]' NOT NULL",
     "CREATE TABLE agent_run_answers (run BIGINT NOT NULL, wait_id TEXT NOT NULL, fingerprint TEXT NOT NULL, PRIMARY KEY (run, wait_id))",
     "CREATE TABLE agent_webhooks (id TEXT NOT NULL, executor TEXT NOT NULL, run_id TEXT NOT NULL, tenant TEXT NOT NULL, agent TEXT NOT NULL, status TEXT NOT NULL, wait_id TEXT, created_at BIGINT NOT NULL, next_at BIGINT NOT NULL, tries INTEGER NOT NULL, PRIMARY KEY (id))",
