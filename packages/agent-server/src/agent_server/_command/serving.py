@@ -15,7 +15,7 @@ import typer
 import uvicorn
 from starlette.routing import BaseRoute
 
-from agent_server._http.app import build_app
+from agent_server._app import build_app
 from agent_server._http.server import Server
 from agent_server.engine import StorageError, open_engine
 from agent_server.executor import Executor

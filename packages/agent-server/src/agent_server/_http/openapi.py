@@ -4,7 +4,7 @@ Source: https://spec.openapis.org/oas/v3.1.0.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -37,12 +37,15 @@ _BODY: Final = (408, 413, 415, 422)
 _QUERIES: Final = (RunsQuery, EventsQuery)
 
 
-def build_description(name: str, agents: Sequence[str]) -> Json:
+def build_description(
+    name: str, agents: Sequence[str], *, paths: Mapping[str, Json] | None = None
+) -> Json:
     """Return the OpenAPI description of a server.
 
     Args:
         name: The name of its executor.
         agents: The names of its current agents.
+        paths: What it has beside what every server has.
     """
     # Copied, because the cached models are changed below.
     definitions = copy.deepcopy(_build_models())
@@ -57,7 +60,7 @@ def build_description(name: str, agents: Sequence[str]) -> Json:
         "openapi": "3.1.0",
         "info": {"title": name, "version": "1"},
         "security": [{"bearer": []}, {"header": []}],
-        "paths": _build_paths(),
+        "paths": _build_paths() | dict(paths or {}),
         "components": {
             "schemas": definitions,
             "securitySchemes": {

@@ -43,6 +43,7 @@ class ProblemError(Exception):
         detail: What is wrong, in a sentence; never a value of the request.
         problems: What is wrong, field by field.
         headers: More headers of the answer.
+        code: The code of the Responses API; None for that of the status.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class ProblemError(Exception):
         detail: str,
         *problems: Problem,
         headers: Mapping[str, str] | None = None,
+        code: str | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.problems = problems
         self.headers = headers or {}
+        self.code = code
 
 
 def dump_json(value: object) -> bytes:
@@ -87,14 +90,61 @@ def build_document(error: ProblemError) -> dict[str, Any]:
     return document
 
 
+def build_api_error(error: ProblemError) -> dict[str, Any]:
+    """Return an error in the form of the Responses API.
+
+    Source: recorded 400 and 404 bodies of the Responses API.
+    """
+    type_, code = _API_KINDS.get(error.status, ("invalid_request_error", None))
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        type_ = "server_error"
+    problems = [f"{one.field}: {one.message}" for one in error.problems[:_MOST_PROBLEMS]]
+    message = _cut("; ".join(problems) or error.detail)
+    param = _cut(error.problems[0].field) if error.problems else None
+    return {
+        "error": {"message": message, "type": type_, "param": param, "code": error.code or code}
+    }
+
+
+_API_KINDS: Final[Mapping[int, tuple[str, str]]] = {
+    401: ("invalid_request_error", "invalid_api_key"),
+    403: ("permission_error", "insufficient_permissions"),
+    404: ("invalid_request_error", "not_found"),
+    429: ("rate_limit_error", "rate_limit_exceeded"),
+}
+_API_PATHS: Final = ("/v1/responses", "/v1/models")
+
+
+class _Answer(Response):
+    """An error's answer: a problem document, or what the Responses API says, by the path that was asked for."""
+
+    def __init__(self, error: ProblemError) -> None:
+        super().__init__(
+            dump_json(build_document(error)),
+            status_code=error.status,
+            media_type=PROBLEM_TYPE,
+            headers=error.headers,
+        )
+        self._error = error
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not f"{scope['path']}/".startswith(tuple(f"{one}/" for one in _API_PATHS)):
+            await super().__call__(scope, receive, send)
+            return
+        error = self._error
+        is_invalid = error.status == HTTPStatus.UNPROCESSABLE_ENTITY
+        await Response(
+            dump_json(build_api_error(error)),
+            # The API has no other status for it.
+            status_code=HTTPStatus.BAD_REQUEST if is_invalid else error.status,
+            media_type="application/json",
+            headers=error.headers,
+        )(scope, receive, send)
+
+
 def build_problem(error: ProblemError) -> Response:
-    """Return a problem document as a response."""
-    return Response(
-        dump_json(build_document(error)),
-        status_code=error.status,
-        media_type=PROBLEM_TYPE,
-        headers=error.headers,
-    )
+    """Return an error as a response: a problem document, or under the paths of the Responses API what that says."""
+    return _Answer(error)
 
 
 def find_problems(error: ValidationError) -> Sequence[Problem]:

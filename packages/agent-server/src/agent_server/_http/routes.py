@@ -23,7 +23,7 @@ from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
 from .problems import ProblemError, dump_json, refuse_field
 from .queries import read_events_query, read_runs_query, wants_stream
-from .streams import EventStream, Project, find_watchers, project_event, watch_run
+from .streams import EventStream, Project, find_watchers, project_event, share_frames, watch_run
 
 
 _MAX_KEY: Final = 255
@@ -69,7 +69,13 @@ async def answer_metrics(request: Request) -> Response:
 async def answer_description(request: Request) -> Response:
     """Return the OpenAPI description."""
     executor = _executor(request)
-    return _to_json(build_description(executor.name, [one.name for one in executor.agents()]))
+    return _to_json(
+        build_description(
+            executor.name,
+            [one.name for one in executor.agents()],
+            paths=request.app.state.described,
+        )
+    )
 
 
 async def list_agents(request: Request) -> Response:
@@ -89,7 +95,7 @@ async def answer_runs(request: Request) -> Response:
 async def create_run(request: Request) -> Response:
     """Create a run, or return the one that was created under the same idempotency key."""
     require_start(request)
-    key = _read_idempotency_key(request)
+    key = read_idempotency_key(request)
     body = await read_body(request)
     new = await work_on_body(body, _build_run, _executor(request), body, find_tenant(request), key)
     run, is_new = await find_runs(request).create(new)
@@ -216,9 +222,7 @@ async def stream_events(
     if request.method == "HEAD":
         return Response(media_type=EventStream.media_type)
     return EventStream(
-        watch_run(runs, run_id, tenant=tenant, after=after),
-        project,
-        view=view,
+        share_frames(watch_run(runs, run_id, tenant=tenant, after=after), project, view=view),
         tenant=tenant,
         watchers=find_watchers(request),
     )
@@ -237,7 +241,12 @@ def _run_id(request: Request) -> str:
     return request.path_params["run_id"]
 
 
-def _read_idempotency_key(request: Request) -> str | None:
+def read_idempotency_key(request: Request) -> str | None:
+    """Return the `Idempotency-Key` of a request; None if it has none.
+
+    Raises:
+        ProblemError: If it has another form.
+    """
     key = request.headers.get("idempotency-key")
     if key is not None and not (0 < len(key) <= _MAX_KEY and key.isascii() and key.isprintable()):
         raise refuse_field(

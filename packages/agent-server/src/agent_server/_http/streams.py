@@ -27,6 +27,9 @@ type Project = Callable[[StoredEvent], bytes]
 
 type Batches = AsyncGenerator[Sequence[StoredEvent]]
 
+type Frames = AsyncGenerator[bytes]
+"""Frames as they come, any number at a time."""
+
 _AWAY_SECONDS: Final = 1.0
 _BEATS: Final = 10  # How often all streams are checked within `keep_alive_seconds`.
 _COMMENT: Final = b": keep-alive\n\n"
@@ -137,9 +140,7 @@ class EventStream(Response):
     """A response that streams a run's events up to the last.
 
     Args:
-        batches: The events, beginning with the first that the client wants.
-        project: Returns the frames of each event.
-        view: The name of that form: all streams of a run with the same name show the same.
+        frames: The frames of the events, beginning with the first that the client wants.
         tenant: The tenant of the stream.
         watchers: Counts the stream.
     """
@@ -148,10 +149,8 @@ class EventStream(Response):
 
     def __init__(
         self,
-        batches: Batches,
-        project: Project,
+        frames: Frames,
         *,
-        view: str,
         tenant: str,
         watchers: Watchers,
     ) -> None:
@@ -162,9 +161,7 @@ class EventStream(Response):
         )
         # Starlette sets it for an empty body.
         del self.headers["content-length"]
-        self._batches = batches
-        self._project = project
-        self._view = view
+        self._frames = frames
         self._tenant = tenant
         self._watchers = watchers
         self._sent_at = 0.0
@@ -182,8 +179,8 @@ class EventStream(Response):
             await send({"type": "http.response.start", **head})
             self._write = scope.get("extensions", {}).get(CHUNKS) or _as_message(send)
             self._sent_at = asyncio.get_running_loop().time()
-            self._pump = asyncio.create_task(self._send_batches())
-            leaving = asyncio.create_task(_wait_for_leave(receive))
+            self._pump = asyncio.create_task(self._send_frames())
+            leaving = asyncio.create_task(wait_for_leave(receive))
             try:
                 with self._watchers.following(self):
                     both = (self._pump, leaving)
@@ -205,22 +202,11 @@ class EventStream(Response):
         """End the stream."""
         self._pump.cancel()
 
-    async def _send_batches(self) -> None:
-        async with aclosing(self._batches) as batches:
-            async for batch in batches:
-                if frames := self._build_frames(batch):
-                    await self._send(frames)
-
-    def _build_frames(self, batch: Sequence[StoredEvent]) -> bytes:
-        """Return the frames of a batch, which are built only once for all streams that show the same."""
-        shared = batch[-1].shared
-        key = f"{self._view} {batch[0].number}"
-        frames = shared.get(key)
-        if frames is None:
-            frames = b"".join(map(self._project, batch))
-            if len(shared) <= _MOST_SHARED:
-                shared[key] = frames
-        return frames
+    async def _send_frames(self) -> None:
+        async with aclosing(self._frames) as frames:
+            async for data in frames:
+                if data:
+                    await self._send(data)
 
     async def _send(self, data: bytes) -> None:
         async with self._sending:
@@ -236,7 +222,8 @@ def _as_message(send: Send) -> WriteChunk:
     return write
 
 
-async def _wait_for_leave(receive: Receive) -> None:
+async def wait_for_leave(receive: Receive) -> None:
+    """Return once the client has gone; its request has to have been read."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -249,6 +236,26 @@ async def _end(*tasks: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             # The head was sent, so the stream can only end; the client reconnects for the rest.
             _logger.error("a stream of events ended early", exc_info=error)
+
+
+async def share_frames(batches: Batches, project: Project, *, view: str) -> Frames:
+    """Yield the frames of events, which are built only once for all streams that show the same.
+
+    Args:
+        batches: The events.
+        project: Returns the frames of each event.
+        view: The name of that form: all streams of a run with the same name show the same.
+    """
+    async with aclosing(batches):
+        async for batch in batches:
+            shared = batch[-1].shared
+            key = f"{view} {batch[0].number}"
+            frames = shared.get(key)
+            if frames is None:
+                frames = b"".join(map(project, batch))
+                if len(shared) <= _MOST_SHARED:
+                    shared[key] = frames
+            yield frames
 
 
 async def watch_run(runs: RunService, run_id: str, *, tenant: str, after: int) -> Batches:

@@ -6,15 +6,16 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
-from agent_server.engine import RunService
-from agent_server.executor import Executor
-from agent_server.settings import ServerSettings
-
-from .access import AccessMiddleware
-from .pages import build_pages
-from .problems import HANDLERS, LastResort
-from .routes import build_routes
-from .streams import Watchers
+from ._http.access import AccessMiddleware
+from ._http.pages import build_pages
+from ._http.problems import HANDLERS, LastResort
+from ._http.routes import build_routes
+from ._http.streams import Watchers
+from ._responses.description import describe_responses
+from ._responses.routes import build_responses_routes
+from .engine import RunService
+from .executor import Conversational, Executor
+from .settings import ServerSettings
 
 
 def build_app(
@@ -32,8 +33,10 @@ def build_app(
         runs: The runs of an open engine.
         routes: Additional routes of the executor, behind the same keys; see the other functions of `agent_server.http`.
     """
+    has_responses = settings.responses and isinstance(executor, Conversational)
+    faces = build_responses_routes() if has_responses else ()
     app = Starlette(
-        routes=[*build_routes(), *build_pages(settings), *routes],
+        routes=[*build_routes(), *faces, *build_pages(settings), *routes],
         middleware=[
             # The first is the outermost, so it also answers for errors of the other.
             Middleware(LastResort),
@@ -45,6 +48,7 @@ def build_app(
     app.state.settings = settings
     app.state.executor = executor
     app.state.runs = runs
+    app.state.described = describe_responses() if has_responses else {}
     app.state.watchers = Watchers(settings)
     app.state.is_ending = False
     return app

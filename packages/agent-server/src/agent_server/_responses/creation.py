@@ -1,0 +1,140 @@
+"""Requests for a response, checked field by field."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_server._http.bodies import build_model
+from agent_server._http.documents import Metadata
+from agent_server.executor import JsonObject
+
+from .fields import check_fields
+from .input_items import read_input
+from .refusals import refuse
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+# Members of a function that change nothing of what its client does.
+_FUNCTION: Final = frozenset({"type", "name", "description", "parameters", "strict"})
+_MAX_TEXT: Final = 200
+
+
+class _Metadata(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creation:
+    """A request for a response.
+
+    Attributes:
+        model: The agent's name.
+        input: The items; each has a `type`.
+        instructions: The client's instructions; None for none.
+        tools: The client's functions, with `name`, `description` and `parameters` each.
+        text_format: The form of answer that it asks for; None for text.
+        metadata: Names and texts to find the run by.
+        previous: The id of the response that this one follows; None for none.
+        is_stored: Whether the run is kept.
+        is_stream: Whether the answer is a stream.
+        is_background: Whether the answer comes at once.
+        given: The names of the fields that the request has.
+    """
+
+    model: str
+    input: Sequence[JsonObject]
+    instructions: str | None
+    tools: Sequence[JsonObject]
+    text_format: JsonObject | None
+    metadata: Mapping[str, str]
+    previous: str | None
+    is_stored: bool
+    is_stream: bool
+    is_background: bool
+    given: frozenset[str] = field(default_factory=frozenset[str])
+
+
+def read_creation(value: Any) -> Creation:
+    """Return the request in a body's JSON.
+
+    Raises:
+        ProblemError: If a field is unknown, refused or wrong.
+        RequestRefusedError: If the metadata has another form.
+    """
+    if not isinstance(value, dict):
+        raise refuse("body", "expected an object", code="invalid_type")
+    given = {name: one for name, one in cast("JsonObject", value).items() if one is not None}
+    check_fields(given)
+    model = _read(given, "model", str)
+    if not model or len(model) > _MAX_TEXT:
+        raise refuse("model", "expected the name of an agent", code="missing_required_parameter")
+    return Creation(
+        model=model,
+        input=read_input(given.get("input")),
+        instructions=_read(given, "instructions", str),
+        tools=_read_tools(given),
+        text_format=_read_format(given),
+        metadata=build_model(_Metadata, {"metadata": given.get("metadata", {})}).metadata,
+        previous=_read(given, "previous_response_id", str),
+        is_stored=_read(given, "store", bool) is not False,
+        is_stream=_read(given, "stream", bool) is True,
+        is_background=_read(given, "background", bool) is True,
+        given=frozenset(given),
+    )
+
+
+_KINDS: Final = {"str": "a text", "bool": "true or false", "dict": "an object", "list": "a list"}
+
+
+def _read[Kind](given: JsonObject, name: str, kind: type[Kind], at: str = "") -> Kind | None:
+    value = given.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise refuse(f"{at}{name}", f"expected {_KINDS[kind.__name__]}", code="invalid_type")
+    return value
+
+
+def _read_format(given: JsonObject) -> JsonObject | None:
+    text = cast("JsonObject", _read(given, "text", dict) or {})
+    form = cast("JsonObject", _read(text, "format", dict, "text.") or {})
+    if form.get("type", "text") == "text":
+        return None
+    return form
+
+
+def _read_tools(given: JsonObject) -> Sequence[JsonObject]:
+    tools: list[JsonObject] = []
+    for index, tool in enumerate(cast("list[Any]", _read(given, "tools", list) or [])):
+        one = _read_tool(tool, f"tools[{index}]")
+        if any(one["name"] == other["name"] for other in tools):
+            raise refuse(f"tools[{index}].name", "expected a name that no other tool has")
+        tools.append(one)
+    return tools
+
+
+def _read_tool(tool: Any, at: str) -> JsonObject:
+    if not isinstance(tool, dict):
+        raise refuse(at, "expected an object", code="invalid_type")
+    # What is null or false asks for nothing.
+    given = {
+        name: one
+        for name, one in cast("JsonObject", tool).items()
+        if one is not None and one is not False
+    }
+    if given.get("type") != "function":
+        message = "expected `function`: the agent's own tools are on the server"
+        raise refuse(f"{at}.type", message, code="unsupported_value")
+    for name in given.keys() - _FUNCTION:
+        raise refuse(f"{at}.{name}", "is not supported", code="unsupported_parameter")
+    name = _read(given, "name", str, f"{at}.") or ""
+    if not _NAME.fullmatch(name):
+        raise refuse(f"{at}.name", "expected 1 to 64 letters, digits, `_` and `-`")
+    return {
+        "name": name,
+        "description": _read(given, "description", str, f"{at}."),
+        "parameters": _read(given, "parameters", dict, f"{at}."),
+    }

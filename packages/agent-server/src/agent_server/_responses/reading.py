@@ -1,0 +1,184 @@
+"""Responses as they are read: found by their id, told from their run's events."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from agent_server._http.access import find_tenant
+from agent_server._http.problems import dump_json
+from agent_server._http.routes import find_runs
+from agent_server._http.streams import (
+    Frames,
+    build_frame,
+    find_watchers,
+    wait_for_leave,
+    watch_run,
+)
+from agent_server.executor import Conversational, JsonObject
+from agent_server.runs import Run, RunNotFoundError
+
+from .ids import ResponseId
+from .projection import Projection
+from .refusals import not_found
+
+
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A response that a tenant has.
+
+    Attributes:
+        response_id: Its id.
+        run: Its run.
+        shown: What the run shows of the request that has begun it.
+    """
+
+    response_id: ResponseId
+    run: Run
+    shown: JsonObject
+
+    def start_projection(self, request: Request) -> Projection:
+        """Return the projection that tells it, at its beginning."""
+        executor: Conversational = request.app.state.executor
+        return Projection(self.response_id, self._build_head(), executor.show)
+
+    def _build_head(self) -> JsonObject:
+        shown, is_first = self.shown, self.response_id.part == 0
+        before = shown["previous_response_id"] if is_first else str(self.response_id.before)
+        return {
+            "id": str(self.response_id),
+            "object": "response",
+            "created_at": int(self.run.created_at.timestamp()),
+            "background": shown["background"],
+            "incomplete_details": None,
+            "instructions": shown["instructions"],
+            "max_output_tokens": None,
+            "metadata": dict(self.run.metadata),
+            "model": self.run.agent,
+            "parallel_tool_calls": True,
+            "previous_response_id": before,
+            "reasoning": {"effort": None, "summary": None},
+            "store": shown["store"],
+            "temperature": None,
+            "text": {"format": shown["text_format"] or {"type": "text"}},
+            "tool_choice": "auto",
+            "tools": [{"type": "function", "strict": False, **tool} for tool in shown["tools"]],
+            "top_p": None,
+            "truncation": "disabled",
+        }
+
+
+async def find_response(request: Request, text: str) -> Found:
+    """Return the response with an id.
+
+    Raises:
+        ProblemError: If the tenant has no such response.
+    """
+    response_id = ResponseId.parse(text)
+    if response_id is None:
+        raise not_found()
+    runs, tenant = find_runs(request), find_tenant(request)
+    try:
+        run = await runs.get(response_id.run_id, tenant=tenant)
+        shown = await runs.read_shown(response_id.run_id, tenant=tenant)
+    except RunNotFoundError:
+        raise not_found() from None
+    # A run may have been begun elsewhere.
+    if shown is None or response_id.part > run.part:
+        raise not_found()
+    return Found(response_id=response_id, run=run, shown=shown)
+
+
+async def read_response(request: Request, found: Found) -> Projection:
+    """Return a response as far as it is stored."""
+    projection = found.start_projection(request)
+    projection.begin()
+    runs, tenant, run_id = find_runs(request), find_tenant(request), found.run.run_id
+    last = 0
+    while not projection.is_over:
+        events = await runs.read_events(run_id, tenant=tenant, after=last, limit=_PAGE)
+        if not events:
+            break
+        for event in events:
+            projection.feed(event)
+        last = events[-1].number
+    return projection
+
+
+async def wait_for_response(request: Request, found: Found) -> Projection:
+    """Return a response once it has ended, or as it is when its client goes away or the server stops.
+
+    Raises:
+        TooManyWatchersError: If too many already wait or watch.
+    """
+    projection = found.start_projection(request)
+    projection.begin()
+    watchers, tenant = find_watchers(request), find_tenant(request)
+    watchers.admit(tenant)
+    try:
+        tasks = [
+            asyncio.create_task(_follow(request, found, projection)),
+            asyncio.create_task(wait_for_leave(request.receive)),
+            asyncio.create_task(_wait_for(watchers.closed)),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        if not tasks[0].cancelled():
+            tasks[0].result()
+    finally:
+        watchers.dismiss(tenant)
+    return projection
+
+
+async def _wait_for(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+async def _follow(request: Request, found: Found, projection: Projection) -> None:
+    async with aclosing(_watch(request, found, projection)) as events:
+        async for _ in events:
+            pass
+
+
+async def stream_response(request: Request, found: Found, *, after: int) -> Frames:
+    """Yield the frames of a response's events.
+
+    Args:
+        request: The request.
+        found: The response.
+        after: The `sequence_number` of the last event that the client has; -1 for none.
+    """
+    projection = found.start_projection(request)
+    yield _build_frames(projection.begin(), after)
+    async with aclosing(_watch(request, found, projection)) as watched:
+        async for events in watched:
+            yield _build_frames(events, after)
+
+
+async def _watch(
+    request: Request, found: Found, projection: Projection
+) -> AsyncGenerator[Sequence[JsonObject]]:
+    """Yield the events of a response as they come, up to its last."""
+    runs, tenant, run_id = find_runs(request), find_tenant(request), found.run.run_id
+    async with aclosing(watch_run(runs, run_id, tenant=tenant, after=0)) as batches:
+        async for batch in batches:
+            yield [told for event in batch for told in projection.feed(event)]
+            if projection.is_over:
+                return
+
+
+def _build_frames(events: Sequence[JsonObject], after: int) -> bytes:
+    return b"".join(
+        build_frame(dump_json(one), type_=one["type"])
+        for one in events
+        if one["sequence_number"] > after
+    )

@@ -1,0 +1,253 @@
+"""The routes of the Responses API, and of the models that it has: the agents.
+
+Source: https://platform.openai.com/docs/api-reference/responses; openai 3.51.0, `resources/responses/responses.py`.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from agent_server._http.access import find_caller, find_tenant, require_answer, require_start
+from agent_server._http.bodies import build_model, parse_body, read_body, work_on_body
+from agent_server._http.problems import ProblemError, dump_json
+from agent_server._http.routes import find_runs, read_idempotency_key
+from agent_server._http.streams import EventStream, find_watchers
+from agent_server.executor import Executor, JsonObject
+from agent_server.runs import FINISHED, AnswerConflictError, NewAnswer
+from agent_server.settings import ServerSettings
+
+from .creation import Creation, read_creation
+from .ids import ResponseId
+from .reading import Found, find_response, read_response, stream_response, wait_for_response
+from .refusals import not_found, refuse
+from .turns import build_answer, build_run, check_unchanged, find_answered
+
+
+_NO_SUCH_MODEL: Final = "There is no such model: the models are this server's agents."
+
+
+def build_responses_routes() -> Sequence[BaseRoute]:
+    """Return the routes of this face."""
+    return [
+        Route("/v1/models", list_models),
+        Route("/v1/models/{model}", get_model),
+        Route("/v1/responses", create_response, methods=["POST"]),
+        Route("/v1/responses/{response_id}", answer_response, methods=["GET", "DELETE"]),
+        Route("/v1/responses/{response_id}/cancel", cancel_response, methods=["POST"]),
+        Route("/v1/responses/{response_id}/input_items", list_input_items),
+    ]
+
+
+async def list_models(request: Request) -> Response:
+    """Return the agents as models."""
+    return _to_json({"object": "list", "data": _build_models(request)})
+
+
+async def get_model(request: Request) -> Response:
+    """Return an agent as a model."""
+    for model in _build_models(request):
+        if model["id"] == request.path_params["model"]:
+            return _to_json(model)
+    raise ProblemError(404, _NO_SUCH_MODEL, code="model_not_found")
+
+
+def _build_models(request: Request) -> Sequence[JsonObject]:
+    executor: Executor = request.app.state.executor
+    # An agent has no day on which it was made.
+    shared = {"object": "model", "created": 0, "owned_by": executor.name}
+    return [{"id": one.name, **shared} for one in executor.agents()]
+
+
+async def create_response(request: Request) -> Response:
+    """Begin a run, or answer one that waits, and return the response or a stream of its events."""
+    key = read_idempotency_key(request)
+    body = await read_body(request)
+    asked = await work_on_body(body, lambda: read_creation(parse_body(body)))
+    if asked.previous is None:
+        found = await _answer_history(request, asked)
+        if found is None:
+            found = await _begin(request, asked, None, key, body)
+    else:
+        previous = await _find_previous(request, asked, asked.previous)
+        waiting = (await read_response(request, previous)).waiting
+        if waiting is None:
+            state = await _read_state(request, previous)
+            found = await _begin(request, asked, state, key, body)
+        else:
+            check_unchanged(asked, previous.shown, previous.run.metadata)
+            found = await _answer(request, previous, waiting, asked.input)
+    if asked.is_stream:
+        return _stream(request, found, after=-1)
+    # Who asks in the background comes back for the rest.
+    read = read_response if asked.is_background else wait_for_response
+    return _to_json((await read(request, found)).response)
+
+
+async def _answer_history(request: Request, asked: Creation) -> Found | None:
+    """Go on with the run whose response the end of a whole history answers; None if there is none, or it was answered in another way."""
+    response_id, items = find_answered(asked.input)
+    if response_id is None:
+        return None
+    try:
+        previous = await find_response(request, str(response_id))
+        check_unchanged(asked, previous.shown, previous.run.metadata)
+        waiting = (await read_response(request, previous)).waiting
+        if waiting is None or previous.run.agent != asked.model:
+            return None
+    except ProblemError:
+        return None
+    with suppress(AnswerConflictError):
+        return await _answer(request, previous, waiting, items)
+    return None
+
+
+async def _find_previous(request: Request, asked: Creation, text: str) -> Found:
+    try:
+        found = await find_response(request, text)
+        if not found.shown["store"]:
+            raise not_found()
+    except ProblemError:
+        message = "expected the id of a response that was stored"
+        code = "previous_response_not_found"
+        raise refuse("previous_response_id", message, code=code) from None
+    if found.run.agent != asked.model:
+        raise refuse("model", "expected that of the previous response")
+    return found
+
+
+async def _read_state(request: Request, previous: Found) -> bytes:
+    run = previous.run
+    if run.status not in FINISHED:
+        raise ProblemError(409, "The previous response has not ended.", code="response_not_ended")
+    state = await find_runs(request).read_state(run.run_id, tenant=run.tenant)
+    if state is None:
+        message = "expected the id of a response that can be gone on from"
+        raise refuse("previous_response_id", message, code="previous_response_not_found")
+    return state
+
+
+async def _begin(
+    request: Request, asked: Creation, state: bytes | None, key: str | None, body: bytes
+) -> Found:
+    require_start(request)
+    settings: ServerSettings = request.app.state.settings
+    executor, tenant = request.app.state.executor, find_tenant(request)
+    new = await work_on_body(body, lambda: build_run(executor, asked, tenant=tenant, state=state))
+    new = replace(
+        new,
+        idempotency_key=key,
+        fingerprint="" if key is None else hashlib.sha256(body).hexdigest(),
+        keep_seconds=None if asked.is_stored else settings.keep_unstored_seconds,
+    )
+    run, _ = await find_runs(request).create(new)
+    return Found(response_id=ResponseId(run.run_id, 0), run=run, shown=new.shown or {})
+
+
+async def _answer(
+    request: Request, previous: Found, waiting: JsonObject, items: Sequence[JsonObject]
+) -> Found:
+    before = previous.response_id
+    answer = build_answer(before, waiting, items)
+    # Who starts a run makes the calls of its own tools; what a person decides needs another right.
+    if answer.approvals or answer.answer is not None:
+        require_answer(request)
+    else:
+        require_start(request)
+    new = NewAnswer(wait_id=waiting["wait_id"], answer=answer, key=find_caller(request).key)
+    run, _ = await find_runs(request).answer(before.run_id, new, tenant=previous.run.tenant)
+    return Found(
+        response_id=ResponseId(before.run_id, before.part + 1), run=run, shown=previous.shown
+    )
+
+
+async def answer_response(request: Request) -> Response:
+    """Return a response or a stream of its events, or delete its run."""
+    found = await find_response(request, request.path_params["response_id"])
+    if request.method == "DELETE":
+        require_start(request)
+        await find_runs(request).delete(found.run.run_id, tenant=found.run.tenant)
+        shown = {"id": str(found.response_id), "object": "response.deleted", "deleted": True}
+        return _to_json(shown)
+    query = _read_query(request, _ReadQuery)
+    if query.stream and request.method == "GET":
+        return _stream(request, found, after=query.starting_after)
+    return _to_json((await read_response(request, found)).response)
+
+
+async def cancel_response(request: Request) -> Response:
+    """Cancel the run of a response that has not ended, and return the response once it has."""
+    require_start(request)
+    found = await find_response(request, request.path_params["response_id"])
+    told = await read_response(request, found)
+    if not told.is_over:
+        await find_runs(request).cancel(found.run.run_id, tenant=found.run.tenant)
+        told = await wait_for_response(request, found)
+    return _to_json(told.response)
+
+
+async def list_input_items(request: Request) -> Response:
+    """Return a page of the items that a response was asked with."""
+    found = await find_response(request, request.path_params["response_id"])
+    query = _read_query(request, _ItemsQuery)
+    own = found.response_id
+    given: Sequence[JsonObject] = found.shown["input"]
+    if own.part > 0:
+        given = (await read_response(request, found)).answers
+    items = [{"id": own.input_item(n)} | item for n, item in enumerate(given)]
+    if query.order == "desc":
+        items.reverse()
+    if query.after is not None:
+        ids = [item["id"] for item in items]
+        if query.after not in ids:
+            raise refuse("after", "expected the id of an item of this response's input")
+        items = items[ids.index(query.after) + 1 :]
+    page = items[: query.limit]
+    ends = {
+        "first_id": page[0]["id"] if page else None,
+        "last_id": page[-1]["id"] if page else None,
+    }
+    has_more = len(items) > len(page)
+    return _to_json({"object": "list", "data": page, **ends, "has_more": has_more})
+
+
+class _ReadQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    stream: bool = False
+    starting_after: int = Field(default=-1, ge=-1, le=10**15)
+    include_obfuscation: bool = False
+
+
+class _ItemsQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    after: str | None = None
+    limit: int = Field(default=20, ge=1, le=100)
+    order: Literal["asc", "desc"] = "desc"
+
+
+def _read_query[Query: BaseModel](request: Request, model: type[Query]) -> Query:
+    pairs = request.query_params.items()
+    # What to include is a hint, as in a request for a response.
+    given = {name: value for name, value in pairs if name.partition("[")[0] != "include"}
+    return build_model(model, given)
+
+
+def _stream(request: Request, found: Found, *, after: int) -> Response:
+    return EventStream(
+        stream_response(request, found, after=after),
+        tenant=find_tenant(request),
+        watchers=find_watchers(request),
+    )
+
+
+def _to_json(value: Any) -> Response:
+    return Response(dump_json(value), status_code=HTTPStatus.OK, media_type="application/json")
