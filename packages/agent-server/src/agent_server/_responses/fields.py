@@ -2,7 +2,7 @@
 
 A hint is taken without effect, since an answer without it is as good. What would change what an answer promises is refused, unless it has a value that promises nothing.
 
-Source: `types/responses/response_create_params.py` of openai 3.51.0.
+Source: `types/responses/response_create_params.py` of openai 3.54.0.
 """
 
 from collections.abc import Mapping

@@ -288,7 +288,8 @@ class Projection:
         self._unrecorded.clear()
 
     def _tell_tool_started(self, data: JsonObject) -> None:
-        if data["name"] not in self._functions:
+        # Those that the client makes itself are asked for when the run waits.
+        if data["name"] not in self._functions and data["call_id"] not in self._running:
             self._calls[data["call_id"]] = data
             self._begin_call(data["call_id"])
 
@@ -304,7 +305,7 @@ class Projection:
         # Those that the client has made itself are not among them.
         if call_id in self._calls:
             running = self._running.get(call_id) or self._begin_call(call_id)
-            del self._running[call_id]
+            del self._running[call_id], self._calls[call_id]
             self._recorded[running.index] = running.end(data)
 
     _TELL: Final = {

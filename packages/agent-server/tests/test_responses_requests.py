@@ -1,0 +1,172 @@
+import re
+from pathlib import Path
+
+import pytest
+from openai.types.responses.response_create_params import (
+    ResponseCreateParamsNonStreaming,
+    ResponseCreateParamsStreaming,
+)
+from talking import created, post, talking
+from test_responses import error_of
+
+
+_PAGE = Path(__file__).parents[3] / "docs" / "agent-server" / "responses.md"
+_ROWS = {
+    name: (use, why)
+    for name, use, why in re.findall(
+        r"^\| `(\w+)` \| (\w+) \| (.+?) \|$", _PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+}
+_FUNCTION = {"type": "function", "name": "mine"}
+_PNG = "data:image/png;base64,AA=="
+
+
+def test_the_page_has_each_field_of_the_openai_client_and_none_besides():
+    annotations = {}
+    for kind in (ResponseCreateParamsNonStreaming, ResponseCreateParamsStreaming):
+        for one in (kind, *kind.__orig_bases__):
+            annotations |= one.__annotations__
+
+    # The locked client does not have it yet; 3.54 does.
+    assert sorted(_ROWS) == sorted({*annotations, "background_options"})
+
+
+@pytest.mark.parametrize("name", [name for name, (use, _) in _ROWS.items() if use == "refused"])
+async def test_what_changes_an_answers_promise_is_refused_by_name(tmp_path, name):
+    async with talking(tmp_path) as (client, _):
+        refused = await post(client, **{name: "secret"})
+
+        assert error_of(refused) == (name, "unsupported_parameter")
+        assert _ROWS[name][1] in refused.json()["error"]["message"]
+        assert "secret" not in refused.text
+        await created(client, **{name: None})
+
+
+async def test_a_value_that_promises_nothing_is_taken(tmp_path):
+    async with talking(tmp_path) as (client, _):
+        await created(client, tool_choice="auto", top_logprobs=0)
+        assert error_of(await post(client, top_logprobs=False))[0] == "top_logprobs"
+
+
+async def test_hints_are_taken_whatever_they_are(tmp_path):
+    hints = {name: {"any": "thing"} for name, (use, _) in _ROWS.items() if use == "ignored"}
+    async with talking(tmp_path) as (client, _):
+        await created(client, **hints, text={"verbosity": "low", "format": {"type": "text"}})
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "code"),
+    [
+        ({"secret": 1}, "secret", "unknown_parameter"),
+        ({"model": None}, "model", "missing_required_parameter"),
+        ({"model": "secret" * 99}, "model", "missing_required_parameter"),
+        ({"model": 1}, "model", "invalid_type"),
+        ({"input": None}, "input", "invalid_type"),
+        ({"input": []}, "input", "invalid_type"),
+        ({"input": ["secret"]}, "input[0]", "invalid_type"),
+        ({"input": [{"type": "secret"}]}, "input[0].type", "unsupported_value"),
+        ({"input": [{"type": ["secret"]}]}, "input[0].type", "unsupported_value"),
+        ({"input": [{"type": "item_reference"}]}, "input[0].type", "unsupported_value"),
+        ({"input": [{"role": "secret"}]}, "input[0].role", "invalid_value"),
+        ({"input": [{"role": ["user"]}]}, "input[0].role", "invalid_value"),
+        ({"input": [{"role": "user"}]}, "input[0].content", "invalid_type"),
+        ({"input": [{"type": "function_call"}]}, "input[0].call_id", "invalid_type"),
+        ({"input": [{"type": "function_call_output"}]}, "input[0].call_id", "invalid_type"),
+        (
+            {"input": [{"type": "mcp_approval_response", "approval_request_id": "x"}]},
+            "input[0].approve",
+            "invalid_type",
+        ),
+        (
+            {
+                "input": [
+                    {
+                        "type": "mcp_approval_response",
+                        "approval_request_id": "x",
+                        "approve": False,
+                        "reason": "secret" * 999,
+                    }
+                ]
+            },
+            "input[0].reason",
+            "invalid_value",
+        ),
+        ({"instructions": 1}, "instructions", "invalid_type"),
+        ({"stream": "secret"}, "stream", "invalid_type"),
+        ({"metadata": {"a": 1}}, "metadata.a", None),
+        ({"text": "secret"}, "text", "invalid_type"),
+        ({"text": {"format": "secret"}}, "text.format", "invalid_type"),
+        ({"text": {"format": {"type": "json_object"}}}, "text.format", None),
+        ({"tools": "secret"}, "tools", "invalid_type"),
+        ({"tools": ["secret"]}, "tools[0]", "invalid_type"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type", "unsupported_value"),
+        ({"tools": [{"type": "mcp"}]}, "tools[0].type", "unsupported_value"),
+        ({"tools": [_FUNCTION | {"async": True}]}, "tools[0].async", "unsupported_parameter"),
+        ({"tools": [_FUNCTION | {"name": "a b"}]}, "tools[0].name", "invalid_value"),
+        ({"tools": [_FUNCTION, _FUNCTION]}, "tools[1].name", "invalid_value"),
+        ({"tools": [_FUNCTION | {"parameters": 1}]}, "tools[0].parameters", "invalid_type"),
+    ],
+)
+async def test_a_wrong_field_is_refused_by_name_and_without_its_value(
+    tmp_path, changes, field, code
+):
+    async with talking(tmp_path) as (client, _):
+        body = {"model": "greet", "input": "hi"} | changes
+        refused = await client.post("/v1/responses", json=body)
+
+        assert error_of(refused) == (field, code)
+        assert "secret" not in refused.text.replace(field, "")
+
+
+async def test_a_body_is_an_object(tmp_path):
+    async with talking(tmp_path) as (client, _):
+        assert error_of(await client.post("/v1/responses", json=[])) == ("body", "invalid_type")
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "code"),
+    [
+        ("secret", "type", "unsupported_value"),
+        ({"type": "input_audio"}, "type", "unsupported_value"),
+        ({"type": "input_text"}, "text", "invalid_type"),
+        ({"type": "input_image"}, "image_url", "invalid_value"),
+        ({"type": "input_image", "image_url": "https://secret"}, "image_url", "invalid_value"),
+        ({"type": "input_image", "file_id": "secret"}, "file_id", "unsupported_parameter"),
+        ({"type": "input_file", "file_url": "secret"}, "file_url", "unsupported_parameter"),
+        ({"type": "input_file", "file_data": "secret"}, "file_data", "invalid_value"),
+    ],
+)
+async def test_the_server_fetches_nothing_that_a_client_names(tmp_path, part, field, code):
+    async with talking(tmp_path) as (client, _):
+        for item, member in (
+            ({"role": "user", "content": [part]}, "content"),
+            ({"type": "function_call_output", "call_id": "c", "output": [part]}, "output"),
+        ):
+            refused = await post(client, input=[item])
+            assert error_of(refused) == (f"input[0].{member}[0].{field}", code)
+            assert "secret" not in refused.text
+
+
+async def test_data_urls_and_what_a_response_put_out_are_taken(tmp_path):
+    image = {"type": "input_image", "image_url": _PNG, "detail": "low", "file_id": None}
+    file = {
+        "type": "input_file",
+        "filename": "a.pdf",
+        "file_data": "DATA:application/pdf;base64,AA==",
+    }
+    async with talking(tmp_path) as (client, _):
+        await created(
+            client,
+            input=[
+                {"role": "system", "content": "Be kind."},
+                {"role": "user", "content": [image, file]},
+                {"type": "reasoning", "summary": []},
+                {"type": "mcp_call", "name": "look", "approval_request_id": "mcpr_1"},
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "refusal", "refusal": "No."}],
+                },
+                {"role": "user", "content": "hi"},
+            ],
+        )
