@@ -1,6 +1,7 @@
 import pytest
 from openapi_spec_validator import validate
 from starlette.testclient import TestClient
+from talking import Talker
 from web import executor, settings_of
 
 from agent_server.http import build_app
@@ -24,7 +25,12 @@ def test_the_description_is_valid_and_names_the_agents(description):
     assert request["properties"]["agent"]["enum"] == ["echo", "slow", "waiting", "failing"]
 
 
-def test_the_description_has_every_route_and_method(app, description):
+@pytest.mark.parametrize("agents", [executor(), Talker()])
+def test_the_description_has_every_route_and_method(tmp_path, agents):
+    app = build_app(settings_of(tmp_path), agents, None)
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        description = client.get("/openapi.json").json()
+    validate(description)
     routed = {(route.path, method) for route in app.routes for method in route.methods - {"HEAD"}}
     described = {
         (path, method.upper())

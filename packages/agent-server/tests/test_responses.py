@@ -100,11 +100,15 @@ async def test_an_answer_that_no_model_told_is_a_message(tmp_path):
         await use(run, "call_1")
         return RunResult(status="succeeded", output={"a": 1})
 
-    async with talking(tmp_path, Talker(give=give)) as (client, _):
+    async def blank(_run):
+        return RunResult(status="succeeded", output="")
+
+    async with talking(tmp_path, Talker(give=give, blank=blank)) as (client, _):
         response = await created(client, "give")
 
         assert kinds(response) == ["mcp_call", "message"]
         assert texts(response) == ['{"a": 1}']
+        assert texts(await created(client, "blank")) == [""]
 
 
 async def test_calls_of_the_agents_own_tools_are_those_of_a_server(tmp_path):
