@@ -503,6 +503,22 @@ async def test_only_so_many_wait_and_watch(tmp_path):
     async with talking(tmp_path, max_watchers=1) as (client, app):
         app.state.watchers.admit("default")
         assert error_of(await post(client), 429) == (None, "rate_limit_exceeded")
+        assert (await client.get("/v1/runs")).json()["runs"] == []
+        response = await created(client, background=True)
+        place = f"/v1/responses/{response['id']}"
+        answer = await client.get(place, params={"stream": "true"})
+        assert error_of(answer, 429) == (None, "rate_limit_exceeded")
+
+
+async def test_a_large_request_is_as_good_as_any(tmp_path):
+    items = [{"role": "user", "content": "x" * 200_000}, {"role": "user", "content": "hi"}]
+    async with talking(tmp_path) as (client, _):
+        response = await created(client, input=items)
+
+        assert texts(response) == ["You said hi."]
+        place = f"/v1/responses/{response['id']}/input_items"
+        listed = (await client.get(place, params={"order": "asc"})).json()["data"]
+        assert [one["content"] for one in listed] == [one["content"] for one in items]
 
 
 async def test_a_client_that_goes_away_or_a_server_that_stops_ends_no_run(tmp_path):

@@ -18,6 +18,7 @@ _ROWS = {
     )
 }
 _FUNCTION = {"type": "function", "name": "mine"}
+_OWN = {"type": "mcp", "server_label": "greet"}
 _PNG = "data:image/png;base64,AA=="
 
 
@@ -101,6 +102,11 @@ async def test_hints_are_taken_whatever_they_are(tmp_path):
         ({"tools": ["secret"]}, "tools[0]", "invalid_type"),
         ({"tools": [{"type": "web_search"}]}, "tools[0].type", "unsupported_value"),
         ({"tools": [{"type": "mcp"}]}, "tools[0].type", "unsupported_value"),
+        (
+            {"tools": [_OWN | {"server_url": "https://secret"}]},
+            "tools[0].type",
+            "unsupported_value",
+        ),
         ({"tools": [_FUNCTION | {"async": True}]}, "tools[0].async", "unsupported_parameter"),
         ({"tools": [_FUNCTION | {"name": "a b"}]}, "tools[0].name", "invalid_value"),
         ({"tools": [_FUNCTION, _FUNCTION]}, "tools[1].name", "invalid_value"),
@@ -116,6 +122,12 @@ async def test_a_wrong_field_is_refused_by_name_and_without_its_value(
 
         assert error_of(refused) == (field, code)
         assert "secret" not in refused.text.replace(field, "")
+
+
+async def test_the_agent_may_be_named_as_the_server_of_its_tools(tmp_path):
+    async with talking(tmp_path) as (client, _):
+        own = _OWN | {"require_approval": "always"}
+        assert (await created(client, tools=[own, _FUNCTION]))["tools"][0]["name"] == "mine"
 
 
 async def test_a_body_is_an_object(tmp_path):

@@ -87,14 +87,22 @@ class Watchers:
         self._beat: asyncio.TimerHandle | None = None
         self.closed = asyncio.Event()
 
-    def admit(self, tenant: str) -> None:
-        """Count a stream in.
+    def check(self, tenant: str) -> None:
+        """Check that there is room for another stream.
 
         Raises:
             TooManyWatchersError: If the limit is reached, in all or for the tenant.
         """
         if self._counts.total() >= self._max or self._counts[tenant] >= self._max_per_tenant:
             raise TooManyWatchersError
+
+    def admit(self, tenant: str) -> None:
+        """Count a stream in.
+
+        Raises:
+            TooManyWatchersError: If the limit is reached, in all or for the tenant.
+        """
+        self.check(tenant)
         self._counts[tenant] += 1
 
     def dismiss(self, tenant: str) -> None:

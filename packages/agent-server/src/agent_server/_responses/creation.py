@@ -77,7 +77,7 @@ def read_creation(value: Any) -> Creation:
         model=model,
         input=read_input(given.get("input")),
         instructions=_read(given, "instructions", str),
-        tools=_read_tools(given),
+        tools=_read_tools(given, model),
         text_format=_read_format(given),
         metadata=build_model(_Metadata, {"metadata": given.get("metadata", {})}).metadata,
         previous=_read(given, "previous_response_id", str),
@@ -106,14 +106,25 @@ def _read_format(given: JsonObject) -> JsonObject | None:
     return form
 
 
-def _read_tools(given: JsonObject) -> Sequence[JsonObject]:
+def _read_tools(given: JsonObject, model: str) -> Sequence[JsonObject]:
     tools: list[JsonObject] = []
     for index, tool in enumerate(cast("list[Any]", _read(given, "tools", list) or [])):
+        if _is_own_server(tool, model):
+            continue
         one = _read_tool(tool, f"tools[{index}]")
         if any(one["name"] == other["name"] for other in tools):
             raise refuse(f"tools[{index}].name", "expected a name that no other tool has")
         tools.append(one)
     return tools
+
+
+def _is_own_server(tool: Any, model: str) -> bool:
+    """Return whether a tool stands for the agent's own ones: some clients take approvals only from a server that they have named."""
+    if not isinstance(tool, dict):
+        return False
+    named = cast("JsonObject", tool)
+    is_named_only = named.keys() <= {"type", "server_label", "require_approval"}
+    return is_named_only and (named.get("type"), named.get("server_label")) == ("mcp", model)
 
 
 def _read_tool(tool: Any, at: str) -> JsonObject:

@@ -71,6 +71,9 @@ async def create_response(request: Request) -> Response:
     key = read_idempotency_key(request)
     body = await read_body(request)
     asked = await work_on_body(body, lambda: read_creation(parse_body(body)))
+    if asked.is_stream or not asked.is_background:
+        # Before anything is begun, of which the client would get nothing but an error.
+        find_watchers(request).check(find_tenant(request))
     if asked.previous is None:
         found = await _answer_history(request, asked)
         if found is None:

@@ -82,7 +82,7 @@ def _read_history(items: Sequence[JsonObject]) -> Sequence[JsonObject]:
     for n, item in enumerate(items):
         if item["type"] == "function_call_output" and item["call_id"] not in calls:
             raise refuse(f"input[{n}].call_id", message)
-    if items[-1]["type"] == "mcp_approval_response":
+    if items[-1]["type"] in _DECISIONS:
         raise refuse(f"input[{len(items) - 1}]", message)
     return [item for item in items if item["type"] not in _DECISIONS]
 
