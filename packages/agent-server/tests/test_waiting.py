@@ -336,6 +336,10 @@ async def test_a_run_that_nobody_answers_fails_after_some_days(database):
         await waits(runs, run_id)
     async with engine(database, Scripted(pay=pay), keep_waiting_days=0.000001) as runs:
         ended = await finish(runs, run_id)
+    async with engine(database, Scripted(pay=pay)) as runs:
+        brief = await start(runs, "pay", keep_seconds=0.1)
+        with pytest.raises(RunNotFoundError):
+            await until(runs, brief, lambda _: False)
 
     assert (ended.result.error_type, ended.finished_at is not None) == ("input_expired", True)
 

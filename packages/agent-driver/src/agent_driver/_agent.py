@@ -106,6 +106,17 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         return tuple(self._declared.tools.values())
 
     @property
+    def instruction(self) -> str:
+        """Its system message; empty for none."""
+        return self._declared.instruction
+
+    @property
+    def answer_schema(self) -> Mapping[str, Any] | None:
+        """The JSON schema of its answer; None where that is a text."""
+        schema = self._declared.run["answer_schema"]
+        return None if schema is None else schema.schema
+
+    @property
     def fingerprint(self) -> str:
         """A digest of what a run that waits depends on: agents of the same fingerprint go on with each other's runs, in every process.
 

@@ -3,7 +3,7 @@
 from ._app import build_app
 from ._http.access import find_tenant
 from ._http.bodies import read_json, read_model
-from ._http.problems import ProblemError, refuse_field, to_problem
+from ._http.problems import ProblemError, find_problems, refuse_field, to_problem
 from ._http.routes import find_runs, stream_events
 from ._http.server import Server
 from ._http.streams import build_frame
@@ -14,6 +14,7 @@ __all__ = [
     "Server",
     "build_app",
     "build_frame",
+    "find_problems",
     "find_runs",
     "find_tenant",
     "read_json",

@@ -197,9 +197,10 @@ def end_unanswered(write: Write, executor: str, *, days: float) -> Sequence[Ende
     return _fail(
         write,
         runs.c.executor == executor,
-        _WAITS & (runs.c.waiting_since < clock() - int(days * _DAY)),
+        # A run that is kept for a shorter time waits no longer than that.
+        _WAITS & (runs.c.waiting_since < clock() - sa.func.coalesce(runs.c.keep, int(days * _DAY))),
         error_type="input_expired",
-        describe=lambda _: f"nobody has answered it for {days:g} days",
+        describe=lambda _: "nobody has answered it in time",
     )
 
 

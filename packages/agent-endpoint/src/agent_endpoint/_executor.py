@@ -1,0 +1,264 @@
+"""The executor that runs agents of agent-driver as runs of an agent server."""
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path as Folder
+from typing import Any, Final
+
+from agent_driver import Agent, AskApproval, Decision, Result, StepError, StepKey, StepWork
+from agent_loop import SnapshotError, dump_messages
+from agent_server.executor import (
+    AgentDescription,
+    Execution,
+    InputRequest,
+    JsonObject,
+    Problem,
+    RequestRefusedError,
+    Resumption,
+    RunResult,
+    StoredEvent,
+    Turn,
+    UnknownAgentError,
+    Waiting,
+    WaitingCall,
+)
+from run_log import RunLog
+
+from ._requests import AgentRequest, read_request
+from ._teller import SHOWN, Path, Teller, to_usage
+
+
+# A snapshot is kept by the server alone, in its database; nobody else can change it, and the server says how long it is good.
+_SNAPSHOT_KEY: Final = b"agent-endpoint: kept by the server"
+_SNAPSHOT_SECONDS: Final = 1e9
+
+
+class AgentExecutor:
+    """An executor of agents, each of whose model calls and tool calls is a step.
+
+    A run takes `input`, a text or items in the form of the Responses API, `instructions` that stand behind the agent's own, and `tools`, functions that the client calls itself. Its output is the answer, a text or the JSON of
+    the agent's answer type. It waits where a person has to approve calls, and where the client has calls to make.
+
+    Args:
+        agents: The agents by the names under which they are served.
+        deps: What the tools of an agent get by their `Context`, by the agent's name: the same for all of its runs.
+        run_logs: Folder for a log of each attempt, with a folder for each tenant; None for no logs, or those that an agent writes itself.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[str, Agent[Any, Any]],
+        *,
+        deps: Mapping[str, Any] | None = None,
+        run_logs: Folder | None = None,
+    ) -> None:
+        self._agents = dict(agents)
+        self._deps = dict(deps or {})
+        self._run_logs = run_logs
+        self._described = [
+            AgentDescription(name=name, version=agent.fingerprint)
+            for name, agent in self._agents.items()
+        ]
+
+    @property
+    def name(self) -> str:
+        """The name of the system."""
+        return "agent-endpoint"
+
+    @property
+    def version(self) -> str:
+        """The version of the recorded steps; each agent has one of its own besides."""
+        return "1"
+
+    def agents(self) -> Sequence[AgentDescription]:
+        """Return the agents."""
+        return self._described
+
+    def check(self, agent: str, request: JsonObject) -> JsonObject:
+        """Return the request unchanged if the agent takes it.
+
+        Raises:
+            UnknownAgentError: If there is no such agent.
+            RequestRefusedError: If the agent does not take it.
+        """
+        if "history" in request:
+            raise RequestRefusedError(
+                Problem(field="history", message="expected to be absent: the server sets it"),
+                status=400,
+            )
+        return self._check(agent, request)
+
+    def begin_turn(self, agent: str, turn: Turn) -> JsonObject:
+        """Return the request for a run that is a turn of a conversation.
+
+        Raises:
+            UnknownAgentError: If there is no such agent.
+            RequestRefusedError: If the agent does not take it.
+        """
+        asked: JsonObject = {
+            "input": list(turn.input),
+            "instructions": turn.instructions,
+            "tools": list(turn.tools),
+            "history": None if turn.state is None else turn.state.decode(),
+        }
+        checked = self._check(agent, asked)
+        _check_format(self._agents[agent], turn.text_format)
+        return checked
+
+    def show(self, event: StoredEvent) -> Sequence[tuple[str, JsonObject]]:
+        """Return what an event shows: the executor's own events are those of the contract."""
+        return [(event.type, event.data)] if event.type in SHOWN else []
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None]:
+        """Share nothing between runs but the agents' clients, which their module has made."""
+        yield
+
+    def interrupted(self, run_id: str, attempts: int) -> RunResult | None:  # noqa: ARG002 - the interface's
+        """Return None, to make another attempt: it goes on behind the recorded steps."""
+        return None
+
+    async def execute(self, run: Execution) -> RunResult | Waiting:
+        """Run the agent until it has answered, or waits."""
+        request, state = read_request(run.request), _State.of(run.resumption)
+        functions = {tool.name for tool in request.tools}
+        teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=functions)
+        agent = self._prepare(run, request, state)
+        options: dict[str, Any] = {"steps": _Steps(run, teller), **state.options}
+        if run.agent in self._deps:
+            options["deps"] = self._deps[run.agent]
+        prompt = request.messages if run.resumption is None else None
+        async with agent.astream(prompt, **options) as events:
+            async for event in events:
+                await teller.tell(event)
+        result = events.result
+        if isinstance(result.cause, StepError):
+            raise result.cause.__cause__ or result.cause
+        if result.waiting is not None:
+            return _wait(result.waiting, run.agent, functions, teller.rounds)
+        return _end(result, teller.rounds.get((), 0))
+
+    def _check(self, agent: str, request: JsonObject) -> JsonObject:
+        if agent not in self._agents:
+            raise UnknownAgentError(agent)
+        asked = read_request(request)
+        asked.build_agent(self._agents[agent], {})
+        if not asked.messages:
+            raise RequestRefusedError(Problem(field="input", message="expected a message"))
+        return request
+
+    def _prepare(self, run: Execution, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
+        agent = request.build_agent(self._agents[run.agent], state.results)
+        settings: dict[str, Any] = {}
+        if self._run_logs is not None:
+            about = {"program": self.name, "agent": run.agent}
+            about |= {"run_id": run.run_id, "attempt": str(run.attempt)}
+            settings["log"] = RunLog(self._run_logs / run.tenant, about=about)
+        return agent.with_(
+            snapshot_key=_SNAPSHOT_KEY,
+            snapshot_seconds=_SNAPSHOT_SECONDS,
+            emit_reasoning=True,
+            **settings,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """What a run goes on from.
+
+    Attributes:
+        options: What the run is resumed with.
+        results: The results of the client's functions, by the ids of their calls.
+        rounds: The round that each agent was in.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    results: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    rounds: Mapping[Path, int] = field(default_factory=dict[Path, int])
+
+    @classmethod
+    def of(cls, resumption: Resumption | None) -> "_State":
+        if resumption is None:
+            return cls()
+        stored, answer = json.loads(resumption.state), resumption.answer
+        decisions: dict[str, bool | Decision] = dict.fromkeys(answer.results, True)
+        for call_id, one in answer.approvals.items():
+            decisions[call_id] = Decision(
+                call_id=call_id, is_approved=one.approved, reason=one.reason
+            )
+        return cls(
+            options={"resume": stored["snapshot"], "decisions": decisions},
+            results=answer.results,
+            rounds={tuple(path): number for path, number in stored["rounds"]},
+        )
+
+
+class _Steps:
+    """The steps of a run, of which a call of a model is told when it is made."""
+
+    def __init__(self, run: Execution, teller: Teller) -> None:
+        self._run = run
+        self._teller = teller
+
+    async def step(self, key: StepKey, work: StepWork, /) -> bytes:
+        async def make() -> bytes:
+            if key.kind == "model":
+                await self._teller.begin_call(key.path, key.round)
+            return await work()
+
+        return await self._run.step(key, make)
+
+
+def _wait(
+    asked: AskApproval, agent: str, functions: set[str], rounds: Mapping[Path, int]
+) -> Waiting:
+    approvals: list[WaitingCall] = []
+    results: list[WaitingCall] = []
+    for call in asked.calls:
+        server = call.agents[-1] if call.agents else agent
+        waiting = WaitingCall(
+            call_id=call.key, name=call.name, arguments=call.arguments, server=server
+        )
+        is_clients = not call.path and call.name in functions
+        (results if is_clients else approvals).append(waiting)
+    state = {"snapshot": asked.snapshot, "rounds": [[list(path), n] for path, n in rounds.items()]}
+    request = InputRequest(approvals=approvals, results=results)
+    return Waiting(request=request, state=json.dumps(state).encode())
+
+
+def _end(result: Result[Any], rounds: int) -> RunResult:
+    usage = to_usage(result.usage, model_requests=rounds)
+    details: JsonObject = {"reason": result.reason}
+    if not result.answered:
+        return RunResult(
+            status="failed",
+            error=result.error,
+            error_type=result.reason,
+            usage=usage,
+            details=details,
+        )
+    is_text = isinstance(result.value, str)
+    state: bytes | None = None
+    with suppress(
+        SnapshotError
+    ):  # Of messages that are no JSON: then no other run goes on from here.
+        state = dump_messages(result.messages).encode()
+    return RunResult(
+        status="succeeded",
+        output=result.value if is_text else json.loads(result.text),
+        usage=usage,
+        details=details,
+        state=state,
+    )
+
+
+def _check_format(agent: Agent[Any, Any], asked: JsonObject | None) -> None:
+    """Refuse a form of answer that the agent does not have."""
+    if asked is None or asked.get("type") == "text":
+        return
+    if asked.get("type") != "json_schema" or asked.get("schema") != agent.answer_schema:
+        raise RequestRefusedError(
+            Problem(field="text.format", message="expected the form that the agent answers in")
+        )

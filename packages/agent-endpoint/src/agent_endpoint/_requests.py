@@ -1,0 +1,222 @@
+"""Requests for runs of agents: what a client says, and what an agent makes of it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from agent_driver import Agent, Message
+from agent_loop import Role, ToolCall, load_messages
+from agent_server.executor import JsonObject, Problem, RequestRefusedError
+from agent_server.http import find_problems
+from agent_tooling import Context, DeclarationError, Tool
+from stream_text import dump_json
+
+
+_ROLES: Final[Mapping[str, Role]] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
+}
+_TEXTS: Final = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
+# What an agent itself has put out, and a client sends back: it says nothing that the calls beside it do not.
+_SILENT: Final = frozenset({"reasoning", "mcp_approval_request", "mcp_approval_response"})
+
+
+class ClientTool(BaseModel):
+    """A function of the client's, which makes its calls itself.
+
+    Attributes:
+        name: Its name; no tool of the agent's has it.
+        description: What the model is told of it.
+        parameters: The JSON schema of its arguments; null for none.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    name: str
+    description: str | None = None
+    parameters: dict[str, JsonValue] | None = None
+
+    def build(self, results: Mapping[str, Any]) -> Tool[Any]:
+        """Return the tool, which waits for a client and then has the result that the client gave.
+
+        Args:
+            results: What the client gave, by the ids of the calls.
+
+        Raises:
+            DeclarationError: If no model takes it.
+        """
+
+        def declare(context: Context[Any]) -> None: ...
+
+        def give(context: Context[Any], **_arguments: Any) -> Any:
+            return results[context.call_id]
+
+        tool = Tool[Any].from_function(
+            declare, name=self.name, description=self.description or self.name, approval="always"
+        )
+        schema = self.parameters or {"type": "object", "properties": {}}
+        return replace(tool, parameters=schema, function=give)
+
+
+class AgentRequest(BaseModel):
+    """A request for a run of an agent.
+
+    Attributes:
+        input: What is asked: a text, or items in the form of the Responses API, such as `{"role": "user", "content": "…"}`.
+        instructions: More instructions, which stand behind the agent's own.
+        tools: Functions of the client's.
+        history: The conversation before it, as a run has left it.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    input: str | list[dict[str, JsonValue]] = Field(min_length=1)
+    instructions: str | None = None
+    tools: list[ClientTool] = Field(default_factory=list, max_length=128)
+    history: str | None = None
+
+    @property
+    def messages(self) -> list[Any]:
+        """The conversation of the run, with what came before it.
+
+        Raises:
+            RequestRefusedError: If an item is none that an agent takes.
+        """
+        before = () if self.history is None else load_messages(self.history)
+        if isinstance(self.input, str):
+            return [*before, {"role": "user", "content": self.input}]
+        return [*before, *_join_calls(_iter_messages(self.input))]
+
+    def build_agent(self, agent: Agent[Any, Any], results: Mapping[str, Any]) -> Agent[Any, Any]:
+        """Return the agent as this request has it: with the client's instructions and functions.
+
+        Args:
+            agent: The agent.
+            results: The results of calls of the client's functions, by their ids.
+
+        Raises:
+            RequestRefusedError: If a function is none, or has a name that is taken.
+        """
+        own = {tool.name for tool in agent.tools}
+        tools: list[Tool[Any]] = []
+        for index, asked in enumerate(self.tools):
+            if asked.name in own:
+                raise _refuse(f"tools[{index}].name", "expected a name that no other tool has")
+            own.add(asked.name)
+            try:
+                tools.append(asked.build(results))
+            except DeclarationError as error:
+                raise _refuse(f"tools[{index}]", f"expected a function: {error}") from None
+        changes: dict[str, Any] = {"tools": [*agent.tools, *tools]} if tools else {}
+        if self.instructions:
+            changes["instruction"] = "\n\n".join(
+                filter(None, (agent.instruction, self.instructions))
+            )
+        return agent.with_(**changes) if changes else agent
+
+
+def read_request(value: JsonObject) -> AgentRequest:
+    """Return a request.
+
+    Raises:
+        RequestRefusedError: If it is none; the problems name fields, never values.
+    """
+    try:
+        return AgentRequest.model_validate(value)
+    except ValidationError as error:
+        raise RequestRefusedError(*find_problems(error)) from None
+
+
+def _iter_messages(items: Iterable[JsonObject]) -> Iterator[Message]:
+    for index, item in enumerate(items):
+        at = f"input[{index}]"
+        match item.get("type", "message"):
+            case "message":
+                yield _read_message(item, at)
+            case "function_call":
+                yield _build_call(item, _read_text(item, "call_id", at), at)
+            case "function_call_output":
+                yield _build_output(_read_text(item, "call_id", at), item.get("output"))
+            case "mcp_call":
+                # A call of the agent's own, in a conversation that the client keeps.
+                call_id = _read_text(item, "id", at)
+                yield _build_call(item, call_id, at)
+                yield _build_output(call_id, item.get("output") or item.get("error"))
+            case kind if kind in _SILENT:
+                pass
+            case _:
+                raise _refuse(f"{at}.type", "expected a kind of item that agents take")
+
+
+def _read_message(item: JsonObject, at: str) -> Message:
+    role = str(item.get("role"))
+    if role not in _ROLES:
+        raise _refuse(f"{at}.role", f"expected one of {', '.join(_ROLES)}")
+    return Message(role=_ROLES[role], content=_read_content(item.get("content"), f"{at}.content"))
+
+
+def _read_content(value: Any, at: str) -> str | tuple[Any, ...]:
+    """Return a text, or content parts with images and files, which pass through as they are."""
+    if isinstance(value, str):
+        return value
+    parts: list[Any] = value if isinstance(value, list) else [value]
+    texts: list[str] = []
+    for index, part in enumerate(parts):
+        if not isinstance(part, dict):
+            raise _refuse(f"{at}[{index}]", "expected a text or a list of parts")
+        text: Any = part.get(_TEXTS.get(str(part.get("type")), ""))
+        if isinstance(text, str):
+            texts.append(text)
+    return "\n".join(texts) if len(texts) == len(parts) else tuple(parts)
+
+
+def _build_call(item: JsonObject, call_id: str, at: str) -> Message:
+    name, arguments = (_read_text(item, one, at) for one in ("name", "arguments"))
+    call = ToolCall(call_id=call_id, name=name, arguments=arguments)
+    return Message(role="assistant", tool_calls=(call,))
+
+
+def _build_output(call_id: str, output: Any) -> Message:
+    content = output if isinstance(output, str) else dump_json(output)
+    return Message(role="tool", tool_call_id=call_id, content=content)
+
+
+def _join_calls(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages in which the calls of a round are one, with their results behind it."""
+    calls: list[Message] = []
+    results: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            results.append(message)
+            continue
+        if results or not message.tool_calls:
+            yield from _join_round(calls, results)
+            calls, results = [], []
+        if message.tool_calls:
+            calls.append(message)
+        else:
+            yield message
+    yield from _join_round(calls, results)
+
+
+def _join_round(calls: Sequence[Message], results: Sequence[Message]) -> Iterator[Message]:
+    if calls:
+        yield Message(
+            role="assistant", tool_calls=tuple(c for one in calls for c in one.tool_calls)
+        )
+    yield from results
+
+
+def _read_text(item: JsonObject, name: str, at: str) -> str:
+    value = item.get(name)
+    if not isinstance(value, str):
+        raise _refuse(f"{at}.{name}", "expected a text")
+    return value
+
+
+def _refuse(field: str, message: str) -> RequestRefusedError:
+    return RequestRefusedError(Problem(field=field, message=message))

@@ -1,0 +1,217 @@
+"""What a run of an agent shows, told once however often it is played again.
+
+Source: docs/contracts/agent-events.md.
+"""
+
+import base64
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from agent_driver import (
+    AgentEvent,
+    Event,
+    ShowFile,
+    ShowText,
+    ToolCallEnded,
+    ToolCallStarted,
+    Usage,
+)
+from agent_loop import (
+    AskApproval,
+    ModelCallEnded,
+    RoundEnded,
+    RoundStarted,
+    RunTools,
+    ShowReasoning,
+    ToolCall,
+)
+from agent_server.executor import Execution, JsonObject, StoredEvent
+from agent_server.executor import Usage as RunUsage
+from stream_text import read_member
+
+
+SHOWN = frozenset(
+    {
+        *("model_started", "reasoning", "text", "file", "model_ended"),
+        *("tool_started", "tool_ended"),
+    }
+)
+"""The types of what is told."""
+
+type Path = tuple[str, ...]
+"""The ids of the calls that lead to an agent, the outermost first; empty for the run's own."""
+
+_OF_MODEL = (ShowText, ShowReasoning, ShowFile, ModelCallEnded)
+# A model's answer is over when one of these comes; what it shows may come after the news that it has ended.
+_AFTER_MODEL = (ToolCallStarted, RunTools, AskApproval, RoundEnded)
+
+
+def to_usage(usage: Usage, *, model_requests: int = 1) -> RunUsage:
+    """Return the usage of model calls as a run's."""
+    return RunUsage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        model_requests=model_requests,
+        cost=str(usage.total_price) if usage.currency else None,
+        currency=usage.currency or None,
+    )
+
+
+@dataclass(slots=True)
+class _Round:
+    """What a round has shown.
+
+    Attributes:
+        told: How many characters, or files, of each kind are among the run's events.
+        made: How many the round has come to, this time.
+        is_ended: Whether the end of its model call is among the events.
+    """
+
+    told: Counter[str] = field(default_factory=Counter[str])
+    made: Counter[str] = field(default_factory=Counter[str])
+    is_ended: bool = False
+
+
+class Teller:
+    """Tells what a run shows, once however often it is played again.
+
+    Played again, a run shows the same as before up to where it was cut: what is among its events already is left out.
+
+    Args:
+        run: The run.
+        before: The events that earlier attempts have left.
+        rounds: The round that each agent was in when the run began to wait, by its path.
+        hidden: The names of the client's functions, whose calls the client knows.
+    """
+
+    def __init__(
+        self,
+        run: Execution,
+        before: Iterable[StoredEvent],
+        *,
+        rounds: Mapping[Path, int],
+        hidden: Collection[str],
+    ) -> None:
+        self._run = run
+        self._hidden = hidden
+        self.rounds = dict(rounds)
+        self._shown: dict[tuple[Path, int], _Round] = {}
+        self._calls: set[tuple[str, Path, int, str]] = set()
+        self._usage: dict[Path, Usage] = {}
+        self._made: set[tuple[Path, int]] = set()
+        for event in before:
+            if event.type in SHOWN:
+                self._note(event)
+
+    async def begin_call(self, path: Path, number: int) -> None:
+        """Tell that a model is called now: again, if it was before and there is no record of it."""
+        if path:
+            # What it has shown before may still be on its way.
+            self._made.add((path, number))
+        else:
+            await self._start_round(path, number)
+
+    async def tell(self, event: Event, path: Path = ()) -> None:
+        """Tell what an event of the run shows."""
+        if (key := (path, self._number(path))) in self._made and isinstance(event, _OF_MODEL):
+            self._made.remove(key)
+            await self._start_round(*key)
+        if isinstance(event, _AFTER_MODEL):
+            await self._end_call(path)
+        match event:
+            case AgentEvent():
+                await self.tell(event.event, event.path)
+            case RoundStarted():
+                self.rounds[path] = event.round
+            case ShowText():
+                await self._tell_text("text", path, event.text)
+            case ShowReasoning():
+                await self._tell_text("reasoning", path, event.text)
+            case ShowFile():
+                await self._tell_file(path, event.file)
+            case ModelCallEnded():
+                self._usage[path] = event.usage
+            case ToolCallStarted():
+                call = event.made or event.call
+                data = {"name": call.name, "arguments": call.arguments}
+                await self._tell_call("tool_started", path, call, data)
+            case ToolCallEnded():
+                result = event.result
+                data = {"name": event.call.name, "output": result.text, "error": result.error}
+                await self._tell_call("tool_ended", path, event.call, data)
+            case _:
+                pass
+
+    async def _start_round(self, path: Path, number: int) -> None:
+        again = (path, number) in self._shown
+        self._shown[path, number] = _Round()
+        await self._tell("model_started", path, number, again=again)
+
+    def _note(self, event: StoredEvent) -> None:
+        data = event.data
+        path, number = tuple(data["path"]), data["round"]
+        shown = self._shown.setdefault((path, number), _Round())
+        match event.type:
+            case "model_started":
+                self._shown[path, number] = _Round()
+            case "text" | "reasoning" as kind:
+                shown.told[kind] += len(data["text"])
+            case "file":
+                shown.told["file"] += 1
+            case "model_ended":
+                shown.is_ended = True
+            case kind:
+                self._calls.add((kind, path, number, data["call_id"]))
+
+    async def _end_call(self, path: Path) -> None:
+        shown, usage = self._current(path), self._usage.pop(path, None)
+        if usage is not None and not shown.is_ended:
+            shown.is_ended = True
+            await self._tell("model_ended", path, self.rounds[path], usage=asdict(to_usage(usage)))
+
+    async def _tell_text(self, kind: str, path: Path, text: str) -> None:
+        shown = self._current(path)
+        shown.made[kind] += len(text)
+        new = shown.made[kind] - shown.told[kind]
+        if new > 0:
+            shown.told[kind] += min(new, len(text))
+            await self._tell(kind, path, self._number(path), text=text[-new:])
+
+    async def _tell_file(self, path: Path, file: object) -> None:
+        shown = self._current(path)
+        shown.made["file"] += 1
+        read = _read_file(file)
+        if read is not None and shown.made["file"] > shown.told["file"]:
+            await self._tell("file", path, self._number(path), **read)
+        shown.told["file"] = max(shown.told["file"], shown.made["file"])
+
+    async def _tell_call(self, type_: str, path: Path, call: ToolCall, data: JsonObject) -> None:
+        key = (type_, path, self._number(path), call.call_id)
+        if key in self._calls or (not path and call.name in self._hidden):
+            return
+        self._calls.add(key)
+        await self._tell(type_, path, self._number(path), call_id=call.call_id, **data)
+
+    async def _tell(self, type_: str, path: Path, number: int, **data: Any) -> None:
+        await self._run.tell(type_, {"round": number, "path": list(path), **data})
+
+    def _number(self, path: Path) -> int:
+        return self.rounds.get(path, 0)
+
+    def _current(self, path: Path) -> _Round:
+        return self._shown.setdefault((path, self._number(path)), _Round())
+
+
+def _read_file(file: object) -> JsonObject | None:
+    """Return what a model's file is; None if it is in a form that nobody knows."""
+    media_type = read_member(file, "media_type", "mime_type")
+    data = read_member(file, "data")
+    if isinstance(data, bytes):
+        data = base64.b64encode(data).decode()
+    if isinstance(media_type, str) and isinstance(data, str):
+        return {"media_type": media_type, "data": data}
+    return None

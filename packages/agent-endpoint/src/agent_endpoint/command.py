@@ -1,0 +1,59 @@
+"""The command `agent-endpoint`, which serves the agents of a module."""
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Any, cast
+
+import typer
+
+from agent_driver import Agent
+from agent_server.command import refuse, takes_settings
+
+from ._serving import EndpointSettings, serve
+
+
+__all__ = ["app"]
+
+_MODULE = typer.Argument(
+    metavar="MODULE[:NAME]",
+    help="The module whose agents are served, each under its variable's name; with a name one agent, or a mapping of names to agents.",
+)
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+"""The command."""
+
+
+@app.command()
+@takes_settings(EndpointSettings)
+def serve_module(module: Annotated[str, _MODULE], *, settings: EndpointSettings) -> None:
+    """Serve the agents of a module over HTTP, durably.
+
+    Runs are kept in the user's state folder, or in the database that --database names.
+    """
+    serve(_find_agents(module), settings)
+
+
+def _find_agents(place: str) -> Mapping[str, Agent[Any, Any]]:
+    """Return the agents of a module by their names."""
+    module_name, _, name = place.partition(":")
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `python -m` does
+    try:
+        module = import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        refuse(f"{module_name}: expected a module that can be imported from here")
+    found: Any = getattr(module, name, None) if name else vars(module)
+    if isinstance(found, Agent):
+        return {name: cast("Agent[Any, Any]", found)}
+    members = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
+    agents = {
+        str(key): cast("Agent[Any, Any]", value)
+        for key, value in members.items()
+        if isinstance(value, Agent) and not str(key).startswith("_")
+    }
+    if not agents:
+        refuse(f"{place}: expected an Agent, or a mapping of names to agents")
+    return agents

@@ -1,0 +1,251 @@
+"""Runs of agents, over HTTP."""
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+from scripted import (
+    adding,
+    asked,
+    call,
+    calls,
+    events,
+    pay,
+    paying,
+    rests,
+    run,
+    script,
+    start,
+)
+
+from agent_driver import Agent, agent_tool
+from agent_tooling import Context
+
+
+async def test_an_agent_answers_and_its_events_tell_how(tmp_path):
+    async with asked(tmp_path, {"adding": adding}) as client:
+        ended = await run(client, "adding", "2 + 3?")
+        told = await events(client, ended["run_id"])
+
+    assert (ended["status"], ended["output"]) == ("succeeded", "It was five. ")
+    assert ended["usage"]["input_tokens"] == 14
+    assert ended["usage"]["model_requests"] == 2
+    assert ended["details"] == {"reason": "answered"}
+    types = [type_ for type_, _ in told]
+    assert types[:3] == ["run_started", "model_started", "model_ended"]
+    assert [data["call_id"] for type_, data in told if type_ == "tool_started"] == ["c1", "c2"]
+    ends = [data for type_, data in told if type_ == "tool_ended"]
+    assert [(one["output"], one["error"], one["round"]) for one in ends] == [
+        ("paid 2", None, 1),
+        ("paid 3", None, 1),
+    ]
+    texts = [data["text"] for type_, data in told if type_ == "text"]
+    assert "".join(texts) == "It was five. "
+    assert len(texts) > 1
+    assert types[-2:] == ["model_ended", "run_succeeded"]
+    usages = [data["usage"]["output_tokens"] for type_, data in told if type_ == "model_ended"]
+    assert usages == [3, 3]
+
+
+@pytest.mark.parametrize(("approved", "said"), [(True, "paid 5"), (False, "too much")])
+async def test_a_run_waits_for_a_person(tmp_path, approved, said):
+    async with asked(tmp_path, {"paying": paying}) as client:
+        waiting = await run(client, "paying", "Pay Ann.")
+        wait = waiting["waiting_for"]
+        answer = {"approved": approved, "reason": None if approved else "too much"}
+        body = {"wait_id": wait["wait_id"], "approvals": {"c1": answer}}
+        await client.post(f"/v1/runs/{waiting['run_id']}/input", json=body)
+        ended = await rests(client, waiting["run_id"])
+        told = await events(client, waiting["run_id"])
+
+    assert wait["approvals"] == [
+        {"call_id": "c1", "name": "pay", "arguments": '{"euros": 5}', "server": "paying"}
+    ]
+    assert ended["output"] == "All is paid. "
+    assert ended["usage"]["model_requests"] == 2
+    [end] = [data for type_, data in told if type_ == "tool_ended"]
+    assert said in end["output"]
+    rounds = [data["round"] for type_, data in told if type_ == "model_started"]
+    assert (rounds, end["round"]) == ([1, 2], 1)
+    assert sum(type_ == "tool_started" for type_, _ in told) == 1
+
+
+async def test_a_client_calls_its_own_functions(tmp_path):
+    model = script(
+        calls(call("open", floor=1), call("pay", "c2", euros=1)),
+        lambda asked: f"The door: {asked.messages[-2].content}",
+    )
+    agent = Agent(model, [pay], instruction="Be brief.")
+    tool = {"name": "open", "parameters": {"type": "object", "properties": {"floor": {}}}}
+    async with asked(tmp_path, {"agent": agent}) as client:
+        waiting = await run(client, "agent", "Open.", tools=[tool], instructions="Be polite.")
+        wait = waiting["waiting_for"]
+        body = {"wait_id": wait["wait_id"], "results": {"c1": "it is open"}}
+        await client.post(f"/v1/runs/{waiting['run_id']}/input", json=body)
+        ended = await rests(client, waiting["run_id"])
+        told = await events(client, waiting["run_id"])
+
+    assert wait["approvals"] == []
+    assert [(one["call_id"], one["name"]) for one in wait["results"]] == [("c1", "open")]
+    assert ended["output"] == "The door: it is open "
+    assert [data["name"] for type_, data in told if type_ == "tool_started"] == ["pay"]
+
+
+@dataclass
+class Sum:
+    total: int
+
+
+@dataclass
+class Bank:
+    name: str
+
+
+def ask(context: Context[Bank]) -> str:
+    """Ask the bank."""
+    return context.deps.name
+
+
+async def test_a_typed_answer_is_json_and_tools_get_their_dependencies(tmp_path):
+    agent = Agent(script(calls(call("ask")), '{"total":4}'), [ask], answer=Sum, deps=Bank)
+    async with asked(tmp_path, {"bank": agent}, deps={"bank": Bank("mine")}) as client:
+        ended = await run(client, "bank", "?")
+        told = await events(client, ended["run_id"])
+
+    assert ended["output"] == {"total": 4}
+    assert [data["output"] for type_, data in told if type_ == "tool_ended"] == ["mine"]
+
+
+async def test_a_model_that_fails_ends_the_run_with_its_sentence(tmp_path):
+    def fail(_asked):
+        raise ValueError("no such model")
+
+    async with asked(tmp_path, {"agent": Agent(fail)}) as client:
+        ended = await run(client, "agent", "?")
+
+    assert ended["status"] == "failed"
+    assert ended["error"]["type"] == "error"
+
+
+async def test_what_agents_that_are_called_as_tools_do_is_told_with_their_path(tmp_path):
+    inner = Agent(script(calls(call("pay", euros=1)), "Inner says so."), [pay])
+    research = agent_tool("research", "Looks things up.", inner)
+    agent = Agent(script(calls(call("research", task="Why?")), "Outer says so."), [research])
+    async with asked(tmp_path, {"agent": agent}) as client:
+        ended = await run(client, "agent", "?")
+        told = await events(client, ended["run_id"])
+
+    within = [(type_, data) for type_, data in told if data.get("path") == ["c1"]]
+    assert [type_ for type_, _ in within if type_ != "text"] == [
+        *("model_started", "model_ended", "tool_started", "tool_ended"),
+        *("model_started", "model_ended"),
+    ]
+    assert "".join(data["text"] for type_, data in within if type_ == "text") == "Inner says so. "
+    assert ended["output"] == "Outer says so. "
+
+
+async def test_thoughts_and_files_are_told(tmp_path):
+    async def model(_asked):
+        yield "<think>Hm.</think>Done."
+        yield {"files": [{"media_type": "image/png", "data": b"png"}, {"media_type": 3}]}
+        yield {"files": [{"mime_type": "image/png", "data": "cG5n"}]}
+
+    async with asked(tmp_path, {"agent": Agent(model)}) as client:
+        ended = await run(client, "agent", "?")
+        told = await events(client, ended["run_id"])
+
+    assert "".join(data["text"] for type_, data in told if type_ == "reasoning") == "Hm."
+    files = [(one["media_type"], one["data"]) for type_, one in told if type_ == "file"]
+    assert files == [("image/png", "cG5n")] * 2
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"input": ""}, "input"),
+        ({"input": []}, "input"),
+        ({"input": [{"type": "reasoning"}]}, "input"),
+        ({"input": [{"role": "boss", "content": "x"}]}, "input[0].role"),
+        ({"input": [{"role": "user", "content": 3}]}, "input[0].content[0]"),
+        ({"input": [{"type": "function_call", "call_id": "c"}]}, "input[0].name"),
+        ({"input": [{"type": "computer_call"}]}, "input[0].type"),
+        ({"input": "x", "tools": [{"name": "pay"}]}, "tools[0].name"),
+        ({"input": "x", "tools": [{"name": "not a name"}]}, "tools[0]"),
+        ({"input": "x", "more": 1}, "more"),
+    ],
+)
+async def test_a_wrong_request_names_its_field(tmp_path, body, field):
+    async with asked(tmp_path, {"adding": adding}) as client:
+        answer = await client.post("/v1/runs", json={"agent": "adding", **body})
+
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["field"].startswith(field)
+
+
+async def test_what_the_server_sets_no_client_may(tmp_path):
+    async with asked(tmp_path, {"adding": adding}) as client:
+        history = await client.post("/v1/runs", json={"input": "x", "history": "[]"})
+        unknown = await client.post("/v1/runs", json={"agent": "other", "input": "x"})
+
+    assert history.status_code == 400
+    assert unknown.json()["errors"][0]["field"] == "agent"
+
+
+async def test_a_conversation_that_the_client_keeps_is_read_with_its_calls(tmp_path):
+    seen = []
+
+    async def model(asked):
+        seen.extend(asked.messages)
+        yield "Good."
+
+    items = [
+        {"role": "developer", "content": "Be kind."},
+        {"role": "user", "content": [{"type": "input_text", "text": "Pay"}]},
+        {"type": "reasoning", "summary": []},
+        {"type": "function_call", "call_id": "c1", "name": "a", "arguments": "{}"},
+        {"type": "function_call", "call_id": "c2", "name": "b", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "one"},
+        {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text"}]},
+        {"type": "mcp_call", "id": "m1", "name": "c", "arguments": "{}", "error": "failed"},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "Paid."}]},
+        {"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]},
+    ]
+    async with asked(tmp_path, {"agent": Agent(model)}) as client:
+        await run(client, "agent", items)
+
+    said = [(m.role, m.content, [c.call_id for c in m.tool_calls], m.tool_call_id) for m in seen]
+    assert said == [
+        ("system", "Be kind.", [], None),
+        ("user", "Pay", [], None),
+        ("assistant", "", ["c1", "c2"], None),
+        ("tool", "one", [], "c1"),
+        ("tool", '[{"type":"input_text"}]', [], "c2"),
+        ("assistant", "", ["m1"], None),
+        ("tool", "failed", [], "m1"),
+        ("assistant", "Paid.", [], None),
+        ("user", ({"type": "input_image", "image_url": "data:,"},), [], None),
+    ]
+
+
+async def test_a_run_can_be_cancelled(tmp_path):
+    async def model(_asked):
+        yield "I am thinking."
+        await asyncio.sleep(60)
+
+    async with asked(tmp_path, {"agent": Agent(model)}) as client:
+        run_id = await start(client, "agent", "?")
+        while len(await events(client, run_id)) < 3:
+            pass
+        await client.post(f"/v1/runs/{run_id}/cancel")
+        ended = await rests(client, run_id)
+
+    assert ended["status"] == "cancelled"
+
+
+async def test_each_attempt_has_a_log_if_there_is_a_folder_for_it(tmp_path):
+    logs = tmp_path / "logs"
+    async with asked(tmp_path, {"adding": adding}, run_logs=logs) as client:
+        ended = await run(client, "adding", "?")
+
+    [log] = (logs / "default").glob("run-*.jsonl")
+    assert ended["run_id"] in log.read_text()
