@@ -117,14 +117,11 @@ class Teller:
 
     async def tell(self, event: Event, path: Path = ()) -> None:
         """Tell what an event of the run shows."""
-        if (key := (path, self._number(path))) in self._made and isinstance(event, _OF_MODEL):
-            self._made.remove(key)
-            await self._start_round(*key)
-        if isinstance(event, _AFTER_MODEL):
-            await self._end_call(path)
+        if isinstance(event, AgentEvent):
+            await self.tell(event.event, event.path)
+            return
+        await self._follow_call(event, path)
         match event:
-            case AgentEvent():
-                await self.tell(event.event, event.path)
             case RoundStarted():
                 self.rounds[path] = event.round
             case ShowText():
@@ -167,7 +164,14 @@ class Teller:
             case kind:
                 self._calls.add((kind, path, number, data["call_id"]))
 
-    async def _end_call(self, path: Path) -> None:
+    async def _follow_call(self, event: Event, path: Path) -> None:
+        """Tell that a call of a model has begun, or ended, if an event shows that."""
+        key = path, self._number(path)
+        if isinstance(event, _OF_MODEL) and key in self._made:
+            self._made.remove(key)
+            await self._start_round(*key)
+        if not isinstance(event, _AFTER_MODEL):
+            return
         shown, usage = self._current(path), self._usage.pop(path, None)
         if usage is not None and not shown.is_ended:
             shown.is_ended = True
