@@ -317,6 +317,16 @@ async def test_a_response_in_the_background_is_got_later_and_can_be_cancelled(tm
         assert error_of(await client.get(place), 404) == (None, "not_found")
 
 
+async def test_what_an_agent_says_without_its_model_counts_as_well(tmp_path):
+    async def apologise(run):
+        await say(run, "I ")
+        await run.tell("text", {"round": 1, "path": (), "text": "Sorry."})
+        return RunResult(status="succeeded", output="Sorry.")
+
+    async with talking(tmp_path, Talker(apologise=apologise)) as (client, _):
+        assert texts(await created(client, "apologise")) == ["I ", "Sorry."]
+
+
 async def test_a_failed_run_is_a_failed_response(tmp_path):
     async with talking(tmp_path) as (client, _):
         response = await created(client, "fail")

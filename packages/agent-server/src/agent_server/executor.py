@@ -456,7 +456,7 @@ class Turn:
 class Conversational(Protocol):
     """An executor whose agents can be talked to, over `/v1/responses` and other faces of a server.
 
-    Source: docs/contracts/agent-events.md.
+    Source: docs/contracts/agent-events.md, V1 to V6.
     """
 
     def begin_turn(self, agent: str, turn: Turn) -> JsonObject:

@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextForm:
-    """How an item of text is told.
+    """The form in which an item of text is told.
 
     Attributes:
         kind: The item's type.

@@ -2,7 +2,7 @@
 
 Nothing but the run's events decides them, so they are the same in every read and on every server.
 
-Source: docs/contracts/agent-events.md.
+Source: docs/contracts/agent-events.md, V1 to V6.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,6 +75,7 @@ class Projection:
         self._has_started = False
         self._next_index = 0
         self._open: TextItem | None = None
+        self._is_asked = False  # A call of the model is under way.
         self._unrecorded: dict[int, JsonObject] = {}
         self._recorded: dict[int, JsonObject] = {}
         # A call may be asked for, or begin, in one part and end in a later one.
@@ -236,14 +237,17 @@ class Projection:
 
     def _cut(self) -> None:
         """Close all that is open, since no more of it comes in this response."""
-        self._forget_model()
+        self._settle()
+        self._is_asked = False
         for running in self._running.values():
             running.cut()
         self._running.clear()
 
-    def _forget_model(self) -> None:
-        """Forget what a call of the model has put out that did not end."""
-        self._close_text("incomplete")
+    def _settle(self) -> None:
+        """Record what was put out, or forget it if it is of a call of the model that has not ended."""
+        self._close_text("incomplete" if self._is_asked else "completed")
+        if not self._is_asked:
+            self._recorded |= self._unrecorded
         self._unrecorded.clear()
 
     def _close_text(self, status: Literal["completed", "incomplete"]) -> None:
@@ -259,7 +263,8 @@ class Projection:
             tell(self, data)
 
     def _tell_model_started(self, _data: JsonObject) -> None:
-        self._forget_model()
+        self._settle()
+        self._is_asked = True
 
     def _tell_text(self, data: JsonObject) -> None:
         self._add_text(MESSAGE, data["text"])
@@ -283,9 +288,8 @@ class Projection:
             self._unrecorded[place.index] = put_image(place, data["data"], form)
 
     def _tell_model_ended(self, _data: JsonObject) -> None:
-        self._close_text("completed")
-        self._recorded |= self._unrecorded
-        self._unrecorded.clear()
+        self._is_asked = False
+        self._settle()
 
     def _tell_tool_started(self, data: JsonObject) -> None:
         # Those that the client makes itself are asked for when the run waits.
