@@ -548,3 +548,38 @@ async def test_a_client_that_goes_away_or_a_server_that_stops_ends_no_run(tmp_pa
         assert answer["status"] == "in_progress"
         go.set()
         await got(client, answer["id"], lambda one: one["status"] == "completed")
+
+
+async def test_a_stream_goes_on_at_another_server_where_the_first_has_died(tmp_path):
+    told = asyncio.Event()
+
+    async def think(run):
+        head = {"round": 1, "path": ()}
+        if run.attempt == 1:
+            await run.tell("model_started", {**head, "again": False})
+            await run.tell("text", {**head, "text": "Per"})
+            told.set()
+            await asyncio.sleep(60)
+        await run.tell("model_started", {**head, "again": True})
+        await run.tell("text", {**head, "text": "Perhaps."})
+        await run.tell("model_ended", {**head, "usage": None})
+        return RunResult(status="succeeded", output="Perhaps.")
+
+    async with talking(tmp_path, Talker(think=think)) as (client, app):
+        asking = asyncio.create_task(post(client, "think", stream=True))
+        await told.wait()
+        await asyncio.sleep(0.3)  # It is stored and shown within 100 ms.
+        app.state.watchers.close()
+        seen = events_of(await asking)
+
+    async with talking(tmp_path, Talker(think=think)) as (client, _):
+        place = f"/v1/responses/{seen[0]['response']['id']}?stream=true"
+        rest = events_of(await client.get(f"{place}&starting_after={len(seen) - 1}"))
+        whole = events_of(await client.get(place))
+
+    assert seen[-1]["type"] == "response.output_text.delta"
+    assert [*seen, *rest] == whole
+    assert [one["sequence_number"] for one in whole] == list(range(len(whole)))
+    assert texts(whole[-1]["response"]) == ["Perhaps."]
+    done = [one["item"]["status"] for one in whole if one["type"] == "response.output_item.done"]
+    assert done == ["incomplete", "completed"]
