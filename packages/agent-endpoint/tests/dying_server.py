@@ -1,4 +1,4 @@
-"""A server process of agents that count each call of a model and a tool in a ledger outside: `dying_server.py DATABASE NAME LEDGER`."""
+"""A server process of an agent whose models and tools note what they do in a ledger outside: `dying_server.py DATABASE NAME LEDGER`."""
 
 import asyncio
 import sys
@@ -20,32 +20,35 @@ def note(line: str) -> None:
 
 
 async def model(asked):
-    """Call two tools a round, the first of which waits in every second round, then answer."""
+    """Call two tools in each round, of which one asks a person in every second, then answer."""
+    run = asked.messages[0].content
     number = sum(one.role == "assistant" for one in asked.messages) + 1
-    note(f"model {number}")
+    note(f"{run} model {number}")
     for piece in ("I ", "am ", "at ", f"{number}. "):
         yield piece
         await asyncio.sleep(0.01)
     if number < ROUNDS:
         name = "pay" if number % 2 else "look"
-        yield calls(call(name, f"a{number}", n=number), call("look", f"b{number}", n=number))
+        made = call(name, f"a{number}", run=run, n=number)
+        yield calls(made, call("look", f"b{number}", run=run, n=-number))
     yield {"usage": {"input_tokens": number, "output_tokens": 1, "total_tokens": number + 1}}
 
 
-async def pay(n: int) -> str:
+async def pay(run: str, n: int) -> str:
     """Pay."""
-    note(f"begin pay {n}")
-    await asyncio.sleep(0.02)
-    note(f"end pay {n}")
-    return f"paid {n}"
+    return await work(run, "pay", n)
 
 
-async def look(n: int) -> str:
+async def look(run: str, n: int) -> str:
     """Look."""
-    note(f"begin look {n}")
+    return await work(run, "look", n)
+
+
+async def work(run, name, n):
+    note(f"{run} begin {name} {n}")
     await asyncio.sleep(0.02)
-    note(f"end look {n}")
-    return f"seen {n}"
+    note(f"{run} end {name} {n}")
+    return f"{name} {n}"
 
 
 agent = Agent(
@@ -58,6 +61,12 @@ agent = Agent(
 
 if __name__ == "__main__":
     settings = EndpointSettings(
-        database=DATABASE, server_name=NAME, port=0, lease_seconds=1, stop_seconds=0.1
+        database=DATABASE,
+        server_name=NAME,
+        port=0,
+        lease_seconds=0.6,
+        stop_seconds=0.1,
+        unready_seconds=0,
+        max_attempts=1000,
     )
     serve({"agent": agent}, settings)

@@ -206,7 +206,7 @@ async def test_a_conversation_that_the_client_keeps_is_read_with_its_calls(tmp_p
         {"type": "function_call", "call_id": "c2", "name": "b", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c1", "output": "one"},
         {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text"}]},
-        {"type": "mcp_call", "id": "m1", "name": "c", "arguments": "{}", "error": "failed"},
+        {"type": "mcp_call", "id": "m1", "name": "c", "arguments": "{}", "error": FAILED},
         {"role": "assistant", "content": [{"type": "output_text", "text": "Paid."}]},
         {"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]},
     ]
@@ -225,6 +225,9 @@ async def test_a_conversation_that_the_client_keeps_is_read_with_its_calls(tmp_p
         ("assistant", "Paid.", [], None),
         ("user", ({"type": "input_image", "image_url": "data:,"},), [], None),
     ]
+
+
+FAILED = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "failed"}]}
 
 
 async def test_a_run_can_be_cancelled(tmp_path):

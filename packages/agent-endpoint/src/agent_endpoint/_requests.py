@@ -11,7 +11,7 @@ from agent_loop import Role, ToolCall, load_messages
 from agent_server.executor import JsonObject, Problem, RequestRefusedError
 from agent_server.http import find_problems
 from agent_tooling import Context, DeclarationError, Tool
-from stream_text import dump_json
+from stream_text import dump_json, read_member
 
 
 _ROLES: Final[Mapping[str, Role]] = {
@@ -20,9 +20,16 @@ _ROLES: Final[Mapping[str, Role]] = {
     "system": "system",
     "developer": "system",
 }
-_TEXTS: Final = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
+_TEXTS: Final = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "refusal": "refusal",
+}
 # What an agent itself has put out, and a client sends back: it says nothing that the calls beside it do not.
-_SILENT: Final = frozenset({"reasoning", "mcp_approval_request", "mcp_approval_response"})
+_SILENT: Final = frozenset(
+    {"reasoning", "mcp_approval_request", "mcp_approval_response", "image_generation_call"}
+)
 
 
 class ClientTool(BaseModel):
@@ -53,7 +60,8 @@ class ClientTool(BaseModel):
         def declare(context: Context[Any]) -> None: ...
 
         def give(context: Context[Any], **_arguments: Any) -> Any:
-            return results[context.call_id]
+            result = results[context.call_id]
+            return _read_content(result, "") if isinstance(result, list) else result
 
         tool = Tool[Any].from_function(
             declare, name=self.name, description=self.description or self.name, approval="always"
@@ -145,7 +153,7 @@ def _iter_messages(items: Iterable[JsonObject]) -> Iterator[Message]:
                 # A call of the agent's own, in a conversation that the client keeps.
                 call_id = _read_text(item, "id", at)
                 yield _build_call(item, call_id, at)
-                yield _build_output(call_id, item.get("output") or item.get("error"))
+                yield _build_output(call_id, item.get("output") or _read_error(item.get("error")))
             case kind if kind in _SILENT:
                 pass
             case _:
@@ -183,6 +191,12 @@ def _build_call(item: JsonObject, call_id: str, at: str) -> Message:
 def _build_output(call_id: str, output: Any) -> Message:
     content = output if isinstance(output, str) else dump_json(output)
     return Message(role="tool", tool_call_id=call_id, content=content)
+
+
+def _read_error(error: Any) -> Any:
+    """Return the sentence in the error of a call, where it has one."""
+    content: Any = read_member(error, "content")
+    return _read_content(content, "") if content else error
 
 
 def _join_calls(messages: Iterable[Message]) -> Iterator[Message]:

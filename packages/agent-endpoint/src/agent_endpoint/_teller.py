@@ -179,6 +179,8 @@ class Teller:
 
     async def _tell_text(self, kind: str, path: Path, text: str) -> None:
         shown = self._current(path)
+        if not shown.made[kind]:
+            text = text.lstrip("\n")  # The loop puts what rounds say on lines of their own.
         shown.made[kind] += len(text)
         new = shown.made[kind] - shown.told[kind]
         if new > 0:

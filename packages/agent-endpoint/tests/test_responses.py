@@ -1,0 +1,126 @@
+"""Agents at `/v1/responses`."""
+
+import json
+from dataclasses import dataclass
+
+from scripted import adding, asked, call, calls, pay, paying, script
+
+from agent_driver import Agent
+
+
+FLOOR = {"type": "object", "properties": {"floor": {"type": "integer"}}}
+
+
+@dataclass
+class Sum:
+    total: int
+
+
+async def create(client, status=200, **body):
+    answer = await client.post("/v1/responses", json={"model": "agent", **body})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def text(response):
+    return response["output"][-1]["content"][0]["text"]
+
+
+def read(stream):
+    """Return the events of a stream."""
+    lines = [line[6:] for line in stream.text.splitlines() if line.startswith("data: {")]
+    return [json.loads(line) for line in lines]
+
+
+async def test_an_agent_answers_with_its_calls_and_its_text(tmp_path):
+    async with asked(tmp_path, {"agent": adding}) as client:
+        body = {"model": "agent", "input": "?", "stream": True}
+        events = read(await client.post("/v1/responses", json=body))
+        models = (await client.get("/v1/models")).json()
+
+    response = events[-1]["response"]
+    assert events[-1]["type"] == "response.completed"
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    assert [item["type"] for item in response["output"]] == ["mcp_call", "mcp_call", "message"]
+    assert [item["output"] for item in response["output"][:2]] == ["paid 2", "paid 3"]
+    assert text(response) == "It was five. "
+    assert response["usage"]["input_tokens"] == 14
+    assert [model["id"] for model in models["data"]] == ["agent"]
+
+
+async def test_a_conversation_goes_on_from_a_response(tmp_path):
+    def recall(asked_):
+        said = [one.content for one in asked_.messages[1:] if one.role == "user"]
+        return " and ".join(said)
+
+    agent = Agent(script(recall), instruction="Be brief.")
+    async with asked(tmp_path, {"agent": agent}) as client:
+        first = await create(client, input="One")
+        second = await create(client, input="two", previous_response_id=first["id"])
+        third = await create(
+            client, input="three", previous_response_id=second["id"], instructions="Be polite."
+        )
+
+    assert text(third) == "One and two and three "
+
+
+async def test_a_response_that_waits_for_approval_goes_on_with_it(tmp_path):
+    async with asked(tmp_path, {"agent": paying}) as client:
+        first = await create(client, input="Pay.")
+        [request] = first["output"]
+        answer = {
+            "type": "mcp_approval_response",
+            "approval_request_id": request["id"],
+            "approve": True,
+        }
+        second = await create(client, input=[answer], previous_response_id=first["id"])
+
+    assert (request["type"], request["name"]) == ("mcp_approval_request", "pay")
+    assert [item["type"] for item in second["output"]] == ["mcp_call", "message"]
+    assert second["output"][0]["output"] == "paid 5"
+
+
+async def test_a_clients_function_is_called_by_the_client(tmp_path):
+    model = script(
+        calls(call("open", floor=1)), lambda asked_: f"Result: {asked_.messages[-1].content}"
+    )
+    tool = {"type": "function", "name": "open", "parameters": FLOOR}
+    output = [{"type": "input_text", "text": "it"}, {"type": "input_text", "text": "opens"}]
+    async with asked(tmp_path, {"agent": Agent(model, [pay])}) as client:
+        first = await create(client, input="Open.", tools=[tool])
+        [asked_for] = first["output"]
+        given = {
+            "type": "function_call_output",
+            "call_id": asked_for["call_id"],
+            "output": output,
+        }
+        second = await create(client, input=[given], previous_response_id=first["id"])
+        refused = await create(client, 400, input="x", tools=[{**tool, "name": "pay"}])
+
+    assert (asked_for["type"], asked_for["name"]) == ("function_call", "open")
+    assert text(second) == "Result: it\nopens "
+    assert refused["error"]["param"] == "tools[0].name"
+
+
+async def test_a_form_of_answer_is_the_agents_own(tmp_path):
+    typed = Agent(script('{"total":4}'), answer=Sum)
+    schema = {"type": "json_schema", "name": "sum", "schema": dict(typed.answer_schema)}
+    async with asked(tmp_path, {"agent": typed, "plain": adding}) as client:
+        answered = await create(client, input="?", text={"format": schema})
+        plain = await create(client, model="plain", input="?", text={"format": {"type": "text"}})
+        refused = await create(client, 400, model="plain", input="?", text={"format": schema})
+
+    assert json.loads(text(answered)) == {"total": 4}
+    assert plain["status"] == "completed"
+    assert refused["error"]["param"] == "text.format"
+
+
+async def test_a_conversation_that_cannot_be_kept_is_not_gone_on_with(tmp_path):
+    async def model(_asked):
+        yield "Done."
+        yield {"opaque_body": {"key": object()}}
+
+    async with asked(tmp_path, {"agent": Agent(model)}) as client:
+        first = await create(client, input="x")
+
+    assert first["status"] == "failed"
