@@ -26,13 +26,15 @@ from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_
 from ._async_side import (
     AsyncRunningTools,
     async_ask_guardrail,
+    async_hear_last,
+    async_iter_recorded,
+    async_prepare,
     async_read_answer,
     async_sleep,
 )
-from ._running import LAST_SECONDS, Running
+from ._running import Running
 from ._settings import DriveSettings, takes_settings
-from ._setup import Setup, prepare
-from ._steps import InOrder
+from ._setup import Setup
 
 
 @takes_settings(DriveSettings)
@@ -53,7 +55,7 @@ def adrive(settings: DriveSettings) -> AsyncGenerator[Event]:
         ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision for each call that waits; if a run with `max_cost` has a model that says that it has no price.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
-    setup = prepare(settings)
+    setup = async_prepare(settings)
     return setup.afollow(_play(setup, settings.model))
 
 
@@ -105,9 +107,7 @@ def _iter_inputs(
 ) -> AsyncGenerator[Any]:
     """Do what the run asks for, and yield what it is fed with."""
     if isinstance(action, CallModel):
-        if setup.steps is None:
-            return _iter_answer(setup, model, action)
-        return setup.steps.iter_answer(action, partial(_iter_answer, setup, model, action))
+        return async_iter_recorded(setup, action, partial(_iter_answer, setup, model, action))
     if isinstance(action, RunTools):
         return _iter_results(setup, action)
     return _iter_check(setup, action)
@@ -182,8 +182,6 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
     for result in sorted_.answered:
         yield result
     running = Running(setup, sorted_)
-    # A run that is played again has to take what has come in the order of the first time.
-    order = None if setup.steps is None else InOrder(running.due)
     tools = AsyncRunningTools(setup, running.due, async_call_agent)
     results: list[ToolResult] = []
     try:
@@ -192,13 +190,10 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
             if left == 0:
                 break
             if (heard := await tools.hear(clock.patience(left))) is not None:
-                for taken in running.take_all(order, heard):
+                for taken in running.take(heard):
                     yield taken
         is_cancelled = clock.is_cancelled
-        is_recorded = order is not None and not is_cancelled
-        async with aclosing(
-            _hear_last(setup, running, tools, order, is_recorded=is_recorded)
-        ) as last:
+        async with aclosing(async_hear_last(setup, running, tools)) as last:
             async for taken in last:
                 # After a cancel their results go along with the failure.
                 if is_cancelled and isinstance(taken, ToolResult):
@@ -213,25 +208,3 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
     else:
         for result in running.end():
             yield result
-
-
-async def _hear_last(
-    setup: Setup,
-    running: Running,
-    tools: AsyncRunningTools,
-    order: InOrder | None,
-    *,
-    is_recorded: bool,
-) -> AsyncGenerator[Any]:
-    """Yield what comes of the tools of a round once nothing is waited for any more."""
-    # Agents notice by their own clocks that their time is up, and end with what they have; other
-    # tools cannot, and where they are steps it is recorded that they have not ended.
-    if is_recorded:
-        tools.end()
-    end, is_heard = setup.clock.now + LAST_SECONDS, True
-    while is_heard:
-        is_open = running.agents or (is_recorded and order is not None and order.is_open)
-        heard = await tools.hear(end - setup.clock.now) if is_open else None
-        is_heard = heard is not None
-        for taken in running.take_all(order, heard):
-            yield taken

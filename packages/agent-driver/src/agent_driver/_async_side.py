@@ -13,8 +13,9 @@ from agent_loop import AgentEvent, CallModel
 from ._agents import AgentCall, AgentFunction
 from ._answers import close, find_compactor, is_whole, log_no_compaction
 from ._guardrails import GuardrailError
-from ._running import Heard, Output
-from ._setup import Setup
+from ._running import LAST_SECONDS, Heard, Output, Running
+from ._settings import DriveSettings
+from ._setup import Setup, prepare
 from ._steps import StepError
 from ._threads import END, Raised, Threads, read_in_thread
 from ._time import Clock, Watch
@@ -142,6 +143,36 @@ async def _read_watched(
         # A generator that still runs cannot be closed, and is left to itself.
         if following is None or following.done():
             await pieces.aclose()
+
+
+def async_prepare(settings: DriveSettings) -> Setup:
+    """Return the setup of a run."""
+    return prepare(settings)
+
+
+def async_iter_recorded(
+    setup: Setup, call: CallModel, ask: Callable[[], AsyncGenerator[Any]]
+) -> AsyncGenerator[Any]:
+    """Yield what a run is fed with for a model call, which is a step where steps are recorded."""
+    return ask() if setup.steps is None else setup.steps.iter_answer(call, ask)
+
+
+async def async_hear_last(
+    setup: Setup, running: Running, tools: "AsyncRunningTools"
+) -> AsyncGenerator[Any]:
+    """Yield what comes of the tools of a round once nothing is waited for any more."""
+    # Agents notice by their own clocks that their time is up, and end with what they have; other
+    # tools cannot, and where they are steps it is recorded that they have not ended.
+    order = None if setup.clock.is_cancelled else running.order
+    if order is not None:
+        tools.end()
+    end, is_heard = setup.clock.now + LAST_SECONDS, True
+    while is_heard:
+        is_open = running.agents or (order is not None and order.is_open)
+        heard = await tools.hear(end - setup.clock.now) if is_open else None
+        is_heard = heard is not None
+        for taken in running.take(heard):
+            yield taken
 
 
 class AsyncRunningTools:

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from agent_loop import (
@@ -23,12 +24,15 @@ from agent_tooling import ToolOutput
 
 from ._agents import AgentCall
 from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
-from ._running import LAST_SECONDS, Running
+from ._running import Running
 from ._settings import DriveSettings, takes_settings
-from ._setup import Setup, prepare
+from ._setup import Setup
 from ._side import (
     RunningTools,
     ask_guardrail,
+    hear_last,
+    iter_recorded,
+    prepare,
     read_answer,
     sleep,
 )
@@ -54,8 +58,6 @@ def drive(settings: DriveSettings) -> Generator[Event]:
         ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision for each call that waits; if a run with `max_cost` has a model that says that it has no price.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
-    if settings.steps is not None:
-        raise TypeError("steps: expected none in a blocking drive; use adrive")
     setup = prepare(settings)
     return setup.follow(_play(setup, settings.model))
 
@@ -106,7 +108,7 @@ def _iter_inputs(
 ) -> Generator[Any]:
     """Do what the run asks for, and yield what it is fed with."""
     if isinstance(action, CallModel):
-        return _iter_answer(setup, model, action)
+        return iter_recorded(setup, action, partial(_iter_answer, setup, model, action))
     if isinstance(action, RunTools):
         return _iter_results(setup, action)
     return _iter_check(setup, action)
@@ -189,16 +191,16 @@ def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
             if left == 0:
                 break
             if (heard := tools.hear(clock.patience(left))) is not None:
-                yield running.take(heard)
-        # Agents notice by their own clocks that their time is up, and end with what they have;
-        # other tools cannot. After a cancel their results go along with the failure.
-        is_cancelled, end = clock.is_cancelled, clock.now + LAST_SECONDS
-        while running.agents and (heard := tools.hear(end - clock.now)) is not None:
-            taken = running.take(heard)
-            if is_cancelled and isinstance(taken, ToolResult):
-                results.append(taken)
-            else:
-                yield taken
+                for taken in running.take(heard):
+                    yield taken
+        is_cancelled = clock.is_cancelled
+        with closing(hear_last(setup, running, tools)) as last:
+            for taken in last:
+                # After a cancel their results go along with the failure.
+                if is_cancelled and isinstance(taken, ToolResult):
+                    results.append(taken)
+                else:
+                    yield taken
     finally:
         # Also where the drive is closed in the middle of a round.
         tools.abandon()

@@ -33,6 +33,7 @@ class Running:
         due: The calls that are made: none where there is no time for tools.
         waiting: Those that have no result yet, by their ids.
         agents: The ids of the agents that are still running.
+        order: The outputs in the order of the calls, where they are steps; else None.
     """
 
     def __init__(self, setup: Setup, sorted_: Sorted) -> None:
@@ -42,27 +43,28 @@ class Running:
         self._calls = setup.calls
         self.waiting = {job.call.call_id: job for job in sorted_.jobs}
         self._repeats = sorted_.repeats
+        # A run that is played again has to take what has come in the order of the first time.
+        self.order = None if setup.steps is None else InOrder(self.due)
         self.agents = {
             job.call.call_id for job in self.due if isinstance(job.tool.function, AgentFunction)
         }
 
-    def take(self, heard: Heard) -> AgentEvent | AgentWaiting | ToolResult:
-        """Take an agent's event or a call's output, and return what the drive passes on."""
+    def take(self, heard: Heard | None) -> Iterator[AgentEvent | AgentWaiting | ToolResult]:
+        """Take an agent's event or a call's output, and yield what the drive passes on now. None means that no more is heard."""
+        if self.order is not None:
+            yield from map(
+                self._take, self.order.end() if heard is None else self.order.take(heard)
+            )
+        elif heard is not None:
+            yield self._take(heard)
+
+    def _take(self, heard: Heard) -> AgentEvent | AgentWaiting | ToolResult:
         if isinstance(heard, AgentEvent):
             return heard
         job, output = heard
         del self.waiting[job.call.call_id]
         self.agents.discard(job.call.call_id)
         return output if isinstance(output, AgentWaiting) else self._calls.settle(job, output)
-
-    def take_all(
-        self, order: InOrder | None, heard: Heard | None
-    ) -> Iterator[AgentEvent | AgentWaiting | ToolResult]:
-        """Take what was heard, in the order of the calls where there is one, and yield what the drive passes on. None means that no more is heard."""
-        if order is None:
-            yield from () if heard is None else (self.take(heard),)
-        else:
-            yield from map(self.take, order.end() if heard is None else order.take(heard))
 
     def end(self) -> Iterator[ToolResult]:
         """Yield the results of abandoned calls, and of repeated calls that others have answered."""

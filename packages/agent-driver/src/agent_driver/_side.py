@@ -16,8 +16,10 @@ from ._agents import AgentCall, AgentFunction
 from ._answers import Asked
 from ._async_drive import async_call_agent
 from ._guardrails import GuardrailError
-from ._running import Heard, Output
+from ._running import LAST_SECONDS, Heard, Output, Running
+from ._settings import DriveSettings
 from ._setup import Setup
+from ._setup import prepare as prepare_run
 from ._threads import END, Raised, Threads, read_in_thread
 from ._time import Clock, Watch
 from ._tool_calls import Job, broken
@@ -90,6 +92,32 @@ def _read_watched(pieces: Iterable[object], clock: Clock, watch: Watch) -> Gener
         yield clock.failure
     finally:
         stop()
+
+
+def prepare(settings: DriveSettings) -> Setup:
+    """Return the setup of a run.
+
+    Raises:
+        TypeError: If its steps are to be recorded, which needs an event loop.
+    """
+    if settings.steps is not None:
+        raise TypeError("steps: expected none in a blocking drive; use adrive")
+    return prepare_run(settings)
+
+
+def iter_recorded(
+    _setup: Setup, _call: CallModel, ask: Callable[[], Generator[Any]]
+) -> Generator[Any]:
+    """Yield what a run is fed with for a model call, which nobody records here."""
+    return ask()
+
+
+def hear_last(setup: Setup, running: Running, tools: "RunningTools") -> Generator[Any]:
+    """Yield what comes of the tools of a round once nothing is waited for any more."""
+    # Agents notice by their own clocks that their time is up, and end with what they have; other tools cannot.
+    end = setup.clock.now + LAST_SECONDS
+    while running.agents and (heard := tools.hear(end - setup.clock.now)) is not None:
+        yield from running.take(heard)
 
 
 class RunningTools:
