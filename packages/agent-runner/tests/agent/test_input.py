@@ -62,7 +62,7 @@ def test_long_expectations_are_cut(problems):
     assert (field, message[:20], len(message)) == ("input", "expected enum ['xxxx", 201)
 
 
-@pytest.mark.parametrize("name", ["runner_request_id", "client_request_id"])
+@pytest.mark.parametrize("name", ["runner_request_id", "client_request_id", "resume"])
 def test_reserved_names_are_refused(problems, name):
     assert problems({name: "x", "prompt": "a"}) == [
         (name, "expected to be absent: the runner sets it")
@@ -72,6 +72,20 @@ def test_reserved_names_are_refused(problems, name):
 @pytest.mark.parametrize("value", [object(), float("nan"), {"a": b"x"}, [{1, 2}]])
 def test_what_is_not_json_is_refused(problems, value):
     assert problems({"prompt": value}) == [("prompt", "expected a JSON value")]
+
+
+@pytest.mark.parametrize("fields", [{"a": 1}, {}])
+async def test_a_script_that_goes_on_gets_what_it_goes_on_from(make_agent, make_runner, fields):
+    folder = make_agent("print(input())", schema={"additionalProperties": {"type": "integer"}})
+    resume = {"state": [1], "answer": {"answer": "yes"}}
+    [output, _] = [one async for one in make_runner().run(folder, fields, resume=resume)]
+    assert output.value["resume"] == resume
+    assert fields.items() <= output.value.items()
+
+
+def test_what_it_goes_on_from_is_json(make_agent):
+    with pytest.raises(InputError, match="resume: expected a JSON value"):
+        AgentRunner().run(make_agent(""), {}, resume={"state": object()})
 
 
 def test_names_must_be_strings(problems):

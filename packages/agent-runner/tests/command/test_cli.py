@@ -48,6 +48,12 @@ def test_machines_get_a_line_of_json_for_each_output_and_the_result(make_agent, 
     assert done.stderr == b""
 
 
+def test_a_line_that_asks_for_input_is_shown_as_any_json(make_agent, run_command):
+    line = {"type": "input_required", "request": {"question": {"text": "Well?"}}, "state": 1}
+    done = run_command("run", make_agent(f"print({json.dumps(line)!r})"), "--input", "{}")
+    assert (json.loads(done.stdout), done.returncode) == (line, 0)
+
+
 def test_what_the_terminal_cannot_encode_is_shown_as_an_escape(make_agent):
     command = [COMMAND, "run", make_agent("print('東 \\u2028')"), "--input", "{}"]
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}

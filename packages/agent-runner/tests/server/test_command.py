@@ -1,5 +1,6 @@
 """`agent-runner serve` as a process."""
 
+import json
 import random
 import shutil
 import signal
@@ -63,6 +64,24 @@ Path("begun").touch()
 while not (Path("go").exists() or "question" in fields):
     time.sleep(0.01)
 print(Path(fields["files"][0]).read_text())
+"""
+
+# Asks before it begins, and then waits for a file, so that its server can die.
+ASK = """
+import json, sys, time
+from pathlib import Path
+fields = json.load(sys.stdin)
+with open("starts", "a") as starts:
+    print(json.dumps(fields.get("resume")), file=starts)
+if "resume" not in fields:
+    call = {"call_id": "c1", "name": "pay", "arguments": {"euros": 5}}
+    question = {"text": "Why?", "schema": {"type": "string"}}
+    request = {"approvals": [call], "question": question}
+    print(json.dumps({"type": "input_required", "request": request, "state": "my-state"}))
+    sys.exit()
+while not Path("go").exists():
+    time.sleep(0.01)
+print(json.dumps([fields["prompt"], fields["resume"]["answer"]["answer"], fields["resume"]["state"]]))
 """
 
 
@@ -187,6 +206,47 @@ def test_a_server_that_wakes_after_its_lease_ends_no_script_of_the_next_attempt(
 
     assert [one["data"]["attempt"] for one in told if one["type"] == "run_started"] == [1, 2]
     assert (told[-1]["type"], told[-1]["data"]["output"]) == ("run_succeeded", "inside")
+
+
+def answer(server, run_id, reason):
+    """Answer a run that asks before it begins."""
+    wait_id = server.find(run_id)["waiting_for"]["wait_id"]
+    body = {"wait_id": wait_id, "approvals": {"c1": {"approved": True}}, "answer": reason}
+    return server.client.post(f"/v1/runs/{run_id}/input", json=body)
+
+
+@pytest.mark.parametrize("policy", ["fail", "rerun"])
+def test_a_run_that_waits_outlives_its_server_and_a_lost_part_starts_from_the_same_answer(
+    make_agent, start_server, policy
+):
+    agent = make_agent(ASK)
+    settings = {"on_crash": policy, "lease_seconds": 1}
+    server = start_server(agent, **settings)
+    run_id = server.submit("agent", {"prompt": "Pay."})["run_id"]
+    asked = server.follow(run_id)[-1]
+    server.kill()
+    server = start_server(agent, **settings)
+    refused = answer(server, run_id, 1)
+    answer(server, run_id, "fun").raise_for_status()
+    wait_for(lambda: len((agent / "starts").read_text().splitlines()) == 2)
+    server.kill()
+    (agent / "go").touch()
+    server = start_server(agent, **settings)
+    told = server.follow(run_id)
+    run = server.find(run_id)
+
+    assert (asked["type"], asked["data"]["question"]["text"]) == ("run_waiting", "Why?")
+    problem = {"field": "answer", "message": "expected type 'string'"}
+    assert (refused.status_code, refused.json()["errors"]) == (422, [problem])
+    starts = [json.loads(one) for one in (agent / "starts").read_text().splitlines()]
+    assert starts[0] is None
+    if policy == "fail":
+        assert (run["error"]["type"], len(starts)) == ("interrupted", 2)
+    else:
+        assert run["output"] == ["Pay.", "fun", "my-state"]
+        assert starts[1] == starts[2]
+    attempts = [one["data"]["attempt"] for one in told if one["type"] == "run_started"]
+    assert attempts == [1, 2, 3]
 
 
 def test_without_logs_an_agents_folder_need_not_be_writable(make_agent, start_server):

@@ -147,6 +147,7 @@ async def test_files_reach_the_script(make_agent, run_once):
         ({"input": {}, "question": 1}, "question"),
         ({"input": {"number": "one"}}, "input.number"),
         ({"input": {"runner_request_id": "x"}}, "input.runner_request_id"),
+        ({"input": {"resume": {}}}, "input.resume"),
         ({"input": {}, "files": {}}, "files"),
         ({"input": {}, "files": [1]}, "files[0]"),
         ({"input": {}, "files": [{"name": "a", "data": "?"}]}, "files[0].data"),

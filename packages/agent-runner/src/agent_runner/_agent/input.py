@@ -12,26 +12,40 @@ from .folder import INPUT_SCHEMA, AgentFolder
 
 
 # The runner sets these, so a caller's own would not arrive.
-_RESERVED = ("runner_request_id", "client_request_id")
+_RESUME = "resume"
+_RESERVED = ("runner_request_id", "client_request_id", _RESUME)
 _FILES = "files"
 
 
 def build_payload(
-    agent: AgentFolder, fields: Mapping[str, Any], ids: RunIds, files: Mapping[str, bytes]
+    agent: AgentFolder,
+    fields: Mapping[str, Any],
+    ids: RunIds,
+    files: Mapping[str, bytes],
+    *,
+    resume: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Return the bytes for the script's stdin: one JSON object with the input's fields, the ids of the request and the paths of its files.
+
+    Args:
+        agent: The agent.
+        fields: The input's fields.
+        ids: The ids of the request.
+        files: Contents by name.
+        resume: What a script goes on from that has waited for input; None if it begins.
 
     Raises:
         InputError: If a field is reserved, is not JSON, or does not fit the agent's schema, if a file cannot be passed, or if `files` would be ambiguous.
         ConfigurationError: If the agent's schema cannot be applied.
 
-    Source: docs/contracts/agent-runner.md, E4 to E7 and E26.
+    Source: docs/contracts/agent-runner.md, E4 to E7, E26 and E32.
     """
     text = _dump(dict(fields))
     problems = [
         *find_ambiguous_files(agent, fields, files),
         *_name_problems(fields),
         *(_value_problems(fields) if text is None else ()),
+        *_value_problems({_RESUME: resume}),
         *check_files(files),
     ]
     if problems or text is None:
@@ -45,6 +59,8 @@ def build_payload(
     added: dict[str, Any] = {"runner_request_id": ids.runner}
     if ids.client is not None:
         added["client_request_id"] = ids.client
+    if resume is not None:
+        added[_RESUME] = resume
     if files:
         folder = run_folder(ids.attempt)
         added[_FILES] = [str(folder / name) for name in files]

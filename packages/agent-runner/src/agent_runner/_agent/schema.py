@@ -39,10 +39,16 @@ def read_schema(schema: Any, *, name: str) -> dict[str, Any]:
     return fields
 
 
-def validate_value(value: Any, schema: Mapping[str, Any], *, name: str) -> None:
+def validate_value(value: Any, schema: Mapping[str, Any], *, name: str, at: str = "") -> None:
     """Refuse a value that does not fit a schema.
 
     Nothing is fetched to resolve a `$ref`, and `format` is not checked.
+
+    Args:
+        value: The value.
+        schema: The schema.
+        name: What errors call the schema.
+        at: The path of the value, with which those of its fields begin; empty for the input.
 
     Raises:
         InputError: If the value does not fit the schema; the error names every problem.
@@ -64,7 +70,7 @@ def validate_value(value: Any, schema: Mapping[str, Any], *, name: str) -> None:
         ) from error
     if errors:
         raise InputError(
-            *dict.fromkeys(problem for error in errors for problem in _problems(error))
+            *dict.fromkeys(problem for error in errors for problem in _problems(error, at))
         )
 
 
@@ -72,9 +78,9 @@ def _validator_class(schema: Mapping[str, Any]) -> type[Validator]:
     return validator_for(schema, default=Draft202012Validator)
 
 
-def _problems(error: ValidationError) -> Iterator[InputProblem]:
+def _problems(error: ValidationError, at: str) -> Iterator[InputProblem]:
     """Yield the problems that an error reports, without quoting the value, which may be long or private."""
-    field = error.json_path.removeprefix("$").removeprefix(".")
+    field = (at + error.json_path.removeprefix("$")).removeprefix(".")
     expected: Any = error.validator_value
     match error.validator:
         case "required":

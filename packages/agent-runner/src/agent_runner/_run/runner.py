@@ -85,6 +85,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
         runner_request_id: uuid.UUID | None = None,
         attempt_id: str | None = None,
         files: Mapping[str, bytes] | None = None,
+        resume: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Output | RunResult]:
         """Return the outputs of a run as they come, and finally its result.
 
@@ -100,6 +101,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
                 deletes its files. It must be a valid file name; by default it is the runner's id.
             files: Contents by name, for the script: at most 20 and 8 MiB in all. The script gets their paths in its field `files`; they are deleted
                 when the run has ended.
+            resume: What the script goes on from that has asked for input before: its `state` and the `answer`. It gets this as its field `resume`.
 
         Raises:
             InputError: If a field or a file does not fit the agent; raised at once, without starting the script.
@@ -108,7 +110,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
         agent = read_folder(Path(folder))
         own_id = str(runner_request_id or uuid.uuid4())
         ids = RunIds(runner=own_id, attempt=attempt_id or own_id, client=client_request_id)
-        payload = build_payload(agent, input, ids, files or {})
+        payload = build_payload(agent, input, ids, files or {}, resume=resume)
         launch = Launch(
             command=self.command or _uv_command(),
             folder=agent.path,

@@ -1,6 +1,7 @@
 """The answer of a script, built from its outputs."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from agent_runner._output.outputs import ErrorOutput, JsonOutput, Output, TextOutput
@@ -18,9 +19,13 @@ class ScriptAnswer:
     """The answer of a script: the value of its last `json_output`, or all its text if it printed none.
 
     Images, sounds and files are only among the events, and so is an answer of more than 1 MiB.
+
+    Args:
+        llm_usage: All `_llm_usage` that the script printed before it waited for input and was started again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, llm_usage: Sequence[Any] = ()) -> None:
+        self._llm_usage = llm_usage
         self._texts: list[str] = []
         self._characters = 0
         # A list with the last value, since null is a value, too.
@@ -42,6 +47,10 @@ class ScriptAnswer:
             case _:
                 pass
 
+    def llm_usage(self, ended: ScriptResult) -> list[Any]:
+        """Return all `_llm_usage` of the run so far."""
+        return [*self._llm_usage, *ended.metadata.get("_llm_usage", ())]
+
     def build_result(self, ended: ScriptResult) -> RunResult:
         """Return the result of the run; the error of a failed one is the last line of stderr or the runner's sentence."""
         details = {
@@ -49,7 +58,7 @@ class ScriptAnswer:
             "exit_code": ended.exit_code,
             "duration_seconds": ended.duration_seconds,
         }
-        usage = sum_usage(ended.metadata.get("_llm_usage", ()))
+        usage = sum_usage(self.llm_usage(ended))
         if ended.status == "succeeded":
             return RunResult(status="succeeded", output=self._value(), usage=usage, details=details)
         has_exited = ended.stop_reason == "exited"

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agent_server.executor import Execution, RunResult
+from agent_server.executor import Execution, InputAnswer, InputRequest, RunResult
 from run_log import RunLog, RunWriter
 from stream_text import KnownSecrets
 
@@ -32,10 +32,15 @@ class RunRecorder:
             }
             self._writer = RunLog(folder, known=secrets, about=about).begin()
 
-    def record_request(self, request: ScriptRequest) -> None:
-        """Write the script's input."""
+    def record_request(self, request: ScriptRequest, answer: InputAnswer | None) -> None:
+        """Write the script's input, and the answer with which it goes on."""
         if self._writer is not None:
-            given = {"input": dict(request.input), "files": sorted(request.files)}
+            given: dict[str, Any] = {
+                "input": dict(request.input),
+                "files": sorted(request.files),
+            }
+            if answer is not None:
+                given["answer"] = asdict(answer)
             self._writer.request(1, [{"role": "user", "content": given}], {})
 
     def record_output(self, output: Mapping[str, Any]) -> None:
@@ -43,19 +48,29 @@ class RunRecorder:
         if self._writer is not None:
             self._writer.delta(1, f"{_shown(output)}\n")
 
+    def wait(
+        self, asked: InputRequest, result: RunResult, metadata: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Write what the script asks for, and its end."""
+        self.record_output({"type": "input_required", "value": asdict(asked)})
+        self._end("waiting", result, metadata)
+
     def end(self, result: RunResult, metadata: Mapping[str, Sequence[Any]]) -> None:
         """Write the end of the script, with the metadata that only its operator may see."""
-        if self._writer is not None:
-            usage = {} if result.usage is None else asdict(result.usage)
-            known = {name: value for name, value in usage.items() if value is not None}
-            reason = "answered" if result.status == "succeeded" else result.error_type or "failed"
-            self._writer.answer(1, usage=known | dict(metadata), error=result.error)
-            self._writer.end(reason, rounds=1, usage=known, error=result.error)
+        reason = "answered" if result.status == "succeeded" else result.error_type or "failed"
+        self._end(reason, result, metadata)
 
     def close(self) -> None:
         """Close the log, even of a run that was given up."""
         if self._writer is not None:
             self._writer.close()
+
+    def _end(self, reason: str, result: RunResult, metadata: Mapping[str, Sequence[Any]]) -> None:
+        if self._writer is not None:
+            usage = {} if result.usage is None else asdict(result.usage)
+            known = {name: value for name, value in usage.items() if value is not None}
+            self._writer.answer(1, usage=known | dict(metadata), error=result.error)
+            self._writer.end(reason, rounds=1, usage=known, error=result.error)
 
 
 def _shown(output: Mapping[str, Any]) -> Any:

@@ -1,7 +1,8 @@
 """The executor that runs scripts as runs of an agent server.
 
 A script is one step, because nobody can know what half of it has done. So its start is recorded before it begins, and a later attempt that
-finds the record knows that the script may have been running when the server died.
+finds the record knows that the script may have been running when the server died. A script that waits for input has ended, and so has its step:
+once it is answered, the run goes on with steps, and a script, that begin anew.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Literal
@@ -18,23 +20,35 @@ from agent_runner._agent.files import remove_folder, run_folder
 from agent_runner._agent.folder import read_folder
 from agent_runner._agent.input import build_payload, find_ambiguous_files
 from agent_runner._errors import ConfigurationError, InputError, RunnerError
-from agent_runner._output.outputs import ErrorOutput
+from agent_runner._output.outputs import ErrorOutput, Output
 from agent_runner._process.sweep import kill_marked
 from agent_runner._run.result import RunResult as ScriptResult
 from agent_runner._run.runner import AgentRunner
 from agent_server.executor import (
     AgentDescription,
     Execution,
+    InputAnswer,
+    InputRequest,
     JsonObject,
     Problem,
     RequestRefusedError,
     RunResult,
     UnknownAgentError,
+    Waiting,
 )
 
 from ._answer import ScriptAnswer
 from ._recorder import RunRecorder
 from ._requests import ScriptRequest, parse_request, refuse
+from ._waiting import (
+    LastLine,
+    Resumed,
+    check_answer,
+    dump_ending,
+    load_ending,
+    read_resumption,
+    read_waiting,
+)
 
 
 __all__ = ["ScriptExecutor"]
@@ -43,6 +57,7 @@ _INTERRUPTED = (
     "the server ended while the script was running; what the script had done by then is not known"
 )
 _NOT_RUNNABLE = "the agent cannot be run as it is set up"
+_MAX_SENTENCE = 1000
 
 _logger = logging.getLogger("agent_runner")
 
@@ -121,18 +136,26 @@ class ScriptExecutor:
         """Share nothing between runs: each script is a process of its own."""
         yield
 
-    async def execute(self, run: Execution) -> RunResult:
-        """Run the script, unless an earlier attempt has, and return its result."""
+    def check_answer(self, agent: str, asked: InputRequest, given: InputAnswer) -> None:  # noqa: ARG002 - the interface's
+        """Check the answer to a question by its schema.
 
-        # Recorded before the script starts: the number of the first attempt that began it. A later
-        # attempt reads the recorded number and so knows that it is not the first.
+        Raises:
+            RequestRefusedError: If it does not fit.
+        """
+        check_answer(asked, given)
+
+    async def execute(self, run: Execution) -> RunResult | Waiting:
+        """Run the script, unless an earlier attempt has, and return its result, or what it waits for."""
+
+        # Recorded before the script starts: the number of the first attempt that began it, since the run
+        # began or was answered. A later attempt reads the recorded number and so knows that it is not the first.
         async def begin() -> bytes:
             return str(run.attempt).encode()
 
         async def end() -> bytes:
             if is_lost:
-                return (await _fail(run, "interrupted", _INTERRUPTED)).to_json()
-            return (await self._run_script(run)).to_json()
+                return dump_ending(await _fail(run, "interrupted", _INTERRUPTED))
+            return dump_ending(await self._run_script(run))
 
         begun = int(await run.step("begin", begin))
         if begun < run.attempt:
@@ -141,13 +164,13 @@ class ScriptExecutor:
                 _sweep, [_attempt_id(run, n) for n in range(begun, run.attempt)]
             )
         is_lost = begun < run.attempt and self._on_crash == "fail"
-        return RunResult.from_json(await run.step("script", end, retries=False))
+        return load_ending(await run.step("script", end, retries=False))
 
     def interrupted(self, run_id: str, attempts: int) -> RunResult | None:  # noqa: ARG002 - the interface's
         """Return None, to make another attempt: `execute` knows whether the script had begun, and decides then."""
         return None
 
-    async def _run_script(self, run: Execution) -> RunResult:
+    async def _run_script(self, run: Execution) -> RunResult | Waiting:
         request = parse_request(run.request)
         try:
             folder = self._folder(run.agent)
@@ -161,7 +184,8 @@ class ScriptExecutor:
 
     async def _follow(
         self, run: Execution, folder: Path, request: ScriptRequest, recorder: RunRecorder
-    ) -> RunResult:
+    ) -> RunResult | Waiting:
+        resumed = read_resumption(run.resumption)
         # Outside the event loop, because the input may be large.
         outputs = await asyncio.to_thread(
             self._runner.run,
@@ -171,19 +195,16 @@ class ScriptExecutor:
             runner_request_id=uuid.UUID(run.run_id),
             attempt_id=_attempt_id(run, run.attempt),
             files=request.files,
+            resume=resumed.resume,
         )
-        await asyncio.to_thread(recorder.record_request, request)
-        answer = ScriptAnswer()
+        given = None if run.resumption is None else run.resumption.answer
+        await asyncio.to_thread(recorder.record_request, request, given)
+        attempt = _Attempt(run, recorder, resumed)
         async with aclosing(outputs):
             async for output in outputs:
+                await attempt.take(output)
                 if isinstance(output, ScriptResult):
-                    result = answer.build_result(output)
-                    recorder.end(result, output.metadata)
-                    return result
-                answer.add(output)
-                emitted = output.to_dict()
-                recorder.record_output(emitted)
-                await run.tell(output.type, emitted)
+                    return await attempt.end(output)
         raise AssertionError("expected a result at the end of a run")  # pragma: no cover
 
     def _folder(self, agent: str) -> Path:
@@ -195,6 +216,50 @@ class ScriptExecutor:
 
     def _logs(self, run: Execution) -> Path | None:
         return None if self._run_logs is None else self._run_logs / run.tenant
+
+
+class _Attempt:
+    """An attempt whose script runs: its outputs, and how it ends."""
+
+    def __init__(self, run: Execution, recorder: RunRecorder, resumed: Resumed) -> None:
+        self._run = run
+        self._recorder = recorder
+        self._answer = ScriptAnswer(resumed.llm_usage)
+        self._last = LastLine()
+
+    async def take(self, output: Output | ScriptResult) -> None:
+        """Take the next output, or finally the result."""
+        for shown in self._last.take(output):
+            await self._show(shown)
+
+    async def end(self, ended: ScriptResult) -> RunResult | Waiting:
+        """Return the result, or what the script waits for."""
+        result = self._answer.build_result(ended)
+        if self._last.asked is not None:
+            line, llm_usage = self._last.asked.value, self._answer.llm_usage(ended)
+            try:
+                # Outside the event loop, because the line may be large.
+                waiting = await asyncio.to_thread(read_waiting, line, llm_usage=llm_usage)
+            except RunnerError as error:
+                result = await self._refuse(result, error)
+            else:
+                self._recorder.wait(waiting.request, result, ended.metadata)
+                return waiting
+        self._recorder.end(result, ended.metadata)
+        return result
+
+    async def _refuse(self, result: RunResult, error: RunnerError) -> RunResult:
+        """Return the failure of a script that asks for input in a form that nobody can answer."""
+        sentence = str(error)[:_MAX_SENTENCE]
+        await self._show(ErrorOutput(message=sentence, source="runner"))
+        failed = {"error": sentence, "error_type": "invalid_request"}
+        return replace(result, status="failed", output=None, **failed)
+
+    async def _show(self, output: Output) -> None:
+        self._answer.add(output)
+        emitted = output.to_dict()
+        self._recorder.record_output(emitted)
+        await self._run.tell(output.type, emitted)
 
 
 def _attempt_id(run: Execution, attempt: int) -> str:
