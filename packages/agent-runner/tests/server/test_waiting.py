@@ -323,4 +323,5 @@ async def test_each_part_of_a_run_writes_its_log(make_agent, opened, tmp_path):
     assert "pay" in first
     assert "secret" not in first
     assert "it opened" in second
+    assert [one.end["usage"]["input_tokens"] for one in logs] == [5, 5]
     assert all(RunFile(one.path).problems == () for one in logs)

@@ -10,6 +10,7 @@ from run_log import RunLog, RunWriter
 from stream_text import KnownSecrets
 
 from ._requests import ScriptRequest
+from .usage import sum_usage
 
 
 class RunRecorder:
@@ -35,12 +36,8 @@ class RunRecorder:
     def record_request(self, request: ScriptRequest, answer: InputAnswer | None) -> None:
         """Write the script's input, and the answer with which it goes on."""
         if self._writer is not None:
-            given: dict[str, Any] = {
-                "input": dict(request.input),
-                "files": sorted(request.files),
-            }
-            if answer is not None:
-                given["answer"] = asdict(answer)
+            given = {"input": dict(request.input), "files": sorted(request.files)}
+            given |= {} if answer is None else {"answer": asdict(answer)}
             self._writer.request(1, [{"role": "user", "content": given}], {})
 
     def record_output(self, output: Mapping[str, Any]) -> None:
@@ -48,29 +45,29 @@ class RunRecorder:
         if self._writer is not None:
             self._writer.delta(1, f"{_shown(output)}\n")
 
-    def wait(
-        self, asked: InputRequest, result: RunResult, metadata: Mapping[str, Sequence[Any]]
-    ) -> None:
+    def wait(self, asked: InputRequest, metadata: Mapping[str, Sequence[Any]]) -> None:
         """Write what the script asks for, and its end."""
         self.record_output({"type": "input_required", "value": asdict(asked)})
-        self._end("waiting", result, metadata)
+        self._end("waiting", None, metadata)
 
     def end(self, result: RunResult, metadata: Mapping[str, Sequence[Any]]) -> None:
         """Write the end of the script, with the metadata that only its operator may see."""
         reason = "answered" if result.status == "succeeded" else result.error_type or "failed"
-        self._end(reason, result, metadata)
+        self._end(reason, result.error, metadata)
 
     def close(self) -> None:
         """Close the log, even of a run that was given up."""
         if self._writer is not None:
             self._writer.close()
 
-    def _end(self, reason: str, result: RunResult, metadata: Mapping[str, Sequence[Any]]) -> None:
+    def _end(self, reason: str, error: str | None, metadata: Mapping[str, Sequence[Any]]) -> None:
         if self._writer is not None:
-            usage = {} if result.usage is None else asdict(result.usage)
+            # Of this attempt alone: those before it have logs of their own.
+            summed = sum_usage(metadata.get("_llm_usage", ()))
+            usage = {} if summed is None else asdict(summed)
             known = {name: value for name, value in usage.items() if value is not None}
-            self._writer.answer(1, usage=known | dict(metadata), error=result.error)
-            self._writer.end(reason, rounds=1, usage=known, error=result.error)
+            self._writer.answer(1, usage=known | dict(metadata), error=error)
+            self._writer.end(reason, rounds=1, usage=known, error=error)
 
 
 def _shown(output: Mapping[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 """The line with which a script asks for input, and what it goes on from once it is answered.
 
-Source: docs/contracts/agent-runner.md, E29 to E34.
+Source: docs/contracts/agent-runner.md, E29 to E36.
 """
 
 import json

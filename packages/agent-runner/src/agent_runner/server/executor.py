@@ -243,7 +243,7 @@ class _Attempt:
             except RunnerError as error:
                 result = await self._refuse(result, error)
             else:
-                self._recorder.wait(waiting.request, result, ended.metadata)
+                self._recorder.wait(waiting.request, ended.metadata)
                 return waiting
         self._recorder.end(result, ended.metadata)
         return result
