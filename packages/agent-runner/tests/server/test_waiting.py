@@ -268,14 +268,45 @@ async def test_a_line_that_asks_in_another_form_ends_the_run(make_agent, opened,
     assert "my-state" not in str(events)
 
 
-async def test_a_question_whose_schema_is_none_ends_the_run(make_agent, opened):
-    script = script_that_prints(asks(question={"text": "Well?", "schema": {"type": "strnig"}}))
+def nested(levels):
+    return {"not": nested(levels - 1)} if levels else {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "strnig"}, "expected a valid JSON Schema"),
+        (nested(190), "expected a schema of fewer levels"),
+    ],
+    ids=["unknown type", "many levels"],
+)
+async def test_a_question_whose_schema_is_none_ends_the_run(make_agent, opened, schema, expected):
+    script = script_that_prints(asks(question={"text": "Well?", "schema": schema}))
     async with opened(make_agent(script)) as runs:
         run_id = await start(runs)
         await follow(runs, run_id)
         result = (await find(runs, run_id)).result
     assert result.error_type == "invalid_request"
-    assert result.error.startswith("input_required.request.question.schema: expected a valid JSON")
+    assert result.error.startswith(f"input_required.request.question.schema: {expected}")
+
+
+async def test_state_and_arguments_of_many_levels_come_back(make_agent, opened):
+    script = """
+        import json, sys
+        fields = json.load(sys.stdin)
+        deep = json.loads("[" * 190 + "]" * 190)
+        call = {"call_id": "c", "name": "n", "arguments": {"a": deep}}
+        if "resume" in fields:
+            print(fields["resume"]["state"] == deep)
+        else:
+            print(json.dumps({"type": "input_required", "request": {"results": [call]}, "state": deep}))
+    """
+    async with opened(make_agent(script)) as runs:
+        run_id = await start(runs)
+        await follow(runs, run_id)
+        await answer(runs, run_id, results={"c": None})
+        run = await find(runs, run_id)
+    assert run.result.output == "True"
 
 
 class Recorded:

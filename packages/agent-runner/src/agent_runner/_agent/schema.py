@@ -36,6 +36,8 @@ def read_schema(schema: Any, *, name: str) -> dict[str, Any]:
         raise ConfigurationError(
             name, f"expected a valid JSON Schema: {error.json_path}: {_shortened(error.message)}"
         ) from error
+    except RecursionError:
+        raise ConfigurationError(name, "expected a schema of fewer levels") from None
     return fields
 
 
