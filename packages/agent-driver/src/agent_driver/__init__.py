@@ -31,6 +31,7 @@ from ._async_drive import adrive
 from ._async_stream import AsyncRunStream
 from ._declaration import AgentSettings, RunOptions
 from ._drive import drive
+from ._errors import AgentDriverError
 from ._guardrails import GuardedCall, Guardrails, Stop
 from ._models import Model, ModelClient
 from ._result import NoAnswerError, Result
@@ -44,6 +45,7 @@ from ._tool_search import ToolSearch
 
 __all__ = [
     "Agent",
+    "AgentDriverError",
     "AgentEvent",
     "AgentOutcome",
     "AgentRun",

@@ -7,8 +7,10 @@ from typing import Any, Literal, cast
 
 from agent_loop import AgentUse, AskApproval, BudgetUse, Event, Finished, StopReason, Usage
 
+from ._errors import AgentDriverError
 
-class NoAnswerError(Exception):
+
+class NoAnswerError(AgentDriverError):
     """Value of a result that has none.
 
     Attributes:

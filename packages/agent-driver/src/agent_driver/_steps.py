@@ -33,6 +33,7 @@ from agent_loop import (
 from agent_tooling import ToolOutput
 
 from ._answers import is_end
+from ._errors import AgentDriverError
 from ._threads import END
 from ._time import Clock
 from ._tool_calls import Job, ToolTimeoutError, give_up
@@ -65,7 +66,7 @@ type StepWork = Callable[[], Awaitable[bytes]]
 
 
 class Steps(Protocol):
-    """Where a run's steps are recorded. An `Execution` of agent-server is one."""
+    """Record of the steps of a run, such as an `Execution` of agent-server."""
 
     async def step(self, key: StepKey, work: StepWork, /) -> bytes:
         """Do a step once in the life of a run, and return its record.
@@ -79,7 +80,7 @@ class Steps(Protocol):
         ...
 
 
-class StepError(Exception):
+class StepError(AgentDriverError):
     """A step that could not be recorded, or read back. Its `__cause__` says why.
 
     Attributes:
@@ -91,7 +92,7 @@ class StepError(Exception):
         self.key = key
 
 
-class RecordedError(Exception):
+class RecordedError(AgentDriverError):
     """What a tool has raised when its call was made, of which the record has only the text."""
 
 
@@ -265,7 +266,7 @@ class Stepper:
 
 
 class InOrder:
-    """The outputs of a round in the order of its calls, so that what the model reads does not depend on which came first.
+    """Outputs of a round in the order of its calls, so that what the model reads does not depend on which came first.
 
     Args:
         jobs: The calls.

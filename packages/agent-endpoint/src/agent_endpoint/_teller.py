@@ -1,6 +1,6 @@
 """What a run of an agent shows, told once however often it is played again.
 
-Source: docs/contracts/agent-events.md.
+Source: docs/contracts/agent-events.md, V1 to V5.
 """
 
 import base64
@@ -77,7 +77,7 @@ class _Round:
 
 
 class Teller:
-    """Tells what a run shows, once however often it is played again.
+    """Teller of what a run shows, which tells it once however often it is played again.
 
     Played again, a run shows the same as before up to where it was cut: what is among its events already is left out.
 

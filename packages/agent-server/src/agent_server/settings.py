@@ -53,7 +53,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyHolder:
-    """Who holds a key, and what it is good for besides reading.
+    """Holder of a key, with what it is good for besides reading.
 
     Attributes:
         tenant: The tenant.

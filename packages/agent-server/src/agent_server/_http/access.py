@@ -25,7 +25,7 @@ _DIGEST_LENGTH: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who has sent a request.
+    """Sender of a request.
 
     Attributes:
         holder: The tenant, and what its key is good for.
