@@ -160,6 +160,8 @@ def kill_while_they_talk(servers, people, chance, kills):
         server.kill()
         time.sleep(chance.choice([0, 0, 0.3, 0.8]))
         server.start()
+    for person in waiting:
+        person.start()
     return kills
 
 

@@ -66,7 +66,7 @@ type StepWork = Callable[[], Awaitable[bytes]]
 
 
 class Steps(Protocol):
-    """Record of the steps of a run, such as an `Execution` of agent-server."""
+    """The record of the steps of a run, such as an `Execution` of agent-server."""
 
     async def step(self, key: StepKey, work: StepWork, /) -> bytes:
         """Do a step once in the life of a run, and return its record.
