@@ -33,11 +33,14 @@ from agent_server.executor import (
     Problem,
     RequestRefusedError,
     RunResult,
+    StoredEvent,
+    Turn,
     UnknownAgentError,
     Waiting,
 )
 
 from ._answer import ScriptAnswer
+from ._conversation import show_output, to_request
 from ._recorder import RunRecorder
 from ._requests import ScriptRequest, parse_request, refuse
 from ._waiting import (
@@ -130,6 +133,20 @@ class ScriptExecutor:
         except InputError as error:
             raise refuse(asked, error.problems) from None
         return request
+
+    def begin_turn(self, agent: str, turn: Turn) -> JsonObject:
+        """Return the request for a run whose input has what was said as `prompt`.
+
+        Raises:
+            UnknownAgentError: If there is no such agent.
+            RequestRefusedError: If the agent cannot be told that.
+            ConfigurationError: If the agent cannot run with its setup.
+        """
+        return self.check(agent, to_request(turn))
+
+    def show(self, event: StoredEvent) -> Sequence[tuple[str, JsonObject]]:
+        """Return what an output shows as what an agent says."""
+        return show_output(event)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
