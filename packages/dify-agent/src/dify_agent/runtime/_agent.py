@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 import httpx
-from pydantic import JsonValue
-from pydantic_ai import Agent
-from pydantic_ai.agent import EventStreamHandler
+from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai.agent import AgentRunResult, EventStreamHandler
 from pydantic_ai.models import Model
 from pydantic_ai.usage import UsageLimits
 
 from dify_agent.compositor import CompositorRun, Layer, UserPrompt
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.history import HistoryLayer
+
+from .waiting import RunResumption
 
 
 MODEL_LAYER_NAME: Final = "llm"
@@ -49,24 +50,38 @@ class PreparedAgent:
         *,
         event_stream_handler: EventStreamHandler[object],
         max_model_requests: int,
-    ) -> JsonValue:
-        """Run the agent to its answer, and keep the conversation if a layer asks for it.
+        resumption: RunResumption | None,
+    ) -> AgentRunResult[Any]:
+        """Run the agent to its answer, or until calls wait; keep the conversation of an answer if a layer asks for it.
 
         Raises:
-            UsageLimitExceeded: If it would make more model requests than allowed.
+            UsageLimitExceeded: If it would make more model requests than allowed, those before a wait included.
         """
-        state = None if self.history is None else self.history.runtime_state
+        history = None if self.history is None else self.history.runtime_state
+        options: dict[str, Any]
+        if resumption is None:
+            prompt = _single_text(self.user_prompts) or self.user_prompts
+            options = {"message_history": None if history is None else history.messages}
+        else:
+            prompt, state = None, resumption.state
+            options = {
+                "message_history": state.messages,
+                "usage": state.usage,
+                "deferred_tool_results": resumption.results,
+            }
+            # Pydantic AI takes each id for one call of `run` only.
+            run_id = f"{run_id}/{state.part}"
         result = await self.agent.run(
-            _single_text(self.user_prompts) or self.user_prompts,
-            message_history=None if state is None else state.messages,
+            prompt,
             event_stream_handler=event_stream_handler,
             run_id=run_id,
             usage_limits=UsageLimits(request_limit=max_model_requests),
             infer_name=False,
+            **options,
         )
-        if state is not None:
-            state.messages = result.all_messages()
-        return result.output
+        if history is not None and not isinstance(result.output, DeferredToolRequests):
+            history.messages = result.all_messages()
+        return result
 
 
 def _single_text(prompts: Sequence[UserPrompt]) -> str | None:

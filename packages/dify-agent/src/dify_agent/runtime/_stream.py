@@ -109,11 +109,12 @@ def _tool_call(run_id: str, call: ToolCallPart, secrets: KnownSecrets) -> ToolCa
         run_id=run_id,
         tool_call_id=call.tool_call_id,
         tool_name=call.tool_name,
-        arguments=_arguments(call, secrets),
+        arguments=show_arguments(call, secrets),
     )
 
 
-def _arguments(call: ToolCallPart, secrets: KnownSecrets) -> dict[str, JsonValue] | str:
+def show_arguments(call: ToolCallPart, secrets: KnownSecrets) -> dict[str, JsonValue] | str:
+    """Return a call's arguments, redacted: an object, or the text if that is not a JSON object."""
     try:
         arguments = call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):

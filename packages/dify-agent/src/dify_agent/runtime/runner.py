@@ -12,7 +12,14 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, Final
 
 import httpx
-from pydantic_ai import Agent, AgentStreamEvent, RunContext, Tool
+from pydantic_ai import (
+    Agent,
+    AgentStreamEvent,
+    DeferredToolRequests,
+    FunctionToolCallEvent,
+    RunContext,
+    Tool,
+)
 from pydantic_ai.agent import EventStreamHandler
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
@@ -38,6 +45,7 @@ from ._failure import build_run_failed, composition_secrets
 from ._stream import RunEventReader, redact_json
 from .event_sink import RunEventSink
 from .layer_providers import create_default_layer_providers
+from .waiting import RunResumption, WaitingRun, WaitingState
 
 
 __all__ = [
@@ -95,33 +103,60 @@ class AgentRunRunner:
         self._capabilities = tuple(capabilities)
         self._max_model_requests = max_model_requests
 
-    async def run(self, run_id: str, request: CreateRunRequest) -> None:
-        """Run the agent that the request describes.
+    async def run(
+        self, run_id: str, request: CreateRunRequest, resumption: RunResumption | None = None
+    ) -> WaitingRun | None:
+        """Run the agent that the request describes, to its end or until tool calls wait for approval or for a result from outside.
 
         The sink gets `run_started`, the agent's events, and one of `run_succeeded`, `run_failed` and `run_cancelled`.
         Cancelling the task cancels the run: its connections are closed, then the cancellation goes on. An error of the run
-        becomes an event and is not raised.
+        becomes an event and is not raised. A run that waits has no last event yet: call this again, with the same id and request.
+
+        Args:
+            run_id: The run.
+            request: What it is to do.
+            resumption: What it goes on with, if it has waited.
+
+        Returns:
+            The calls that it waits for, and what it goes on from; None once it has ended.
         """
         secrets = composition_secrets(request.composition)
         try:
-            await self._event_sink.emit(RunStartedEvent(run_id=run_id))
-            event = await self._succeed(run_id, request, secrets)
+            if resumption is None:
+                await self._event_sink.emit(RunStartedEvent(run_id=run_id))
+            ended = await self._execute(run_id, request, resumption, secrets=secrets)
         except asyncio.CancelledError:
             await self._event_sink.emit(RunCancelledEvent(run_id=run_id))
             raise
         except Exception as error:  # noqa: BLE001 - whatever a model, a tool or a layer raises is how the run ended
-            event = build_run_failed(run_id, error, secrets=secrets)
-        await self._event_sink.emit(event)
+            ended = build_run_failed(run_id, error, secrets=secrets)
+        if isinstance(ended, WaitingRun):
+            return ended
+        await self._event_sink.emit(ended)
+        return None
 
-    async def _succeed(
-        self, run_id: str, request: CreateRunRequest, secrets: ConfigSecrets
-    ) -> RunSucceededEvent:
+    async def _execute(
+        self,
+        run_id: str,
+        request: CreateRunRequest,
+        resumption: RunResumption | None,
+        *,
+        secrets: ConfigSecrets,
+    ) -> RunSucceededEvent | WaitingRun:
+        # The first events of a run that goes on are of the calls that waited, which were told before it did.
+        are_calls_told = resumption is not None
+
         async def report(
             _context: RunContext[object], events: AsyncIterable[AgentStreamEvent]
         ) -> None:
+            nonlocal are_calls_told
+            hidden = FunctionToolCallEvent if are_calls_told else ()
+            are_calls_told = False
             reader = RunEventReader(run_id, secrets)
             try:
                 async for event in events:
+                    if isinstance(event, hidden):
+                        continue
                     for emitted in reader.read(event):
                         await self._event_sink.emit(emitted)
             finally:
@@ -130,19 +165,34 @@ class AgentRunRunner:
                     await self._event_sink.emit(emitted)
 
         async with AsyncExitStack() as stack:
-            run, prepared = await self._prepare(request, report, stack=stack)
-            output = await prepared.run(
-                run_id, event_stream_handler=report, max_model_requests=self._max_model_requests
+            run, prepared = await self._prepare(request, resumption, report, stack=stack)
+            result = await prepared.run(
+                run_id,
+                event_stream_handler=report,
+                max_model_requests=self._max_model_requests,
+                resumption=resumption,
             )
+            waits = isinstance(result.output, DeferredToolRequests)
+            if waits:
+                run.set_exit_intents(default="suspend")  # The request's are for the run's end.
+        if waits:
+            state = WaitingState(
+                part=1 if resumption is None else resumption.state.part + 1,
+                messages=result.all_messages(),
+                usage=result.usage,
+                session_snapshot=run.session_snapshot,
+            )
+            return WaitingRun(requests=result.output, state=state)
         return RunSucceededEvent(
             run_id=run_id,
-            output=redact_json(output, secrets.spoken),
+            output=redact_json(result.output, secrets.spoken),
             session_snapshot=run.session_snapshot,
         )
 
     async def _prepare(
         self,
         request: CreateRunRequest,
+        resumption: RunResumption | None,
         handler: EventStreamHandler[object],
         *,
         stack: AsyncExitStack,
@@ -150,7 +200,9 @@ class AgentRunRunner:
         """Enter the layers on `stack` and build the agent; any error is the request's fault."""
         try:
             # In a thread, because a large composition would hold up the event loop.
-            run = await stack.enter_async_context(await asyncio.to_thread(self._enter, request))
+            run = await stack.enter_async_context(
+                await asyncio.to_thread(self._enter, request, resumption)
+            )
             run.set_exit_intents(default=request.on_exit.default, layers=request.on_exit.layers)
             return run, await self._build_agent(run, handler)
         # A ValueError, too, but one that already says what it has to.
@@ -159,10 +211,13 @@ class AgentRunRunner:
         except _REQUEST_FAULTS as error:
             raise AgentRunValidationError(str(error) or type(error).__name__) from error
 
-    def _enter(self, request: CreateRunRequest) -> AbstractAsyncContextManager[CompositorRun]:
+    def _enter(
+        self, request: CreateRunRequest, resumption: RunResumption | None
+    ) -> AbstractAsyncContextManager[CompositorRun]:
         configs = {spec.name: spec.config for spec in request.composition.layers}
+        begun = request if resumption is None else resumption.state
         return build_compositor(request.composition, self._layer_providers).enter(
-            configs, session_snapshot=request.session_snapshot
+            configs, session_snapshot=begun.session_snapshot
         )
 
     async def _build_agent(
@@ -175,7 +230,7 @@ class AgentRunRunner:
         agent = Agent[object, Any](
             model if self._wrap_model is None else self._wrap_model(model, handler),
             name="dify_agent",
-            output_type=str if output is None else output.output_type,
+            output_type=[str if output is None else output.output_type, DeferredToolRequests],
             instructions=run.prompts,
             tools=tools,
             capabilities=self._capabilities,
