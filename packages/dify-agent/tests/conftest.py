@@ -259,6 +259,7 @@ class MemoryExecution:
 
     agent = "composition"
     tenant = "ada"
+    resumption = None
 
     def __init__(self, request, *, recorded=None, told=None, attempt=1, retries=3):
         self.run_id = "run-1"
@@ -307,7 +308,7 @@ def anyio_backend() -> str:
 
 
 @contextlib.contextmanager
-def _serve_runs(daemon_url, state, **settings):
+def _serve_runs(daemon_url, state, *, layer_providers=(), **settings):
     """Serve runs from a thread of this process; yield a client."""
     server = importlib.import_module("dify_agent.server")  # takes seconds, and few tests need it
     agent_server = importlib.import_module("agent_server.http")
@@ -320,7 +321,7 @@ def _serve_runs(daemon_url, state, **settings):
         "stop_seconds": 0,
     }
     known = server.DifyAgentSettings.model_validate(defaults | settings)
-    executor = server.DifyAgentExecutor(known)
+    executor = server.DifyAgentExecutor(known, layer_providers=layer_providers)
     served, stopping = queue.Queue(), []
 
     async def serve(listener):
@@ -357,6 +358,16 @@ def share_server(served_daemon, tmp_path_factory):
     return share
 
 
+@pytest.fixture
+def serve_runs(daemon, tmp_path):
+    """Return a context manager that serves runs on the test's database, and gives a client."""
+
+    def serve(**settings):
+        return _serve_runs(daemon.url, tmp_path, **settings)
+
+    return serve
+
+
 # Each server is a process of its own, forked from one that has imported everything already: importing takes seconds.
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["dify_agent.server.cli"])
@@ -367,7 +378,7 @@ os.dup2(output, 1)
 os.dup2(output, 2)
 os.environ |= {environment!r}
 sys.argv = ["dify-agent", "serve", "--port", "0"]
-from dify_agent.server.cli import main
+from {module} import main
 main()
 """
 
@@ -375,10 +386,10 @@ main()
 class ServerProcess:
     """A `dify-agent serve` in a process of its own."""
 
-    def __init__(self, environment, *, database, output):
+    def __init__(self, environment, *, database, output, module):
         self.database = database
         os.mkfifo(output)
-        code = _SERVE.format(output=str(output), environment=environment)
+        code = _SERVE.format(output=str(output), environment=environment, module=module)
         self.process = _FORKS.Process(target=exec, args=(code,))
         self.process.start()
         self._output = output.open()
@@ -408,7 +419,7 @@ def start_server(daemon, tmp_path):
     """Return a function that starts a server on the test's database."""
     started = []
 
-    def start(*, database=tmp_path / "runs.sqlite", **settings):
+    def start(*, database=tmp_path / "runs.sqlite", module="dify_agent.server.cli", **settings):
         environment = {
             "PLUGIN_DAEMON_URL": daemon.url,
             "PLUGIN_DAEMON_API_KEY": "s3cret-daemon-key",
@@ -420,7 +431,7 @@ def start_server(daemon, tmp_path):
         } | {name.upper(): str(value) for name, value in settings.items()}
         variables = {f"DIFY_AGENT_{name}": text for name, text in environment.items()}
         output = tmp_path / f"output-{len(started)}"
-        server = ServerProcess(variables, database=database, output=output)
+        server = ServerProcess(variables, database=database, output=output, module=module)
         started.append(server)
         return server
 

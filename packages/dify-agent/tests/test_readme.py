@@ -32,12 +32,32 @@ def test_the_error_tree_in_the_readme_is_the_packages():
     assert without_modules in README.read_text(encoding="utf-8")
 
 
-async def test_the_layer_of_ones_own_in_the_docs_is_a_layer():
-    [example] = re.findall(r"```python\n(.*?)```", LAYERS.read_text(encoding="utf-8"), re.DOTALL)
+def run_examples(*words):
+    """Run each example of the page on layers that has one of the words, and return their names."""
+    examples = re.findall(r"```python\n(.*?)```", LAYERS.read_text(encoding="utf-8"), re.DOTALL)
     names = {"__name__": "example"}
-    exec(compile(example, str(LAYERS), "exec"), names)
+    for example in examples:
+        if any(word in example for word in words):
+            exec(compile(example, str(LAYERS), "exec"), names)
+    return names
+
+
+async def test_the_layer_of_ones_own_in_the_docs_is_a_layer():
+    names = run_examples("GreetingLayer")
     provider = LayerProvider.from_layer_type(names["GreetingLayer"])
 
     compositor = Compositor([LayerNode(name="greeting", provider=provider)])
     async with compositor.enter({"greeting": {"name": "Ann"}}) as run:
         assert run.prompts == ["Greet Ann first."]
+
+
+def test_the_server_in_the_docs_knows_the_layer_whose_tools_wait(monkeypatch):
+    monkeypatch.setattr("agent_server.command.serve", lambda *_: None)
+    monkeypatch.setenv("DIFY_AGENT_PLUGIN_DAEMON_API_KEY", "k")
+    names = run_examples("DeskLayer")
+
+    desk = {"name": "desk", "type": "acme.desk", "config": {}}
+    request = {"composition": {"layers": [desk]}}
+    assert names["executor"].check("composition", request)["composition"]["layers"][0]["name"]
+    pay, open_door = names["DeskLayer"]().tools
+    assert (pay.requires_approval, open_door.name) == (True, "open_door")

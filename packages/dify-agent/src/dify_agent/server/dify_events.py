@@ -50,10 +50,10 @@ def parse_cursor(text: str) -> int:
 
 
 def project_run(run: Run) -> JsonObject:
-    """Return the status of a run. Dify knows no queue, so a run that waits is running."""
+    """Return the status of a run. Dify knows no queue and no waiting for answers, so such a run is running."""
     return {
         "run_id": run.run_id,
-        "status": "running" if run.status == "queued" else run.status,
+        "status": "running" if run.status in {"queued", "waiting"} else run.status,
         "created_at": run.created_at.isoformat(),
         "updated_at": (run.finished_at or run.started_at or run.created_at).isoformat(),
         "error": None if run.result is None else run.result.error,

@@ -99,7 +99,7 @@ class DifyRunRequest(ProtocolModel):
         idempotency_key: Not read, here as in Dify's own server: Dify gives the same key to different requests.
         metadata: Not read, likewise.
         session_snapshot: The snapshot of an earlier run.
-        deferred_tool_results: Must be null: no tool waits for people here.
+        deferred_tool_results: Must be null: a run that waits is answered, and goes on under its own id.
         on_exit: The exit intents of the layers.
     """
 

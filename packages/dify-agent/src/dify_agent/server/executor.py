@@ -20,6 +20,7 @@ from agent_server.executor import (
     RunResult,
     UnknownAgentError,
     Usage,
+    Waiting,
 )
 from dify_agent._daemon_client import make_http_client
 from dify_agent.adapters.llm import PRICE_KEY
@@ -30,7 +31,9 @@ from dify_agent.protocol import CreateRunRequest, RunFailedEvent, RunSucceededEv
 from dify_agent.runtime._failure import composition_secrets
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
+from dify_agent.runtime.waiting import RunResumption
 
+from ._waits import build_waiting, read_resumption
 from .recorder import RunRecorder
 from .settings import DifyAgentSettings
 from .sink import ExecutionSink
@@ -57,6 +60,7 @@ class DifyAgentExecutor:
 
     Args:
         settings: The daemon's address and key, and the bounds of a run.
+        layer_providers: Further kinds of layers that runs may ask for.
     """
 
     name = "dify-agent"
@@ -65,9 +69,11 @@ class DifyAgentExecutor:
     version = "1"
     """The version of the recorded steps: of their keys and of the records under them."""
 
-    def __init__(self, settings: DifyAgentSettings) -> None:
+    def __init__(
+        self, settings: DifyAgentSettings, *, layer_providers: Sequence[LayerProvider[Any]] = ()
+    ) -> None:
         self._settings = settings
-        self._layer_providers = build_layer_providers(settings)
+        self._layer_providers = [*build_layer_providers(settings), *layer_providers]
         self._http_client: httpx.AsyncClient | None = None
 
     def agents(self) -> Sequence[AgentDescription]:
@@ -99,8 +105,8 @@ class DifyAgentExecutor:
             self._http_client = http_client
             yield
 
-    async def execute(self, run: Execution) -> RunResult:
-        """Run the agent that the request composes.
+    async def execute(self, run: Execution) -> RunResult | Waiting:
+        """Run the agent that the request composes, to its end or until tool calls wait for approval or for a client's result.
 
         Raises:
             RuntimeError: If the executor is not open.
@@ -113,7 +119,13 @@ class DifyAgentExecutor:
         recorder = RunRecorder(self._settings.tenant_logs(run.tenant), run, secrets.known)
         try:
             sink = ExecutionSink(run, recorder)
-            steps = RunSteps(run, sink, recorder, repeat_shown=self._settings.repeat_shown)
+            answers: Sequence[ModelResponse] = ()
+            resumption: RunResumption | None = None
+            if run.resumption is not None:
+                recorder.take_decisions(run.resumption.answer.approvals)
+                answers, resumption = await asyncio.to_thread(read_resumption, run.resumption)
+            repeat_shown = self._settings.repeat_shown
+            steps = RunSteps(run, sink, recorder, answers=answers, repeat_shown=repeat_shown)
             runner = AgentRunRunner(
                 http_client=self._http_client,
                 event_sink=sink,
@@ -122,7 +134,13 @@ class DifyAgentExecutor:
                 capabilities=[steps.build_capability()],
                 max_model_requests=self._settings.max_model_requests,
             )
-            await runner.run(run.run_id, request)
+            waiting = await runner.run(run.run_id, request, resumption)
+            if waiting is not None:
+                ended = await asyncio.to_thread(
+                    build_waiting, waiting, steps.answers, secrets.known
+                )
+                recorder.wait(len(steps.answers), ended.request)
+                return ended
             result = _build_result(sink.take_end(), _sum_usage(steps.answers))
             recorder.end(result)
         finally:

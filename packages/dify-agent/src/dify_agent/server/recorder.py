@@ -9,7 +9,7 @@ from pydantic_ai import ModelResponse
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 
-from agent_server.executor import Execution, RunResult
+from agent_server.executor import Approval, Execution, InputRequest, RunResult
 from dify_agent.adapters.llm._messages import build_prompt_messages
 from dify_agent.adapters.llm._settings import build_tool
 from dify_agent.layers.dify_plugin.tools_layer import find_failure
@@ -120,6 +120,20 @@ class RunRecorder:
         usage = None if result.usage is None else asdict(result.usage)
         reason = "answered" if result.status == "succeeded" else result.error_type or "failed"
         self._writer.end(reason, rounds=self._round, usage=usage, error=result.error)
+
+    def take_decisions(self, approvals: Mapping[str, Approval]) -> None:
+        """Write what was decided about the calls that the run has waited for."""
+        for call_id, one in approvals.items():
+            self._writer.decision(call_id, is_approved=one.approved, reason=one.reason)
+
+    def wait(self, number: int, asked: InputRequest) -> None:
+        """Write what the run waits for after a model request, and close the log."""
+        calls = [
+            {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+            for call in (*asked.approvals, *asked.results)
+        ]
+        self._writer.question(number, calls)
+        self._writer.end("approval", rounds=number)
 
     def close(self) -> None:
         """Close the log, also that of a run that was abandoned."""

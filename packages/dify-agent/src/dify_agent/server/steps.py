@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -54,6 +54,7 @@ class RunSteps:
         run: The attempt.
         sink: The sink for its events.
         recorder: Its log.
+        answers: The models' answers before the run last waited; their content is not read.
         repeat_shown: Whether to repeat a model request that broke off even if part of the answer was shown.
 
     Attributes:
@@ -61,14 +62,20 @@ class RunSteps:
     """
 
     def __init__(
-        self, run: Execution, sink: ExecutionSink, recorder: RunRecorder, *, repeat_shown: bool
+        self,
+        run: Execution,
+        sink: ExecutionSink,
+        recorder: RunRecorder,
+        *,
+        answers: Sequence[ModelResponse] = (),
+        repeat_shown: bool,
     ) -> None:
-        self.answers: list[ModelResponse] = []
+        self.answers = [*answers]
         self._run = run
         self._sink = sink
         self._recorder = recorder
         self._repeat_shown = repeat_shown
-        self._request_count = 0
+        self._request_count = len(answers)
         self._calls: Counter[str] = Counter()
 
     def wrap_model(self, model: Model, event_stream_handler: EventStreamHandler[Any]) -> Model:
