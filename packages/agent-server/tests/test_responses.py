@@ -76,6 +76,18 @@ async def test_a_model_is_an_agent_and_a_response_has_what_it_put_out(tmp_path):
         assert got.json() == response
 
 
+async def test_a_response_has_every_member_that_the_schema_of_open_responses_requires(tmp_path):
+    """Source: openresponses/openresponses at 92c12d9, `src/generated/kubb/zod/responseResourceSchema.ts`; found by its compliance tests."""
+    async with talking(tmp_path) as (client, _):
+        response = await created(client, input="hi", temperature=2)
+
+    numbers = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "top_logprobs")
+    assert [response[name] for name in numbers] == [1, 1, 0, 0, 0]
+    assert response["service_tier"] == "default"
+    unset = ("max_output_tokens", "max_tool_calls", "safety_identifier", "prompt_cache_key")
+    assert [response[name] for name in unset] == [None] * 4
+
+
 async def test_a_response_goes_on_with_a_conversation(tmp_path):
     async def recall(run):
         return RunResult(status="succeeded", output=run.request["history"])

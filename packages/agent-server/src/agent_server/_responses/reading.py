@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.requests import Request
 
@@ -25,7 +26,22 @@ from .projection import Projection
 from .refusals import not_found
 
 
-_PAGE = 1000
+_PAGE: Final = 1000
+# How the agent calls its model is its own business, but clients and the schema of Open Responses expect numbers here: those of a request that asks for nothing.
+_UNSAID: Final[JsonObject] = {
+    "frequency_penalty": 0,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "presence_penalty": 0,
+    "prompt_cache_key": None,
+    "reasoning": {"effort": None, "summary": None},
+    "safety_identifier": None,
+    "service_tier": "default",
+    "temperature": 1,
+    "top_logprobs": 0,
+    "top_p": 1,
+    "truncation": "disabled",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,25 +67,21 @@ class Found:
         shown, is_first = self.shown, self.response_id.part == 0
         before = shown["previous_response_id"] if is_first else str(self.response_id.before)
         return {
+            **_UNSAID,
             "id": str(self.response_id),
             "object": "response",
             "created_at": int(self.run.created_at.timestamp()),
             "background": shown["background"],
             "incomplete_details": None,
             "instructions": shown["instructions"],
-            "max_output_tokens": None,
             "metadata": dict(self.run.metadata),
             "model": self.run.agent,
             "parallel_tool_calls": True,
             "previous_response_id": before,
-            "reasoning": {"effort": None, "summary": None},
             "store": shown["store"],
-            "temperature": None,
             "text": {"format": shown["text_format"] or {"type": "text"}},
             "tool_choice": "auto",
             "tools": [{"type": "function", "strict": False, **tool} for tool in shown["tools"]],
-            "top_p": None,
-            "truncation": "disabled",
         }
 
 
