@@ -88,6 +88,22 @@ async def test_a_response_has_every_member_that_the_schema_of_open_responses_req
     assert [response[name] for name in unset] == [None] * 4
 
 
+async def test_a_message_begins_without_the_line_break_that_parts_it_from_another(tmp_path):
+    async def ask(run):
+        await say(run, "Let me see.")
+        await use(run, "a1")
+        await say(run, "\nIt is", "\n7.", round_=2)
+        await use(run, "a2")
+        await say(run, "\n", round_=3)
+        return RunResult(status="succeeded", output="7")
+
+    async with talking(tmp_path, Talker(ask=ask)) as (client, _):
+        response = await created(client, "ask", input="hi")
+
+    assert kinds(response) == ["message", "mcp_call", "message", "mcp_call", "message"]
+    assert texts(response) == ["Let me see.", "It is\n7.", "7"]
+
+
 async def test_a_response_goes_on_with_a_conversation(tmp_path):
     async def recall(run):
         return RunResult(status="succeeded", output=run.request["history"])

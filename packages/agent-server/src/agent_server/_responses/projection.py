@@ -267,7 +267,11 @@ class Projection:
         self._is_asked = True
 
     def _tell_text(self, data: JsonObject) -> None:
-        self._add_text(MESSAGE, data["text"])
+        text: str = data["text"]
+        if self._open is None or self._open.form is not MESSAGE:
+            # It parts this text from what was shown before, which is another item.
+            text = text.removeprefix("\n")
+        self._add_text(MESSAGE, text)
 
     def _tell_reasoning(self, data: JsonObject) -> None:
         self._add_text(REASONING, data["text"])
