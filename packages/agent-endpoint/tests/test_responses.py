@@ -115,6 +115,33 @@ async def test_a_form_of_answer_is_the_agents_own(tmp_path):
     assert refused["error"]["param"] == "text.format"
 
 
+@dataclass
+class Titled:
+    title: str
+    notes: list[str | int]
+
+
+async def test_a_form_is_the_agents_own_whatever_it_is_titled(tmp_path):
+    """Source: openai 3.55.1, `responses.parse(text_format=…)` sends the titles that pydantic gives."""
+    agent = Agent(script('{"title": "a", "notes": []}'), answer=Titled)
+    properties = {
+        "title": {"type": "string", "title": "Title", "description": "Of it."},
+        "notes": {
+            "type": "array",
+            "items": {"anyOf": [{"type": "string", "title": "Note"}, {"type": "integer"}]},
+        },
+    }
+    schema = {**agent.answer_schema, "properties": properties, "title": "Titled"}
+    form = {"type": "json_schema", "name": "titled", "schema": schema}
+    other = {**form, "schema": {**schema, "properties": {"notes": properties["notes"]}}}
+    async with asked(tmp_path, {"agent": agent}) as client:
+        answered = await create(client, input="?", text={"format": form})
+        refused = await create(client, 400, input="?", text={"format": other})
+
+    assert json.loads(text(answered)) == {"title": "a", "notes": []}
+    assert refused["error"]["param"] == "text.format"
+
+
 async def test_a_conversation_that_cannot_be_kept_is_not_gone_on_with(tmp_path):
     async def model(_asked):
         yield "Done."

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path as Folder
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from agent_driver import Agent, AskApproval, Decision, Result, StepError, StepKey, StepWork
 from agent_loop import SnapshotError, dump_messages
@@ -258,7 +258,27 @@ def _check_format(agent: Agent[Any, Any], asked: JsonObject | None) -> None:
     """Refuse a form of answer that the agent does not have."""
     if asked is None or asked.get("type") == "text":
         return
-    if asked.get("type") != "json_schema" or asked.get("schema") != agent.answer_schema:
+    own = agent.answer_schema
+    if asked.get("type") != "json_schema" or _untitled(asked.get("schema")) != _untitled(own):
         raise RequestRefusedError(
             Problem(field="text.format", message="expected the form that the agent answers in")
         )
+
+
+def _untitled(schema: Any) -> Any:
+    """Return a JSON schema without its titles and descriptions, which libraries write as they like and which allow and forbid nothing.
+
+    A property of such a name stays: it is a schema and no text.
+    """
+    if isinstance(schema, list | tuple):
+        return [_untitled(one) for one in cast("Sequence[Any]", schema)]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        name: _untitled(value)
+        for name, value in cast("JsonObject", schema).items()
+        if name not in _TELLING or not isinstance(value, str)
+    }
+
+
+_TELLING: Final = frozenset({"title", "description"})
