@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -171,12 +171,13 @@ def _read_content(value: Any, at: str) -> str | tuple[Any, ...]:
     """Return a text, or content parts with images and files, which pass through as they are."""
     if isinstance(value, str):
         return value
-    parts: list[Any] = value if isinstance(value, list) else [value]
+    parts = cast("list[Any]", value) if isinstance(value, list) else [value]
     texts: list[str] = []
     for index, part in enumerate(parts):
         if not isinstance(part, dict):
             raise _refuse(f"{at}[{index}]", "expected a text or a list of parts")
-        text: Any = part.get(_TEXTS.get(str(part.get("type")), ""))
+        fields = cast("JsonObject", part)
+        text = fields.get(_TEXTS.get(str(fields.get("type")), ""))
         if isinstance(text, str):
             texts.append(text)
     return "\n".join(texts) if len(texts) == len(parts) else tuple(parts)

@@ -48,11 +48,12 @@ def _find_agents(place: str) -> Mapping[str, Agent[Any, Any]]:
     found: Any = getattr(module, name, None) if name else vars(module)
     if isinstance(found, Agent):
         return {name: cast("Agent[Any, Any]", found)}
-    members = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
-    agents = {
-        str(key): cast("Agent[Any, Any]", value)
+    is_mapping = isinstance(found, Mapping)
+    members: Mapping[str, Any] = cast("Any", found) if is_mapping else {}
+    agents: dict[str, Agent[Any, Any]] = {
+        key: value
         for key, value in members.items()
-        if isinstance(value, Agent) and not str(key).startswith("_")
+        if isinstance(value, Agent) and not key.startswith("_")
     }
     if not agents:
         refuse(f"{place}: expected an Agent, or a mapping of names to agents")

@@ -279,9 +279,11 @@ class RunRepository:
         Raises:
             RunNotFoundError: If there is no such run.
         """
-        row = self._find(connection, sa.select(runs.c.status, runs.c.state), run_id, tenant)
-        is_left = row.status in FINISHED and row.state is not None
-        return self.encryption.decrypt(row.state) if is_left else None
+        wanted = [runs.c.status, runs.c.state]
+        row = self._find(connection, sa.select(*wanted), run_id, tenant)
+        if row.status not in FINISHED or row.state is None:
+            return None
+        return self.encryption.decrypt(row.state)
 
     def read_shown(self, connection: sa.Connection, run_id: str, tenant: str) -> bytes | None:
         """Return what clients may read of a run's request, as JSON; None for nothing.
