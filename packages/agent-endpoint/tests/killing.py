@@ -98,7 +98,7 @@ class Person(threading.Thread):
 
     def _follow(self, response_id):
         """Return a response as its events told it, each of which has to come once."""
-        last, deadline = -1, time.monotonic() + 90
+        last, deadline = -1, time.monotonic() + 400
         while True:
             assert time.monotonic() < deadline, (response_id, last)
             url = random.choice(self._servers).url + f"/v1/responses/{response_id}"
@@ -135,7 +135,7 @@ def kill_servers(folder, database, *, number_of_servers, kills, runs):
     try:
         made = kill_while_they_talk(servers, people, chance, kills)
         for person in people:
-            person.join(timeout=120)
+            person.join(timeout=300)
         for person in people:
             check(person)
         again = check_ledger(ledger, people, made)
