@@ -113,6 +113,12 @@ def test_the_pause_may_be_told_as_the_time_of_its_end(
     assert 1 <= pauses[0] <= 110
 
 
+def test_an_explanation_may_be_called_detail(transport: Transport) -> None:
+    answer = whole(b'{"detail": "Unsupported parameter: x"}', "400 x")
+    with Wire(answer) as wire, pytest.raises(ResponsesError, match="Unsupported parameter: x"):
+        create(wire.connection(), REQUEST, transport=transport)
+
+
 def test_pauses_grow(transport: Transport, pauses: list[float]) -> None:
     with Wire(whole(b"{}", "500 x")) as wire, pytest.raises(ServerError):
         create(wire.connection(max_retries=7), REQUEST, transport=transport)

@@ -17,8 +17,8 @@ type Whole = Callable[[], Sequence[Mapping[str, Any]]]
 """A function that returns the input of a request without compactions."""
 
 _PATH = "/responses"
-# Refused to the organisation, and so on every later call; stale reasoning items concern one call.
-_LASTING: tuple[Fallback, ...] = ("without_summary", "without_streaming")
+# Refused to the organisation, or by the server, and so on every later call; stale reasoning items concern one call.
+_LASTING: tuple[Fallback, ...] = ("without_summary", "without_streaming", "without_limit")
 
 
 class FallbackClient(HttpClient):
@@ -95,5 +95,6 @@ class FallbackClient(HttpClient):
         has = {
             "without_streaming": bool(request.get("stream")),
             "without_summary": "summary" in (request.get("reasoning") or {}),
+            "without_limit": "max_output_tokens" in request,
         }
         return tuple(name for name in self._refused if has[name])

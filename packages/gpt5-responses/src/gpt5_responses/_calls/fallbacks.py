@@ -1,10 +1,10 @@
 """The parts that can be left out of a refused request so that it passes the second time.
 
 Some refusals are not the caller's fault: an organisation that is not verified may be allowed neither reasoning summaries nor streaming, a
-server may not know encrypted reasoning, and reasoning items from an earlier response may no longer be accepted. Each is answered once, by
+server may not know encrypted reasoning or have limits of its own, and reasoning items from an earlier response may no longer be accepted. Each is answered once, by
 asking for less. So is a lack of capacity in the flex tier, but only if the caller has allowed it, because the default tier costs more.
 
-Source: docs/evidence/responses-api.md, R1 to R5.
+Source: docs/evidence/responses-api.md, R1 to R5 and R38.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +18,12 @@ type Fallback = Literal[
     "without_summary",
     "without_streaming",
     "without_include",
+    "without_limit",
     "without_reasoning_items",
     "without_compaction",
     "without_flex",
 ]
-"""The part to leave out: the reasoning summary, streaming, encrypted reasoning in the answer, earlier reasoning in the input, compactions, or the flex tier."""
+"""The part to leave out: the reasoning summary, streaming, encrypted reasoning in the answer, the limit of output tokens, earlier reasoning in the input, compactions, or the flex tier."""
 
 type Request = Mapping[str, Any]
 
@@ -71,6 +72,9 @@ def _find_relief(error: ErrorAnswer, request: Request) -> Fallback | None:
         or ("encrypted content" in message and "not supported" in message)
     ):
         return "without_include"
+    is_unknown = error.code == "unsupported_parameter" or "unsupported parameter" in message
+    if "max_output_tokens" in request and is_unknown and "max_output_tokens" in (param or message):
+        return "without_limit"
     if _has_reasoning_items(request) and (
         error.code == "invalid_encrypted_content"
         or any(word in message for word in _REASONING_WORDS)
@@ -115,6 +119,8 @@ def relax(
             less["stream"] = False
         case "without_include":
             del less["include"]
+        case "without_limit":
+            del less["max_output_tokens"]
         case "without_reasoning_items":
             less["input"] = without_reasoning(less["input"])
         case "without_compaction":
@@ -153,6 +159,7 @@ _LEFT_OUT_WORDS: dict[Fallback, str] = {
     "without_summary": "the reasoning summary",
     "without_streaming": "streaming",
     "without_include": "encrypted reasoning",
+    "without_limit": "the limit of output tokens",
     "without_reasoning_items": "earlier reasoning and what hosted tools did",
     "without_compaction": "compactions and earlier reasoning",
     "without_flex": "the flex tier",

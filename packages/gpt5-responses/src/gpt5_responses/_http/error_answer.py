@@ -45,7 +45,7 @@ class ErrorAnswer(Exception):  # noqa: N818  the server's answer, for which the 
         error = _error_of(body)
         self.code: object = error.get("code")
         self.param: object = error.get("param")
-        message = error.get("message")
+        message = error.get("message", error.get("detail"))
         self.message = message if isinstance(message, str) else ""
 
     @property
