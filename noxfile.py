@@ -201,6 +201,31 @@ def clients(session: nox.Session) -> None:
     )
 
 
+_FACES = (
+    *("langchain-openai>=1.7", "litellm>=1.110", "openai>=3.54", "openai-agents>=0.24"),
+    *("pydantic-ai-slim[openai]>=2.68", "pytest>=9.0"),
+)
+
+
+@nox.session(default=False)
+def faces(session: nox.Session) -> None:
+    """Try served agents with the clients that people have; `-- --open-responses CHECKOUT` runs the compliance tests of Open Responses too. Needs `npm`."""
+    sync(session, "--all-packages", "--all-extras")
+    session.install(*_FACES)
+    place = Path(session.create_tmp())
+    npm = ("npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(place))
+    session.run_install(*npm, "node@>=22", external=True)
+    # With it npm itself runs, which else takes an older client for the machine's own node.
+    path = os.pathsep.join((str(place / "node_modules/.bin"), os.environ["PATH"]))
+    packages = ("openai@>=7", "tsx@>=4", "zod@3")
+    session.run_install(*npm, *packages, external=True, env={"PATH": path})
+    session.run(
+        *("pytest", "--import-mode=importlib", "-W", "error", "-W", "ignore::ResourceWarning"),
+        *("-o", "pythonpath=checks/faces", "-o", "anyio_mode=auto", "checks/faces"),
+        *("--packages", str(place / "node_modules"), *session.posargs),
+    )
+
+
 @nox.session(name="real-daemon", default=False)
 def real_daemon(session: nox.Session) -> None:
     """Try both plugins on the real plugin daemon; `-- --daemon PROGRAMS` names the folder with its programs."""
