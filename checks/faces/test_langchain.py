@@ -27,3 +27,18 @@ def test_it_streams_calls_its_tool_and_goes_on(settings, base_url):
     assert told.text == "The client says: sunny in Paris "
     again = chat.invoke([*messages, told, HumanMessage("And now?")])
     assert [one["name"] for one in again.tool_calls] == ["get_weather"]
+
+
+def test_a_person_is_asked_and_it_goes_on(base_url):
+    chat = ChatOpenAI(model="payer", base_url=base_url, api_key="k1", use_responses_api=True)
+    question = HumanMessage("Refund me.")
+    asked = chat.invoke([question])
+    [request] = asked.content
+    assert (request["type"], request["name"]) == ("mcp_approval_request", "pay")
+    answer = {
+        "type": "mcp_approval_response",
+        "approval_request_id": request["id"],
+        "approve": True,
+    }
+    told = chat.invoke([question, asked, HumanMessage([answer])])
+    assert told.text == "The bank says: 30 euros are on their way. "

@@ -3,7 +3,7 @@
 import litellm
 import pytest
 
-from answers import WEATHER, outputs_for
+from answers import WEATHER, approvals_in, outputs_for
 
 
 @pytest.fixture
@@ -27,3 +27,11 @@ def test_it_streams_calls_tools_and_goes_on(respond):
     assert second.output_text == "The client says: get_weather: fine and get_time: fine "
     third = respond(model="asker", input="And now?", previous_response_id=second.id)
     assert third.output_text == "Nothing to call. "
+
+
+@pytest.mark.filterwarnings("ignore")  # as above
+def test_a_person_is_asked_and_it_goes_on(respond):
+    first = respond(model="payer", input="Refund me.")
+    answers = approvals_in(first.output, approve=True, reason="")
+    second = respond(model="payer", input=answers, previous_response_id=first.id)
+    assert second.output_text == "The bank says: 30 euros are on their way. "

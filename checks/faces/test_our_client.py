@@ -6,7 +6,7 @@ import pytest
 
 from agent_driver import Agent
 from gpt5_messages import BlockDelta
-from gpt5_responses import AsyncResponsesClient, Conversation, ModelConfig, ResponsesClient
+from gpt5_responses import AsyncResponsesClient, Conversation, ModelConfig, Request, ResponsesClient
 
 
 @pytest.fixture
@@ -64,6 +64,28 @@ def test_it_is_the_model_of_an_agent_with_tools(client_of):
     assert shown.count("ShowText") > 2
     again = agent.run("And now?", history=result.messages)
     assert again.value == result.value
+
+
+@pytest.mark.parametrize(
+    ("approve", "said"), [(True, "30 euros are on their way"), (False, "too much")]
+)
+def test_a_person_is_asked_and_the_answer_sent_with_the_history(approve, said, client_of):
+    client, question = client_of("payer"), {"role": "user", "content": "Refund me."}
+    first = client.complete(Request(messages=[question]))
+    [asked] = first.approval_requests
+    assert (asked.server_label, asked.name, asked.arguments) == ("payer", "pay", '{"euros": 30}')
+    answer = {
+        "type": "mcp_approval_response",
+        "approval_request_id": asked.item_id,
+        "approve": approve,
+        "reason": "too much",
+    }
+    history = [question, *first.items, answer]
+    second = client.complete(Request(messages=history))
+    assert said in second.text
+    # The run has gone on: what is asked after it is another turn.
+    history += [*second.items, {"role": "user", "content": "And again."}]
+    assert len(client.complete(Request(messages=history)).approval_requests) == 1
 
 
 async def test_the_asynchronous_one_does_the_same(client_of):

@@ -37,8 +37,7 @@ async def invoke(base_url):
             }
             chunks = process.invoke("model", "invoke_llm", data, user_id="user")
             async with aclosing(chunks):
-                told = [chunk["delta"]["message"] async for chunk in chunks]
-            return told
+                return [chunk["delta"]["message"] async for chunk in chunks]
 
         yield call
 
@@ -76,3 +75,14 @@ async def test_what_the_served_agent_thinks_and_does_itself_is_told(invoke):
     told = await invoke("adder", {"role": "user", "content": "Add."})
     assert "".join(texts(told)) == "The sums are 3 and 7. "
     assert not [one for chunk in told for one in chunk["tool_calls"]]
+
+
+async def test_what_a_person_would_have_to_allow_is_told_and_not_done(invoke):
+    """Dify has no place where a person could allow a call of its model's: docs/plugins/openai-gpt5-responses.md."""
+    question = {"role": "user", "content": "Refund me."}
+    said = "The model asks for leave to call `payer.pay`"
+    told = await invoke("payer", question)
+    assert said in "".join(texts(told))
+    answer = {"role": "assistant", "content": "".join(texts(told))}
+    again = await invoke("payer", question, answer, {"role": "user", "content": "yes"})
+    assert said in "".join(texts(again))

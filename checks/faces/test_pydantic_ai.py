@@ -13,6 +13,7 @@ from pydantic_ai import (
     TextPart,
     TextPartDelta,
     ThinkingPart,
+    UnexpectedModelBehavior,
 )
 from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -105,3 +106,9 @@ async def test_a_picture_reaches_the_agent(model_of):
     _, (_, content) = json.loads(result.output)
     assert [one["type"] for one in content] == ["input_text", "input_image"]
     assert content[1]["image_url"] == "data:image/png;base64,cG5n"
+
+
+async def test_what_a_person_would_have_to_allow_is_no_answer_to_it(model_of):
+    """It knows no `mcp_approval_request`, and takes a response that has nothing else for an empty one."""
+    with pytest.raises(UnexpectedModelBehavior):
+        await Agent(model_of("payer"), retries=0).run("Refund me.")
