@@ -50,7 +50,7 @@ def results(request, base_url, packages, tmp_path_factory):
 
 
 def test_all_pass_but_those_of_what_is_not_offered(results):
-    failed = {id_: one["errors"] for id_, one in results.items() if one["status"] != "passed"}
+    failed = {id_: one["errors"] for id_, one in results.items() if one["status"] == "failed"}
     wrong = {id_: errors for id_, errors in failed.items() if id_ not in NOT_OFFERED}
     assert not wrong
     assert {"basic-response", "streaming-response", "tool-calling", "multi-turn"} <= results.keys()
