@@ -31,7 +31,12 @@ def test_the_description_has_every_route_and_method(tmp_path, agents):
     with TestClient(app, base_url="http://127.0.0.1") as client:
         description = client.get("/openapi.json").json()
     validate(description)
-    routed = {(route.path, method) for route in app.routes for method in route.methods - {"HEAD"}}
+    routed = {
+        (route.path, method)
+        for route in app.routes
+        if not route.path.startswith("/v1/chat")  # which is for people
+        for method in route.methods - {"HEAD"}
+    }
     described = {
         (path, method.upper())
         for path, item in description["paths"].items()

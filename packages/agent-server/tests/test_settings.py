@@ -34,6 +34,12 @@ def test_the_logs_of_a_tenant_have_a_folder_of_their_own(tmp_path):
         ("api_keys", "../x:secret"),
         ("api_keys", "ada:secret,bob:secret"),
         ("api_keys", "ada:sec ret"),
+        ("allow_origin", "*"),
+        ("allow_origin", ""),
+        ("allow_origin", "null"),
+        ("allow_origin", "secret.example.com"),
+        ("allow_origin", "https://x.test,https://secret.test/path"),
+        ("allow_origin", "https://user@secret.test"),
         ("database", "mysql://secret@x/y"),
         ("database", "sqlite://"),
         ("database", "postgresql://u@h:secret/x"),
@@ -84,6 +90,17 @@ def test_other_machines_reach_a_server_only_where_there_is_a_key():
         ServerSettings(host="0.0.0.0")
 
     assert ServerSettings(host="0.0.0.0", api_keys="k").keys()["k"].tenant == "default"
+
+
+def test_origins_are_kept_as_browsers_write_them():
+    given = "https://Chat.example.com:443/,http://[::1]:3000 ,http://x.test:443"
+
+    assert ServerSettings(allow_origin=given).origins() == {
+        "https://chat.example.com",
+        "http://[::1]:3000",
+        "http://x.test:443",
+    }
+    assert ServerSettings().origins() == set()
 
 
 @pytest.mark.parametrize(

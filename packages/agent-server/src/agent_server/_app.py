@@ -6,7 +6,9 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
+from ._chat.pages import build_chat
 from ._http.access import AccessMiddleware
+from ._http.origins import OriginMiddleware
 from ._http.pages import build_pages
 from ._http.problems import HANDLERS, LastResort
 from ._http.routes import build_routes
@@ -34,12 +36,13 @@ def build_app(
         routes: Additional routes of the executor, behind the same keys; see the other functions of `agent_server.http`.
     """
     has_responses = settings.responses and isinstance(executor, Conversational)
-    faces = build_responses_routes() if has_responses else ()
+    faces = [*build_responses_routes(), *build_chat()] if has_responses else ()
     app = Starlette(
         routes=[*build_routes(), *faces, *build_pages(settings), *routes],
         middleware=[
             # The first is the outermost, so it also answers for errors of the other.
             Middleware(LastResort),
+            Middleware(OriginMiddleware, allowed=settings.origins()),
             Middleware(AccessMiddleware, keys=settings.keys()),
         ],
         exception_handlers=dict(HANDLERS),

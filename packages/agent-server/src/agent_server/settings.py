@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -34,6 +34,8 @@ _KEY_FORM: Final = (
 _TENANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 # Printable ASCII without the comma, which separates pairs.
 _KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
+_ORIGIN: Final = re.compile(r"(https?)://((?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?", re.ASCII)
+_DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each begins with
 _SECRET_BYTES: Final = range(24, 65)
 
@@ -73,6 +75,7 @@ class ServerSettings(BaseSettings):
         host: Address to listen on; one that other machines can reach needs `api_keys`.
         port: Port to listen on, 0 for any.
         api_keys: `tenant:key` pairs, separated by commas; a key alone belongs to the tenant `default`, who sees the metrics of all. `tenant:key:start` may start runs and not answer them, `tenant:key:answer` the reverse. Without any, only this machine may call the server.
+        allow_origin: Origins of pages elsewhere that may call the server from a browser, such as `https://chat.example.com`, separated by commas.
         state: Folder for the server's own files, such as its database.
         database: `sqlite:///path` or `postgresql://…`; by default a file in `state`.
         server_name: Name of this server among those that share its database; made up if left out, and refused if a living server has it.
@@ -110,6 +113,7 @@ class ServerSettings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
     api_keys: SecretStr | None = None
+    allow_origin: str | None = None
     state: Path | None = None
     database: SecretStr | None = None
     server_name: str | None = None
@@ -161,6 +165,13 @@ class ServerSettings(BaseSettings):
             raise ValueError(
                 "expected at least one key where other machines can reach the server; for none listen on 127.0.0.1"
             )
+        return value
+
+    @field_validator("allow_origin")
+    @classmethod
+    def _validate_allow_origin(cls, value: str | None) -> str | None:
+        if value is not None:
+            _parse_origins(value)
         return value
 
     @field_validator("database")
@@ -246,6 +257,10 @@ class ServerSettings(BaseSettings):
         """Return who holds each key; empty if no key is needed."""
         return {} if self.api_keys is None else _parse_api_keys(self.api_keys.get_secret_value())
 
+    def origins(self) -> Set[str]:
+        """Return the origins of pages elsewhere that may call the server, as browsers write them."""
+        return set() if self.allow_origin is None else _parse_origins(self.allow_origin)
+
     def tenant_logs(self, tenant: str) -> Path | None:
         """Return the folder for the run logs of a tenant, which need not exist yet; None if none are written."""
         return None if self.run_logs is None else self.run_logs / tenant
@@ -271,6 +286,22 @@ def _parse_webhook_secret(text: str) -> bytes:
     if not text.startswith(_SECRET_PREFIX) or len(key) not in _SECRET_BYTES:
         raise ValueError("expected whsec_ and 24 to 64 bytes in base64")
     return key
+
+
+def _parse_origins(text: str) -> Set[str]:
+    """Return the origins in a text.
+
+    Raises:
+        ValueError: If one has another form, such as `*`.
+    """
+    origins: set[str] = set()
+    for one in text.lower().split(","):
+        found = _ORIGIN.fullmatch(one.strip())
+        if found is None:
+            raise ValueError("expected origins such as https://chat.example.com, with commas between")
+        # A browser leaves a default port out.
+        origins.add(f"{found[1]}://{found[2].removesuffix(_DEFAULT_PORTS[found[1]])}")
+    return origins
 
 
 def _parse_api_keys(text: str) -> Mapping[str, KeyHolder]:

@@ -18,6 +18,7 @@ from .problems import ProblemError, build_problem
 
 
 _OPEN: Final = frozenset({"/health", "/ready"})
+_OPEN_FILES: Final = "/v1/chat"
 _PAGES: Final = "/v1/view"
 _CALLER: Final = "agent_server.caller"
 _DIGEST_LENGTH: Final = 16
@@ -69,11 +70,12 @@ class AccessMiddleware:
                     400, "Expected the header Host to name this machine, such as 127.0.0.1."
                 )
             return Caller(holder=KeyHolder(tenant=DEFAULT_TENANT))
-        if scope["path"] in _OPEN:
+        is_read = scope["method"] in {"GET", "HEAD"}
+        if scope["path"] in _OPEN or (is_read and _is_within(scope["path"], _OPEN_FILES)):
             return Caller(
                 holder=KeyHolder(tenant=DEFAULT_TENANT, may_start=False, may_answer=False)
             )
-        is_page = scope["path"].startswith(_PAGES) and scope["method"] in {"GET", "HEAD"}
+        is_page = is_read and _is_within(scope["path"], _PAGES)
         given = _digest(_read_key(headers, basic=is_page))
         # All are compared, so that the time reveals nothing.
         found = [holder for digest, holder in self._holders if hmac.compare_digest(digest, given)]
@@ -116,6 +118,10 @@ def require_answer(request: Request) -> None:
     """
     if not find_caller(request).holder.may_answer:
         raise ProblemError(403, "Expected a key that may answer runs; this one may start them.")
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")
 
 
 def _digest(key: bytes) -> bytes:

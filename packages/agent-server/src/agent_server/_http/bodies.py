@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from agent_server.executor import RequestRefusedError
@@ -26,14 +27,19 @@ async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
         ClientDisconnect: If the client has gone.
     """
     settings: ServerSettings = request.app.state.settings
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     # Required by name: a page in a browser may send some other types to any server without asking.
-    if kind != "application/json":
-        if is_optional and not kind and not await _read_body(request, settings):
+    if not is_json(request.headers):
+        is_untyped = not request.headers.get("content-type", "").strip()
+        if is_optional and is_untyped and not await _read_body(request, settings):
             return b"{}"
         raise ProblemError(415, "Expected 'Content-Type: application/json'.")
     body = await _read_body(request, settings)
     return b"{}" if is_optional and not body else body
+
+
+def is_json(headers: Headers) -> bool:
+    """Return whether headers declare a body as JSON."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
 
 async def work_on_body[*Args, Result](

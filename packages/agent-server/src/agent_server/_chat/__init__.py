@@ -1,0 +1,1 @@
+"""The page to talk to an agent."""
