@@ -180,7 +180,7 @@ _CHROMIUM = "chromium-headless-shell"
 
 @nox.session(default=False)
 def browser(session: nox.Session) -> None:
-    """Try the page of runs in Chromium, which it installs where there is none; `-- --pictures` draws those of the READMEs anew."""
+    """Try the page of runs and the page to talk to an agent in Chromium, which it installs where there is none; `-- --pictures` draws those of the READMEs anew."""
     sync(session, "--all-packages", "--all-extras", "--group", "browser")
     if not (shutil.which(_CHROMIUM) or shutil.which("chromium")):
         root = () if os.geteuid() == 0 else ("sudo",)

@@ -77,6 +77,8 @@ def open_pages(chromium):
         height=SIZE["height"],
         scheme="light",
         may_miss=False,
+        may_break=False,
+        ready=".row, .empty",
         **options,
     ):
         origin = re.match(r"http://127\.0\.0\.1:\d+/[\w-]+/", address)[0]
@@ -99,12 +101,13 @@ def open_pages(chromium):
                 problems.append(one.text)
                 if one.type in {"error", "warning"}
                 and not (may_miss and "status of 404" in one.text)
+                and not (may_break and "Failed to load resource" in one.text)
                 else None
             ),
         )
         page.on("pageerror", lambda one: problems.append(str(one)))
         page.goto(address)
-        page.wait_for_selector(".row, .empty")
+        page.wait_for_selector(ready)
         return page
 
     yield open_one

@@ -63,7 +63,9 @@ async def test_the_servers_own_page_acts_with_a_header_that_no_form_can_send(
         forms = [
             await client.post(cancel, headers=sent),
             await client.post(cancel, data={"a": "b"}, headers=sent),
-            await client.post(cancel, content=b"{}", headers={**sent, "Content-Type": "text/plain"}),
+            await client.post(
+                cancel, content=b"{}", headers={**sent, "Content-Type": "text/plain"}
+            ),
         ]
         ended = await client.post(cancel, json={}, headers=sent)
 

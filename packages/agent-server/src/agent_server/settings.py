@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,9 @@ _KEY_FORM: Final = (
 _TENANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 # Printable ASCII without the comma, which separates pairs.
 _KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
-_ORIGIN: Final = re.compile(r"(https?)://((?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?", re.ASCII)
+_ORIGIN: Final = re.compile(
+    r"(https?)://((?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?", re.ASCII
+)
 _DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each begins with
 _SECRET_BYTES: Final = range(24, 65)
@@ -257,9 +259,9 @@ class ServerSettings(BaseSettings):
         """Return who holds each key; empty if no key is needed."""
         return {} if self.api_keys is None else _parse_api_keys(self.api_keys.get_secret_value())
 
-    def origins(self) -> Set[str]:
+    def origins(self) -> frozenset[str]:
         """Return the origins of pages elsewhere that may call the server, as browsers write them."""
-        return set() if self.allow_origin is None else _parse_origins(self.allow_origin)
+        return frozenset() if self.allow_origin is None else _parse_origins(self.allow_origin)
 
     def tenant_logs(self, tenant: str) -> Path | None:
         """Return the folder for the run logs of a tenant, which need not exist yet; None if none are written."""
@@ -288,7 +290,7 @@ def _parse_webhook_secret(text: str) -> bytes:
     return key
 
 
-def _parse_origins(text: str) -> Set[str]:
+def _parse_origins(text: str) -> frozenset[str]:
     """Return the origins in a text.
 
     Raises:
@@ -298,10 +300,12 @@ def _parse_origins(text: str) -> Set[str]:
     for one in text.lower().split(","):
         found = _ORIGIN.fullmatch(one.strip())
         if found is None:
-            raise ValueError("expected origins such as https://chat.example.com, with commas between")
+            raise ValueError(
+                "expected origins such as https://chat.example.com, with commas between"
+            )
         # A browser leaves a default port out.
         origins.add(f"{found[1]}://{found[2].removesuffix(_DEFAULT_PORTS[found[1]])}")
-    return origins
+    return frozenset(origins)
 
 
 def _parse_api_keys(text: str) -> Mapping[str, KeyHolder]:

@@ -3,7 +3,7 @@
 Source: https://fetch.spec.whatwg.org/#http-cors-protocol, and #origin-header.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -31,7 +31,7 @@ class OriginMiddleware:
         allowed: The origins of pages elsewhere that may call `/v1/`, and may read what it answers.
     """
 
-    def __init__(self, app: ASGIApp, *, allowed: Set[str]) -> None:
+    def __init__(self, app: ASGIApp, *, allowed: frozenset[str]) -> None:
         self._app = app
         self._allowed = allowed
 

@@ -5,7 +5,7 @@ import { keep, read } from "./dom.js";
 const LAST = new Set(["response.completed", "response.failed", "response.incomplete"]);
 const TRANSIENT = new Set([408, 429, 500, 502, 503, 504]);
 const FIRST_PAUSE = 250; // milliseconds
-const LONGEST_PAUSE = 5000;
+const LONGEST_PAUSE = 2000;
 
 let key = read("key");
 let asking = null;

@@ -1,0 +1,314 @@
+"""The page to talk to an agent, in front of a server of agents."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from test_page import PICTURES, RULES
+
+
+SCRIPT = Path(__file__).with_name("chatting.py")
+
+
+class Server:
+    """A process that serves agents, and the files that its models wait for."""
+
+    def __init__(self, folder, *, keys=""):
+        self.folder = folder
+        self._keys = {"AGENT_ENDPOINT_API_KEYS": keys} if keys else {}
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.start()
+
+    def start(self):
+        command = [sys.executable, SCRIPT, self.folder, str(self.port)]
+        environment = os.environ | self._keys
+        self._process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, text=True
+        )
+        assert "listens on" in self._process.stdout.readline()
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.port}/v1/chat/"
+
+    def go(self, name):
+        (self.folder / name).touch()
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+@contextmanager
+def served(folder, **options):
+    server = Server(folder, **options)
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("agents")) as server:
+        yield server
+
+
+@pytest.fixture
+def chat(open_page, agents):
+    """What opens a conversation with an agent on a page of its own."""
+
+    def open_one(name, **look):
+        page = open_page(agents.address, ready="textarea", **look)
+        choose(page, name)
+        return page
+
+    return open_one
+
+
+def choose(page, name):
+    page.get_by_role("button", name=f"New conversation with {name}", exact=True).click()
+    page.wait_for_selector("h1", state="visible")
+    assert page.inner_text("h1") == name
+
+
+def say(page, text):
+    page.fill("textarea >> nth=-1", text)
+    page.press("textarea >> nth=-1", "Enter")
+
+
+def wait(page, text, place=".turn >> nth=-1"):
+    page.locator(place).get_by_text(text).first.wait_for()
+
+
+def ended(page, turns):
+    """Wait until a turn has ended, and return its text."""
+    page.wait_for_function(
+        "n => document.querySelectorAll('.turn').length === n && document.querySelectorAll('.live').length === 0",
+        arg=turns,
+    )
+    page.wait_for_timeout(100)  # for what is still to be drawn
+    return page.inner_text(".turn >> nth=-1")
+
+
+def test_an_agent_is_talked_to_as_it_answers(chat, agents):
+    page = chat("clerk")
+    say(page, "Who is Ann?")
+    wait(page, "running", ".call")
+    assert page.locator(".call code").inner_text() == "look_up"
+    agents.go("found")
+    wait(page, "done", ".call")
+    wait(page, "Ann has", ".message")
+    assert page.locator(".message strong").count() == 0
+    agents.go("told")
+    assert "2\u202f468 tokens in, 112 out" in ended(page, 1)
+    assert page.inner_text(".message strong") == "account"
+    page.click("text=Output")
+    assert "<script>window.hacked = 1</script>" in page.inner_text(".call details >> nth=1")
+    with page.expect_popup() as opened:
+        page.click("text=the run")
+    opened.value.wait_for_selector(".row")
+    assert "look_up" in opened.value.inner_text("main")
+    opened.value.close()
+
+    say(page, "Pay her.")
+    ended(page, 2)
+    page.reload()
+    page.click("button:text-is('Approve')")
+    assert "Well." in ended(page, 3)
+    assert page.locator(".mine").all_inner_texts() == ["Who is Ann?", "Pay her.", "Approved pay"]
+    assert page.locator("button:text-is('Approve'):visible").count() == 0
+    page.click("text=Output >> nth=-1")
+    assert "Ann was paid 40 euros." in page.inner_text(".turn >> nth=-1")
+    assert page.evaluate("window.hacked") is None
+
+
+def test_several_questions_are_answered_together(chat):
+    page = chat("two")
+    say(page, "Pay both.")
+    ended(page, 1)
+    first, second = page.locator(".question").all()
+    assert '{"to": "Bob", "euros": 9000}' in second.inner_text()
+    send = page.get_by_role("button", name="Send 2 answers")
+    first.get_by_role("button", name="Approve").click()
+    assert send.is_disabled()
+    second.get_by_label("Reason").fill("Too much.")
+    second.get_by_role("button", name="Deny").click()
+    send.click()
+    assert "As you say." in ended(page, 2)
+    assert page.locator(".mine").last.inner_text() == "Approved pay\n\nDenied pay: Too much."
+    calls = page.locator(".turn >> nth=-1 >> .call").all_inner_texts()
+    assert [one.split("\n")[:2] for one in calls] == [["pay", "failed"], ["pay", "done"]]
+    assert "They said: Too much." in calls[0]
+
+
+def test_a_person_says_what_a_function_of_the_client_gives(chat):
+    page = chat("caller")
+    takes = {"type": "object", "properties": {"floor": {"type": "integer"}}}
+    tool = {"type": "function", "name": "open_door", "parameters": takes}
+
+    def add_tool(route):
+        body = json.loads(route.request.post_data) | {"tools": [tool]}
+        route.continue_(post_data=json.dumps(body))
+
+    page.route("**/v1/responses", add_tool, times=1)
+    say(page, "Open the door.")
+    ended(page, 1)
+    question = page.locator(".question")
+    assert "What does open_door give?" in question.inner_text()
+    question.get_by_label("Result").fill("It creaks.")
+    question.get_by_role("button", name="Give").click()
+    assert "It is open." in ended(page, 2)
+    assert page.locator(".mine").last.inner_text() == "Result of open_door: It creaks."
+
+
+def test_what_is_answered_elsewhere_is_shown_here(chat):
+    page = chat("two", may_break=True)
+    say(page, "Pay both.")
+    ended(page, 1)
+    asked = page.evaluate("""async () => {
+        const [{ turns }] = JSON.parse(sessionStorage.conversations).filter((one) => one.turns.length);
+        const ids = [0, 1].map((n) => turns[0].id.replace("resp_", "mcpr_") + "_" + n);
+        const input = ids.map((id) => ({ type: "mcp_approval_response", approval_request_id: id, approve: true }));
+        const body = { model: "two", previous_response_id: turns[0].id, input };
+        const headers = { "content-type": "application/json" };
+        return (await fetch("../responses", { method: "POST", headers, body: JSON.stringify(body) })).status;
+    }""")
+    assert asked == 200
+    for one in page.get_by_role("button", name="Deny").all():
+        one.click()
+    page.get_by_role("button", name="Send 2 answers").click()
+    assert "As you say." in ended(page, 2)
+    assert page.locator(".mine").last.inner_text() == "Answered elsewhere"
+
+
+def test_text_is_text_and_markdown_loads_nothing(chat):
+    page = chat("writer")
+    say(page, "<img src=x onerror=hacked=1>")
+    told = ended(page, 1)
+    message = page.locator(".message")
+    assert message.locator(".heading").inner_text() == "Harbours"
+    assert message.locator("strong").inner_text() == "fit"
+    assert message.locator("em").inner_text() == "winter"
+    assert message.locator("ol > li > ul > li").inner_text() == "the least ice"
+    assert message.locator("pre").inner_text() == 'print("<b>no markup</b>")'
+    assert "snake_case_name" in told
+    links = message.locator("a").evaluate_all("all => all.map((one) => [one.href, one.rel])")
+    assert links == [
+        [f"https://{place}", "noopener noreferrer"]
+        for place in (
+            "example.com/report",
+            "example.com/more",
+            "evil.example/pixel.png",
+            "evil.example/x.png",
+        )
+    ]
+    assert "[x](javascript:window.hacked=9)" in told
+    assert '<a href="javascript:window.hacked=3">x</a>' in told
+    assert page.locator("main script, main iframe, main style, main img").count() == 0
+    choose(page, "<img src=x onerror=hacked=1>")
+    say(page, "Who are you?")
+    assert "I am." in ended(page, 1)
+    assert page.evaluate("window.hacked") is None
+
+
+def test_an_answer_that_is_stopped_says_so(chat, agents):
+    page = chat("slow")
+    say(page, "Count.")
+    wait(page, "One two")
+    page.keyboard.type("More?")
+    page.press("textarea", "Shift+Enter")
+    assert page.input_value("textarea") == "More?\n"
+    agents.go("three")
+    wait(page, "One two three four")
+    page.reload()
+    wait(page, "One two three four")
+    page.click("text=Stop")
+    assert "cancelled" in ended(page, 1)
+    say(page, "Again?")  # of a run that was cancelled nothing is left to go on from
+    wait(page, "One two three four")
+    page.click("text=Stop")
+    ended(page, 2)
+
+
+def test_an_answer_goes_on_where_its_server_was_killed(open_page, tmp_path):
+    with served(tmp_path) as server:
+        page = open_page(server.address, ready="textarea", may_break=True)
+        choose(page, "dying")
+        say(page, "Count.")
+        wait(page, "One two three")
+        server.kill()
+        wait(page, "trying again")
+        server.go("go")
+        server.start()
+        ended(page, 1)
+        parts = page.locator(".message").evaluate_all(
+            "all => all.map((one) => [one.innerText.trim(), one.classList.contains('void')])"
+        )
+        page.reload()
+        ended(page, 1)
+        again = page.locator(".message:not(.void)").all_inner_texts()
+    assert parts == [["One two three", True], ["One two three four five six.", False]]
+    assert [one.strip() for one in again] == ["One two three four five six."]
+
+
+def test_the_page_asks_for_the_key_and_sends_it_itself(open_page, tmp_path):
+    with served(tmp_path, keys="ada:k1") as server:
+        page = open_page(server.address, ready="dialog", may_break=True)
+        page.fill("#key", "k2")
+        page.press("#key", "Enter")
+        page.wait_for_selector("dialog :text('does not know')")
+        page.fill("#key", "k1")
+        page.press("#key", "Enter")
+        page.wait_for_selector("textarea")
+        choose(page, "writer")
+        say(page, "Hello.")
+        assert "Harbours" in ended(page, 1)
+        page.reload()
+        assert "Harbours" in ended(page, 1)
+        assert page.context.cookies() == []
+        assert page.evaluate("Object.values(localStorage)") == []
+        page.click("text=Forget the key")
+        page.wait_for_selector("dialog")
+        assert page.locator(".turn").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible_and_narrow(chat, scheme):
+    page = chat("two", scheme=scheme)
+    say(page, "Pay both.")
+    ended(page, 1)
+    rules = RULES if scheme == "light" else RULES | {"runOnly": ["color-contrast"]}
+    found = Axe().run(page, options=rules).response["violations"]
+    assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == []
+    for width in (360, 768, 1440):
+        page.set_viewport_size({"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        box = page.locator("textarea").bounding_box()
+        assert box["y"] + box["height"] <= 700
+
+
+def test_the_picture_of_the_readme_is_of_this_page(chat, agents, request, tmp_path):
+    agents.go("found")
+    agents.go("told")
+    page = chat("clerk", width=1180, height=640)
+    say(page, "Who is Ann?")
+    ended(page, 1)
+    say(page, "Pay her 40 euros.")
+    ended(page, 2)
+    page.evaluate(
+        "document.querySelectorAll('#agents section:nth-child(n+4)').forEach((one) => one.remove())"
+    )
+    folder = PICTURES if request.config.getoption("--pictures") else tmp_path
+    page.screenshot(path=folder / "chat.png")
+    assert (folder / "chat.png").stat().st_size < 200_000
+    assert (PICTURES / "chat.png").exists()
