@@ -29,7 +29,8 @@ class Server:
 
     def start(self):
         command = [sys.executable, SCRIPT, self.folder, str(self.port)]
-        environment = os.environ | self._keys
+        friend = {"AGENT_ENDPOINT_ALLOW_ORIGIN": f"http://localhost:{self.port}"}
+        environment = os.environ | self._keys | friend
         self._process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, text=True
         )
@@ -280,6 +281,29 @@ def test_the_page_asks_for_the_key_and_sends_it_itself(open_page, tmp_path):
         page.click("text=Forget the key")
         page.wait_for_selector("dialog")
         assert page.locator(".turn").count() == 0
+
+
+ASK = """async (address) => {
+    const body = JSON.stringify({ model: "writer", input: "Hello." });
+    const json = { method: "POST", headers: { "content-type": "application/json" }, body };
+    await fetch(address, { method: "POST", mode: "no-cors", body }).catch(() => {});
+    return fetch(address, json).then((answer) => answer.json(), () => null);
+}"""
+
+
+def test_pages_of_other_origins_act_only_where_they_are_allowed_to(chromium, agents, tmp_path):
+    address = f"http://127.0.0.1:{agents.port}/v1/responses"
+    seen = []
+    with served(tmp_path, keys="k") as other:
+        for place in (f"127.0.0.1:{other.port}", f"localhost:{agents.port}"):
+            page = chromium.new_page()
+            page.goto(f"http://{place}/health")
+            statuses = []
+            page.on("response", lambda one, to=statuses: to.append(one.status))
+            response = page.evaluate(ASK, address)
+            seen.append((sorted(statuses), response and response["status"]))
+            page.close()
+    assert seen == [([403], None), ([200, 415], "completed")]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
