@@ -6,7 +6,9 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -283,6 +285,19 @@ def test_the_page_asks_for_the_key_and_sends_it_itself(open_page, tmp_path):
         assert page.locator(".turn").count() == 0
 
 
+class Empty(BaseHTTPRequestHandler):
+    """A page of another site."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
 ASK = """async (address) => {
     const body = JSON.stringify({ model: "writer", input: "Hello." });
     const json = { method: "POST", headers: { "content-type": "application/json" }, body };
@@ -291,11 +306,12 @@ ASK = """async (address) => {
 }"""
 
 
-def test_pages_of_other_origins_act_only_where_they_are_allowed_to(chromium, agents, tmp_path):
+def test_pages_of_other_origins_act_only_where_they_are_allowed_to(chromium, agents):
     address = f"http://127.0.0.1:{agents.port}/v1/responses"
     seen = []
-    with served(tmp_path, keys="k") as other:
-        for place in (f"127.0.0.1:{other.port}", f"localhost:{agents.port}"):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as other:
+        Thread(target=other.serve_forever, daemon=True).start()
+        for place in (f"127.0.0.1:{other.server_port}", f"localhost:{agents.port}"):
             page = chromium.new_page()
             page.goto(f"http://{place}/health")
             statuses = []
@@ -303,6 +319,7 @@ def test_pages_of_other_origins_act_only_where_they_are_allowed_to(chromium, age
             response = page.evaluate(ASK, address)
             seen.append((sorted(statuses), response and response["status"]))
             page.close()
+        other.shutdown()
     assert seen == [([403], None), ([200, 415], "completed")]
 
 
