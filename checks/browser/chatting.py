@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent_driver import Agent
 from agent_endpoint import EndpointSettings, serve
-from runs import HOSTILE
+from runs import HOSTILE, make_png
 
 
 FOLDER, PORT = Path(sys.argv[1]), int(sys.argv[2])
@@ -73,6 +73,14 @@ def agent(*answers):
     return Agent(script(*answers), [look_up, pay], approval_rules={"pay": "always"})
 
 
+async def draw(asked):
+    """Think and draw, and fail when asked for more."""
+    if any(one.role == "assistant" for one in asked.messages):
+        raise ValueError("The <b>ink</b> is used up.")
+    yield "<think>It is **blue**.</think>Here it is."
+    yield {"files": [{"media_type": "image/png", "data": make_png(3, 40, 40)}]}
+
+
 AGENTS = {
     "clerk": agent(
         [call("look_up", "c1", name="Ann")],
@@ -87,6 +95,7 @@ AGENTS = {
     "caller": agent([call("open_door", "c1", floor=1)], "It is open."),
     "writer": agent(f"{MARKDOWN}\n{HOSTILE}"),
     "<img src=x onerror=hacked=1>": agent("I am."),
+    "painter": Agent(draw),
     "slow": agent("One two @three three four @never five."),
     "dying": agent("One two three @go four five six."),
 }

@@ -224,6 +224,22 @@ def test_text_is_text_and_markdown_loads_nothing(chat):
     assert page.evaluate("window.hacked") is None
 
 
+def test_thoughts_are_folded_pictures_shown_and_failures_told(chat):
+    page = chat("painter")
+    say(page, "Draw.")
+    assert "It is blue" not in ended(page, 1)
+    page.click("text=Thought")
+    assert page.inner_text("details .text strong") == "blue"
+    assert page.inner_text(".message") == "Here it is."
+    assert page.locator("figure img").evaluate("(one) => one.naturalWidth") == 40
+    say(page, "And again.")
+    told = ended(page, 2)
+    assert "failed" in told
+    assert page.locator(".alert.bad").count() == 1
+    say(page, "Draw.")  # goes on from the first answer, since the second run has none
+    assert "failed" in ended(page, 3)
+
+
 def test_an_answer_that_is_stopped_says_so(chat, agents):
     page = chat("slow")
     say(page, "Count.")
