@@ -511,3 +511,12 @@ def test_a_fingerprint_is_the_same_in_every_process():
         for seed in ("1", "2")
     }
     assert len(told) == 1
+
+
+def test_an_agent_says_what_it_was_declared_with():
+    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}}
+    agent = Agent(Script("4"), instruction="Be brief.", answer=schema)
+
+    assert (agent.instruction, agent.with_(instruction="").instruction) == ("Be brief.", "")
+    assert agent.answer_schema == schema
+    assert Agent(Script("4")).answer_schema is None

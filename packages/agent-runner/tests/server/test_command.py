@@ -390,7 +390,7 @@ def test_the_other_commands_do_not_load_what_only_the_server_needs():
 
 
 def test_help_names_each_setting_with_its_variable(preloaded):
-    process = preloaded.start_server(["serve", "--help"], {})
+    process = preloaded.start_server(["serve", "--help"], {"COLUMNS": "160"})
     text = " ".join(process.stdout.read().split())
     process.stdout.close()
     assert process.wait() == 0
