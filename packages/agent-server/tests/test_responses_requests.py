@@ -1,3 +1,4 @@
+import asyncio
 import re
 from pathlib import Path
 
@@ -122,6 +123,15 @@ async def test_a_wrong_field_is_refused_by_name_and_without_its_value(
 
         assert error_of(refused) == (field, code)
         assert "secret" not in refused.text.replace(field, "")
+
+
+async def test_many_tools_are_read_in_no_time(tmp_path):
+    tools = [_FUNCTION | {"name": f"mine_{n}"} for n in range(100_000)]
+    async with talking(tmp_path) as (client, _):
+        async with asyncio.timeout(60):  # A comparison of each with all takes ten minutes.
+            refused = await post(client, tools=[*tools, _FUNCTION | {"name": "mine_7"}])
+
+        assert error_of(refused) == ("tools[100000].name", "invalid_value")
 
 
 async def test_the_agent_may_be_named_as_the_server_of_its_tools(tmp_path):

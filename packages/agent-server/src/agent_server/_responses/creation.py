@@ -107,15 +107,15 @@ def _read_format(given: JsonObject) -> JsonObject | None:
 
 
 def _read_tools(given: JsonObject, model: str) -> Sequence[JsonObject]:
-    tools: list[JsonObject] = []
+    tools: dict[str, JsonObject] = {}
     for index, tool in enumerate(cast("list[Any]", _read(given, "tools", list) or [])):
         if _is_own_server(tool, model):
             continue
         one = _read_tool(tool, f"tools[{index}]")
-        if any(one["name"] == other["name"] for other in tools):
+        if one["name"] in tools:
             raise refuse(f"tools[{index}].name", "expected a name that no other tool has")
-        tools.append(one)
-    return tools
+        tools[one["name"]] = one
+    return list(tools.values())
 
 
 def _is_own_server(tool: Any, model: str) -> bool:
