@@ -256,6 +256,21 @@ async def test_a_question_is_a_message_that_is_answered_by_one(tmp_path, schema,
         assert items.json()["data"][0]["content"] == [{"type": "input_text", "text": said}]
 
 
+async def test_null_answers_no_question(tmp_path):
+    async with talking(tmp_path, api_keys="ada:both,ada:only:start") as (client, _):
+        client.headers["X-Api-Key"] = "both"
+        first = await created(client, "wonder", instructions='{"type": ["integer", "null"]}')
+        client.headers["X-Api-Key"] = "only"
+        null = await post(client, "wonder", "null", previous_response_id=first["id"])
+        assert error_of(null) == ("input[0]", "invalid_value")
+        run = (await client.get(f"/v1/runs/{_run_id(first)}")).json()
+        body = {"wait_id": run["waiting_for"]["wait_id"], "answer": None}
+        refused = await client.post(f"/v1/runs/{_run_id(first)}/input", json=body)
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"] == [{"field": "answer", "message": "expected to be present"}]
+
+
 async def test_a_client_that_keeps_the_history_itself_goes_on_with_the_run_that_waits(tmp_path):
     async with talking(tmp_path) as (client, _):
         first = await created(client, "ask", store=False)

@@ -215,7 +215,7 @@ class InputAnswer:
     Attributes:
         approvals: The decision about each call that waits for approval, by its id.
         results: The result of each call that the client makes, by its id: any JSON.
-        answer: The answer to the question, any JSON; None if there is no question.
+        answer: The answer to the question, any JSON but null; None if there is no question.
     """
 
     approvals: Mapping[str, Approval] = field(default_factory=dict[str, Approval])

@@ -157,6 +157,8 @@ def build_answer(
             approvals[calls[item_id]] = Approval(approved=approved, reason=reason)
         else:
             answer = _read_answer(item, (question or {}).get("schema"))
+            if answer is None:
+                raise refuse(f"input[{n}]", "expected an answer, which null is not")
     if open_:
         names = ", ".join(sorted(open_))
         raise refuse("input", f"expected an answer to {names} as well", code="missing_answers")

@@ -13,6 +13,9 @@ def find_problems(asked: InputRequest, given: InputAnswer) -> list[Problem]:
     ]
     if asked.question is None and given.answer is not None:
         problems.append(Problem(field="answer", message="expected none, for there is no question"))
+    # Null is no answer: who gives none needs no right to answer for a person.
+    if asked.question is not None and given.answer is None:
+        problems.append(Problem(field="answer", message="expected to be present"))
     return problems
 
 
