@@ -271,6 +271,38 @@ async def test_null_answers_no_question(tmp_path):
     assert refused.json()["errors"] == [{"field": "answer", "message": "expected to be present"}]
 
 
+async def test_an_approval_is_that_of_one_call_though_a_later_one_has_its_id(tmp_path):
+    async def work(run):
+        if run.resumption is None:
+            approvals = [WaitingCall(call_id="call_1", name="delete", arguments="{}")]
+            return Waiting(request=InputRequest(approvals=approvals), state=b"s")
+        if run.part == 1:
+            for path, name in (((), "delete"), (("call_1",), "in"), ((), "look")):
+                for kind in ("started", "ended"):
+                    data = {"call_id": "call_1", "path": path, "name": name, "arguments": "{}"}
+                    await run.tell(f"tool_{kind}", data | {"output": "found", "error": None})
+            results = [WaitingCall(call_id="call_1", name="mine", arguments="{}")]
+            return Waiting(request=InputRequest(results=results), state=b"s")
+        await use(run, "call_1")
+        return RunResult(status="succeeded", output="ok")
+
+    async with talking(tmp_path, Talker(work=work)) as (client, _):
+        first = await created(client, "work", tools=_MINE)
+        approval = first["output"][-1]["id"]
+        given = {"type": "mcp_approval_response", "approval_request_id": approval, "approve": True}
+        second = await created(client, "work", [given], previous_response_id=first["id"])
+        call_id = second["output"][-1]["call_id"]
+        given = {"type": "function_call_output", "call_id": call_id, "output": "7"}
+        third = await created(client, "work", [given], previous_response_id=second["id"])
+
+    shown = [
+        (one["name"], one["approval_request_id"])
+        for one in [*second["output"], *third["output"]]
+        if one["type"] == "mcp_call"
+    ]
+    assert shown == [("delete", approval), ("look", None), ("look", None)]
+
+
 async def test_a_client_that_keeps_the_history_itself_goes_on_with_the_run_that_waits(tmp_path):
     async with talking(tmp_path) as (client, _):
         first = await created(client, "ask", store=False)

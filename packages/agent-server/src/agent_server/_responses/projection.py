@@ -107,8 +107,7 @@ class Projection:
             self._go_on(event)
         elif self._part < self._id.part:
             for type_, data in self._list_shown(event):
-                if type_ == "tool_started":
-                    self._calls[data["call_id"]] = data
+                self._note_call(type_, data)
         elif event.type in LAST_EVENTS:
             self._end(event)
         else:
@@ -116,6 +115,18 @@ class Projection:
             for type_, data in self._list_shown(event):
                 self._tell(type_, data)
         return self._take()
+
+    def _note_call(self, type_: str, data: JsonObject) -> None:
+        """Note a call of an earlier part, which may end in this one."""
+        if type_ == "tool_started" and not data["path"]:
+            self._calls[data["call_id"]] = data
+        elif type_ == "tool_ended" and not data["path"]:
+            self._forget_call(data["call_id"])
+
+    def _forget_call(self, call_id: str) -> None:
+        # A model may count its calls anew: what was approved is this one, and no later one.
+        self._calls.pop(call_id, None)
+        self._approvals.pop(call_id, None)
 
     def _list_shown(self, event: StoredEvent) -> Sequence[tuple[str, JsonObject]]:
         return () if event.type == "run_started" else self._show(event)
@@ -313,7 +324,8 @@ class Projection:
         # Those that the client has made itself are not among them.
         if call_id in self._calls:
             running = self._running.get(call_id) or self._begin_call(call_id)
-            del self._running[call_id], self._calls[call_id]
+            del self._running[call_id]
+            self._forget_call(call_id)
             self._recorded[running.index] = running.end(data)
 
     _TELL: Final = {
