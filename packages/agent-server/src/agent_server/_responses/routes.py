@@ -75,7 +75,7 @@ async def create_response(request: Request) -> Response:
         # Before anything is begun, of which the client would get nothing but an error.
         find_watchers(request).check(find_tenant(request))
     if asked.previous is None:
-        found = await _answer_history(request, asked)
+        found = await _answer_history(request, asked, body)
         if found is None:
             found = await _begin(request, asked, None, key, body)
     else:
@@ -94,9 +94,9 @@ async def create_response(request: Request) -> Response:
     return _to_json((await read(request, found)).response)
 
 
-async def _answer_history(request: Request, asked: Creation) -> Found | None:
+async def _answer_history(request: Request, asked: Creation, body: bytes) -> Found | None:
     """Go on with the run whose response the end of a whole history answers; None if there is none, or it was answered in another way."""
-    response_id, items = find_answered(asked.input)
+    response_id, items = await work_on_body(body, find_answered, asked.input)
     if response_id is None:
         return None
     try:
