@@ -102,6 +102,18 @@ async def test_a_clients_function_is_called_by_the_client(tmp_path):
     assert refused["error"]["param"] == "tools[0].name"
 
 
+async def test_half_a_character_is_no_reason_to_fail(tmp_path):
+    agent = Agent(script(lambda asked_: asked_.messages[0].content))
+    async with asked(tmp_path, {"agent": agent}) as client:
+        body = '{"model": "agent", "input": "a\\ud83d"}'
+        kind = {"Content-Type": "application/json"}
+        first = (await client.post("/v1/responses", content=body, headers=kind)).json()
+        second = await create(client, input="?", previous_response_id=first["id"])
+
+    assert (first["status"], second["status"]) == ("completed", "completed")
+    assert text(second) == "a\ud83d "
+
+
 async def test_a_form_of_answer_is_the_agents_own(tmp_path):
     typed = Agent(script('{"total":4}'), answer=Sum)
     schema = {"type": "json_schema", "name": "sum", "schema": dict(typed.answer_schema)}

@@ -33,6 +33,8 @@ from ._teller import SHOWN, Path, Teller, to_usage
 # A snapshot is kept by the server alone, in its database; nobody else can change it, and the server says how long it is good.
 _SNAPSHOT_KEY: Final = b"agent-endpoint: kept by the server"
 _SNAPSHOT_SECONDS: Final = 1e9
+# JSON may escape half of a character, so clients and models can say one.
+_HALVES: Final = "surrogatepass"
 
 
 class AgentExecutor:
@@ -101,7 +103,7 @@ class AgentExecutor:
             "input": list(turn.input),
             "instructions": turn.instructions,
             "tools": list(turn.tools),
-            "history": None if turn.state is None else turn.state.decode(),
+            "history": None if turn.state is None else turn.state.decode(errors=_HALVES),
         }
         checked = self._check(agent, asked)
         _check_format(self._agents[agent], turn.text_format)
@@ -244,7 +246,7 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
     with suppress(
         SnapshotError
     ):  # Of messages that are no JSON: then no other run goes on from here.
-        state = dump_messages(result.messages).encode()
+        state = dump_messages(result.messages).encode(errors=_HALVES)
     return RunResult(
         status="succeeded",
         output=result.value if is_text else json.loads(result.text),
