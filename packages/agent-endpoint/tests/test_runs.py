@@ -106,6 +106,26 @@ def ask(context: Context[Bank]) -> str:
     return context.deps.name
 
 
+@pytest.mark.parametrize(
+    ("result", "read"),
+    [
+        ([1, 2], "[1, 2]"),
+        ([], "[]"),
+        ([{"a": 1}], '[{"a": 1}]'),
+        ([{"type": "input_text", "text": "seven"}], "seven"),
+    ],
+)
+async def test_a_result_of_a_clients_function_is_any_json(tmp_path, result, read):
+    agent = Agent(script(calls(call("open")), lambda asked_: asked_.messages[-1].content))
+    async with asked(tmp_path, {"agent": agent}) as client:
+        waiting = await run(client, "agent", "?", tools=[{"name": "open"}])
+        body = {"wait_id": waiting["waiting_for"]["wait_id"], "results": {"c1": result}}
+        await client.post(f"/v1/runs/{waiting['run_id']}/input", json=body)
+        ended = await rests(client, waiting["run_id"])
+
+    assert ended["output"].strip() == read
+
+
 async def test_a_typed_answer_is_json_and_tools_get_their_dependencies(tmp_path):
     agent = Agent(script(calls(call("ask")), '{"total":4}'), [ask], answer=Sum, deps=Bank)
     async with asked(tmp_path, {"bank": agent}, deps={"bank": Bank("mine")}) as client:
@@ -168,6 +188,15 @@ async def test_thoughts_and_files_are_told(tmp_path):
         ({"input": [{"role": "boss", "content": "x"}]}, "input[0].role"),
         ({"input": [{"role": "user", "content": 3}]}, "input[0].content[0]"),
         ({"input": [{"type": "function_call", "call_id": "c"}]}, "input[0].name"),
+        (
+            {
+                "input": [
+                    {"type": "mcp_call", "id": "c", "name": "pay", "arguments": "{}"}
+                    | {"error": {"content": [3]}}
+                ]
+            },
+            "input[0].error.content[0]",
+        ),
         ({"input": [{"type": "computer_call"}]}, "input[0].type"),
         ({"input": "x", "tools": [{"name": "pay"}]}, "tools[0].name"),
         ({"input": "x", "tools": [{"name": "not a name"}]}, "tools[0]"),

@@ -61,7 +61,9 @@ class ClientTool(BaseModel):
 
         def give(context: Context[Any], **_arguments: Any) -> Any:
             result = results[context.call_id]
-            return _read_content(result, "") if isinstance(result, list) else result
+            # Parts as an item has them; elsewhere than at `/v1/responses` a result is any JSON.
+            is_parts = isinstance(result, list) and _are_parts(cast("list[Any]", result))
+            return _read_content(result, "") if is_parts else result
 
         tool = Tool[Any].from_function(
             declare, name=self.name, description=self.description or self.name, approval="always"
@@ -118,7 +120,9 @@ class AgentRequest(BaseModel):
             try:
                 tools.append(asked.build(results))
             except DeclarationError as error:
-                raise _refuse(f"tools[{index}]", f"expected a function: {error}") from None
+                # Without what it has found, which is of the request.
+                wanted = str(error).partition(", got ")[0]
+                raise _refuse(f"tools[{index}]", f"expected a function: {wanted}") from None
         changes: dict[str, Any] = {"tools": [*agent.tools, *tools]} if tools else {}
         if self.instructions:
             changes["instruction"] = "\n\n".join(
@@ -153,7 +157,8 @@ def _iter_messages(items: Iterable[JsonObject]) -> Iterator[Message]:
                 # A call of the agent's own, in a conversation that the client keeps.
                 call_id = _read_text(item, "id", at)
                 yield _build_call(item, call_id, at)
-                yield _build_output(call_id, item.get("output") or _read_error(item.get("error")))
+                error = _read_error(item.get("error"), f"{at}.error.content")
+                yield _build_output(call_id, item.get("output") or error)
             case kind if kind in _SILENT:
                 pass
             case _:
@@ -183,6 +188,10 @@ def _read_content(value: Any, at: str) -> str | tuple[Any, ...]:
     return "\n".join(texts) if len(texts) == len(parts) else tuple(parts)
 
 
+def _are_parts(values: Sequence[Any]) -> bool:
+    return bool(values) and all(isinstance(one, dict) and "type" in one for one in values)
+
+
 def _build_call(item: JsonObject, call_id: str, at: str) -> Message:
     name, arguments = (_read_text(item, one, at) for one in ("name", "arguments"))
     call = ToolCall(call_id=call_id, name=name, arguments=arguments)
@@ -194,10 +203,10 @@ def _build_output(call_id: str, output: Any) -> Message:
     return Message(role="tool", tool_call_id=call_id, content=content)
 
 
-def _read_error(error: Any) -> Any:
+def _read_error(error: Any, at: str) -> Any:
     """Return the sentence in the error of a call, where it has one."""
     content: Any = read_member(error, "content")
-    return _read_content(content, "") if content else error
+    return _read_content(content, at) if content else error
 
 
 def _join_calls(messages: Iterable[Message]) -> Iterator[Message]:
