@@ -143,6 +143,27 @@ def test_calls_that_are_not_made_anyway_are_not_asked_for(play):
     assert isinstance(events[-1], Finished)
 
 
+def test_a_call_that_memory_answers_is_not_asked_for(play):
+    def fail(to: str) -> str:
+        raise OSError(to)
+
+    bank, again = Bank(), use("fail", '{"to": "Ann"}', "f")
+    script = Script(
+        ask(pay("a"), again), ask(pay("b")), ask(pay("c"), {**again, "call_id": "g"}), "Done."
+    )
+    tools = {"fail": fail, **bank.tools}
+    rules = {"pay": "always", "fail": "always"}
+    events = play(build(rules), script, tools)
+    for _ in range(2):
+        events = play(build(rules), script, tools, resume=stop(events), decisions=True)
+
+    assert isinstance(events[-1], Finished)
+    assert bank.paid == ["Ann", "Ann"]
+    repeated, failed = (message.content for message in script.requests[3].messages[-2:])
+    assert "already made with the same arguments" in repeated
+    assert "repeated failure" in failed
+
+
 def test_what_failed_before_is_remembered_and_what_was_cut_can_be_read_on(play):
     def fail(name: str) -> str:
         raise OSError(name)

@@ -195,6 +195,9 @@ class ToolCalls:
         bound = self._guards.bind(tool, call)
         if isinstance(bound, RefusedArguments):
             return bound
+        # Nobody is asked for a call that is answered from memory, or makes it in vain.
+        if self._memory.recall(call.name, tool.shown_arguments(bound.args)) is not None:
+            return RefusedArguments(error=REPEATED_FAILURE)
         told: Mapping[str, Mapping[str, Any] | bool] = tool.parameters.get("properties", {})
         left_out = ((name, about) for name, about in told.items() if name not in bound.args)
         defaults = {
