@@ -109,6 +109,16 @@ async def test_a_run_that_is_played_again_calls_neither_model_nor_tools():
     assert (key.kind, key.path, key.round, key.call_id) == ("tool", (), 2, "a")
 
 
+async def test_the_id_of_a_call_may_be_any_text():
+    book, call_id = Book(), "a/\ud83d"
+    model = Script(ask(use("search", '{"key": "x"}', call_id)), "Done.")
+    first = await Agent(model, [search]).arun("?", steps=book)
+    again = await Agent(silent, SILENT).arun("?", steps=Book(book.records))
+
+    assert (first.value, again) == ("Done.", first)
+    assert [*book.records] == ["model:1", "tool:1.a%2F%ED%A0%BD", "model:2"]
+
+
 async def test_pieces_come_at_once_and_the_end_once_it_is_recorded():
     order: list[str] = []
     may_go_on = asyncio.Event()

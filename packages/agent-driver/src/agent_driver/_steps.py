@@ -262,7 +262,7 @@ class Stepper:
     def _name(self, call_id: str) -> str:
         # With the round, because models of some servers count their calls anew in each; and quoted,
         # because an id may be any text, such as one that looks like a path.
-        return f"{self._run.round}.{quote(call_id, safe='')}"
+        return f"{self._run.round}.{quote(call_id, safe='', errors='surrogatepass')}"
 
 
 class InOrder:
