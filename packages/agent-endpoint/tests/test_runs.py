@@ -179,6 +179,10 @@ async def test_thoughts_and_files_are_told(tmp_path):
     assert files == [("image/png", "cG5n")] * 2
 
 
+def _image(**members):
+    return {"role": "user", "content": [{"type": "input_image", **members}]}
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -197,6 +201,9 @@ async def test_thoughts_and_files_are_told(tmp_path):
             },
             "input[0].error.content[0]",
         ),
+        ({"input": [_image(image_url="https://a/b")]}, "input[0].content[0].image_url"),
+        ({"input": [_image(image_url={"url": "data:,a"})]}, "input[0].content[0].image_url"),
+        ({"input": [_image(file_id="file-1")]}, "input[0].content[0].file_id"),
         ({"input": [{"type": "computer_call"}]}, "input[0].type"),
         ({"input": "x", "tools": [{"name": "pay"}]}, "tools[0].name"),
         ({"input": "x", "tools": [{"name": "not a name"}]}, "tools[0]"),

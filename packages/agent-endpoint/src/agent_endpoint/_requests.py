@@ -26,6 +26,8 @@ _TEXTS: Final = {
     "output_text": "text",
     "refusal": "refusal",
 }
+# The model's server would fetch a URL, and find a file of all who have its key: of every tenant.
+_REFERENCES: Final = ("image_url", "file_url", "file_id")
 # What an agent itself has put out, and a client sends back: it says nothing that the calls beside it do not.
 _SILENT: Final = frozenset(
     {"reasoning", "mcp_approval_request", "mcp_approval_response", "image_generation_call"}
@@ -182,10 +184,18 @@ def _read_content(value: Any, at: str) -> str | tuple[Any, ...]:
         if not isinstance(part, dict):
             raise _refuse(f"{at}[{index}]", "expected a text or a list of parts")
         fields = cast("JsonObject", part)
+        for name in _REFERENCES:
+            if not _is_data(fields.get(name)):
+                raise _refuse(f"{at}[{index}].{name}", "expected a data URL, or nothing")
         text = fields.get(_TEXTS.get(str(fields.get("type")), ""))
         if isinstance(text, str):
             texts.append(text)
     return "\n".join(texts) if len(texts) == len(parts) else tuple(parts)
+
+
+def _is_data(value: Any) -> bool:
+    """Return whether a member of a part names nothing that somebody would have to fetch."""
+    return value is None or (isinstance(value, str) and value[:5].lower() == "data:")
 
 
 def _are_parts(values: Sequence[Any]) -> bool:
