@@ -64,8 +64,7 @@ class ClientTool(BaseModel):
         def give(context: Context[Any], **_arguments: Any) -> Any:
             result = results[context.call_id]
             # Parts as an item has them; elsewhere than at `/v1/responses` a result is any JSON.
-            is_parts = isinstance(result, list) and _are_parts(cast("list[Any]", result))
-            return _read_content(result, "") if is_parts else result
+            return _read_content(result, "") if _are_parts(result) else result
 
         tool = Tool[Any].from_function(
             declare, name=self.name, description=self.description or self.name, approval="always"
@@ -198,8 +197,9 @@ def _is_data(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value[:5].lower() == "data:")
 
 
-def _are_parts(values: Sequence[Any]) -> bool:
-    return bool(values) and all(isinstance(one, dict) and "type" in one for one in values)
+def _are_parts(value: object) -> bool:
+    parts = cast("list[Any]", value) if isinstance(value, list) else []
+    return bool(parts) and all(isinstance(one, dict) and "type" in one for one in parts)
 
 
 def _build_call(item: JsonObject, call_id: str, at: str) -> Message:
