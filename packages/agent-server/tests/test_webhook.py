@@ -238,12 +238,12 @@ async def test_a_server_that_stops_ends_what_it_is_sending(database):
 
 async def test_a_run_that_ends_while_its_server_stops_is_told(database):
     async def end_late(_run):
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.3)
         return RunResult(status="succeeded")
 
     with Receiver() as receiver:
         async with engine(
-            database, Scripted(end_late=end_late, sleep=sleep), stop_seconds=3, **receiver.settings
+            database, Scripted(end_late=end_late, sleep=sleep), stop_seconds=4, **receiver.settings
         ) as runs:
             run_id = await start(runs, "end_late")
             await start(runs, "sleep")  # keeps the server for as long as it may
