@@ -17,8 +17,6 @@ def to_request(turn: Turn) -> JsonObject:
         RequestRefusedError: If something was said that a script cannot be told.
     """
     told = {"instructions": turn.instructions, "tools": turn.tools, "text.format": turn.text_format}
-    if turn.text_format == {"type": "text"}:
-        del told["text.format"]
     for field, value in told.items():
         if value:
             raise _refuse(
