@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agent_server.executor import InputAnswer
 from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS, KeyHolder
 
 from .problems import ProblemError, build_problem
@@ -110,13 +111,17 @@ def require_start(request: Request) -> None:
         raise ProblemError(403, "Expected a key that may start runs; this one may answer them.")
 
 
-def require_answer(request: Request) -> None:
-    """Refuse a request whose key may not answer for a person.
+def require_right_to(request: Request, answer: InputAnswer) -> None:
+    """Refuse a request whose key may not give this answer.
+
+    Who starts a run makes the calls of its own tools; what a person decides needs another right.
 
     Raises:
         ProblemError: If it may not (403).
     """
-    if not find_caller(request).holder.may_answer:
+    if not answer.approvals and answer.answer is None:
+        require_start(request)
+    elif not find_caller(request).holder.may_answer:
         raise ProblemError(403, "Expected a key that may answer runs; this one may start them.")
 
 

@@ -16,7 +16,7 @@ from agent_server.runs import FINISHED, RESTING, NewRun
 from agent_server.settings import DEFAULT_TENANT
 from stream_text import LARGE_TEXT
 
-from .access import find_caller, find_tenant, require_answer, require_start
+from .access import find_caller, find_tenant, require_right_to, require_start
 from .bodies import build_model, parse_body, read_body, read_model, work_on_body
 from .documents import AnswerRequest, CancelRequest, RunRequest, describe_run, dump_events
 from .metrics import METRICS_TYPE, render_metrics
@@ -166,14 +166,11 @@ async def cancel_run(request: Request) -> Response:
 
 async def answer_run(request: Request) -> Response:
     """Give a run what it waits for: 202, or 200 if the same answer came before."""
-    given = await read_model(request, AnswerRequest)
-    # Who starts a run makes the calls of its own tools; whatever a person decides needs another right.
-    if given.approvals or given.answer is not None:
-        require_answer(request)
-    else:
-        require_start(request)
+    asked = await read_model(request, AnswerRequest)
+    given = asked.to_answer(find_caller(request).key)
+    require_right_to(request, given.answer)
     run, is_new = await find_runs(request).answer(
-        _run_id(request), given.to_answer(find_caller(request).key), tenant=find_tenant(request)
+        _run_id(request), given, tenant=find_tenant(request)
     )
     return _to_json(describe_run(run), HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK)
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from agent_server._http.access import find_caller, find_tenant, require_answer, require_start
+from agent_server._http.access import find_caller, find_tenant, require_right_to, require_start
 from agent_server._http.bodies import build_model, parse_body, read_body, work_on_body
 from agent_server._http.problems import ProblemError, dump_json
 from agent_server._http.routes import find_runs, read_idempotency_key
@@ -159,11 +159,7 @@ async def _answer(
 ) -> Found:
     before = previous.response_id
     answer = build_answer(before, waiting, items)
-    # Who starts a run makes the calls of its own tools; what a person decides needs another right.
-    if answer.approvals or answer.answer is not None:
-        require_answer(request)
-    else:
-        require_start(request)
+    require_right_to(request, answer)
     new = NewAnswer(wait_id=waiting["wait_id"], answer=answer, key=find_caller(request).key)
     run, _ = await find_runs(request).answer(before.run_id, new, tenant=previous.run.tenant)
     return Found(
