@@ -16,7 +16,16 @@ from stream_text import dump_json
 
 from .clock import clock
 from .encryption import Encryption
-from .endings import Ended, RunEnding, cancelled, end_idle, with_result, write_end, write_events
+from .endings import (
+    Ended,
+    RunEnding,
+    cancelled,
+    end_idle,
+    forget_steps,
+    with_result,
+    write_end,
+    write_events,
+)
 from .errors import StorageError
 from .records import Event, decrypt_text, dump_events, load_answer, now
 from .schema import runs, servers, steps
@@ -97,8 +106,6 @@ _WAIT = (
         },
     )
 )
-_FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("waits"))
-
 _UNREADABLE = RunResult(
     status="failed",
     error="what was stored of it cannot be read any more",
@@ -343,7 +350,7 @@ def wait(
         "bytes": row[runs.c.bytes] + len(body),
     }
     write.connection.execute(_WAIT, values)
-    write.connection.execute(_FORGET_STEPS, {"waits": claim.seq})
+    forget_steps(write, claim.seq)
     notify(write, claim.seq, "waiting", wait_id=wait_id)
     if row[runs.c.cancel_requested]:
         # Since no server has it any more, none would hear of the cancel.

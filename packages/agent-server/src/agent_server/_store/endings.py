@@ -36,7 +36,7 @@ _END = (
         },
     )
 )
-_FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("ended"))
+_FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("over"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +119,13 @@ def write_end(
         "bytes": stored_bytes + len(body) + len(result or b""),
     }
     write.connection.execute(_END, values)
-    write.connection.execute(_FORGET_STEPS, {"ended": seq})
+    forget_steps(write, seq)
     notify(write, seq, ending.status)
+
+
+def forget_steps(write: Write, seq: int) -> None:
+    """Delete the recorded steps of a run that no attempt needs any more."""
+    write.connection.execute(_FORGET_STEPS, {"over": seq})
 
 
 def write_events(write: Write, seq: int, emitted: Sequence[Event], body: bytes) -> None:
