@@ -6,7 +6,6 @@ import random
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 
 from agent_server._store import claims
 from agent_server._store.claims import Claim
@@ -22,9 +21,10 @@ from agent_server.executor import (
     Waiting,
 )
 from agent_server.runs import OWN_EVENTS, StoredEvent
-from stream_text import LARGE_TEXT, TRUSTED_DEPTH, dump_json, parse_json
+from stream_text import dump_json
 
 from .parts import Parts
+from .reading import parse_stored
 
 
 # Events are stored in batches of this many seconds or bytes. A write for each would cost more than
@@ -96,9 +96,7 @@ class RunExecution:
 
     async def read_request(self) -> None:
         """Parse the request, a large one outside the event loop. Called before the executor reads it."""
-        text = self.claim.request.decode()
-        read = partial(parse_json, text, max_depth=TRUSTED_DEPTH, yields=True)
-        self.request = await asyncio.to_thread(read) if len(text) > LARGE_TEXT else read()
+        self.request = await parse_stored(self.claim.request)
 
     async def read_events(self) -> Sequence[StoredEvent]:
         """Return the events of this part of the run that earlier attempts have left, the oldest first."""

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Concatenate
+from functools import partial
+from typing import Any, Concatenate
 
 import sqlalchemy as sa
 
@@ -12,6 +13,13 @@ from agent_server._store.errors import is_outage
 from agent_server._store.pulse import Pulse
 from agent_server._store.writer import Writer
 from agent_server.runs import DatabaseAwayError
+from stream_text import LARGE_TEXT, TRUSTED_DEPTH, parse_json
+
+
+async def parse_stored(text: bytes) -> Any:
+    """Return stored JSON, a large one parsed outside the event loop."""
+    parse = partial(parse_json, text.decode(), max_depth=TRUSTED_DEPTH, yields=True)
+    return await asyncio.to_thread(parse) if len(text) > LARGE_TEXT else parse()
 
 
 class Readers:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from functools import partial
 
 import sqlalchemy as sa
 
@@ -11,10 +10,11 @@ from agent_server._store.events import read_events
 from agent_server._store.runs import RunRepository
 from agent_server.executor import ChecksAnswers, Executor, JsonObject
 from agent_server.runs import NewAnswer, NewRun, Run, RunFilter, RunPage, Statistics, StoredEvent
-from stream_text import LARGE_TEXT, TRUSTED_DEPTH, has_many_values, parse_json
+from stream_text import has_many_values
 
 from .dispatcher import Dispatcher
 from .parts import Parts
+from .reading import parse_stored
 
 
 # Numbers are 32-bit integers in PostgreSQL, and the next one has to be one as well.
@@ -120,10 +120,7 @@ class RunService:
             RunNotFoundError: If the tenant has no run with this id.
         """
         text = await self._parts.readers.read(self._repository.read_shown, run_id, tenant)
-        if text is None:
-            return None
-        parse = partial(parse_json, text.decode(), max_depth=TRUSTED_DEPTH, yields=True)
-        return await asyncio.to_thread(parse) if len(text) > LARGE_TEXT else parse()
+        return None if text is None else await parse_stored(text)
 
     async def read_events(
         self, run_id: str, *, tenant: str, after: int = 0, limit: int = 100
