@@ -258,7 +258,7 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
 
 def _check_format(agent: Agent[Any, Any], asked: JsonObject | None) -> None:
     """Refuse a form of answer that the agent does not have."""
-    if asked is None or asked.get("type") == "text":
+    if asked is None:
         return
     own = agent.answer_schema
     if asked.get("type") != "json_schema" or _untitled(asked.get("schema")) != _untitled(own):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from agent_driver import Agent
@@ -19,8 +18,6 @@ class EndpointSettings(ServerSettings):
     model_config = SettingsConfigDict(
         env_prefix="AGENT_ENDPOINT_", extra="ignore", hide_input_in_errors=True
     )
-
-    port: int = Field(default=8080, ge=0, le=65535)
 
 
 def serve(
