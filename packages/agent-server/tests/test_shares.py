@@ -20,6 +20,11 @@ async def answer(run):
     return RunResult(status="succeeded", output=run.agent)
 
 
+async def linger(run):
+    await run.tell("began", {})
+    await asyncio.sleep(60)
+
+
 async def count(run):
     for number in range(10):
         await run.tell("text", {"number": number})
@@ -43,20 +48,26 @@ async def test_a_run_is_left_to_the_servers_that_have_its_agent(database):
 
 
 async def test_a_run_whose_agent_no_server_has_waits_for_a_while_and_ends_with_a_reason(database):
-    terms = {"concurrency": 1, "lease_seconds": 0.4, "unserved_seconds": 0.8}
-    async with engine(database, Scripted(gone=count, back=answer), **terms) as runs:
+    executor = Scripted(gone=linger, back=answer)
+    async with engine(database, executor, concurrency=1) as runs:
         begun = await start(runs, "gone")
         await until(runs, begun, lambda run: run.last_event > 1)
         waiting, back = await start(runs, "gone"), await start(runs, "back")
-    async with engine(database, **terms) as runs:
-        await asyncio.sleep(0.2)
-        assert (await runs.get(waiting, tenant="ada")).status == "queued"
-        async with engine(database, Scripted(back=answer), **terms):
-            (begun, waiting, back), told = (
-                [await finish(runs, one) for one in (begun, waiting, back)],
-                await watch(runs, begun),
-            )
+    # Time enough for a server that has one of the agents to come.
+    async with (
+        engine(database, lease_seconds=0.4, unserved_seconds=60) as runs,
+        engine(database, Scripted(back=answer), unserved_seconds=60),
+    ):
+        back = await finish(runs, back)
+        kept = [await runs.get(one, tenant="ada") for one in (begun, waiting)]
+    began = time.monotonic()
+    async with engine(database, lease_seconds=0.4, unserved_seconds=0.8) as runs:
+        begun, waiting = [await finish(runs, one) for one in (begun, waiting)]
+        seconds = time.monotonic() - began
+        told = await watch(runs, begun.run_id)
 
+    assert [run.status for run in kept] == ["queued", "queued"]
+    assert seconds >= 0.8
     assert begun.result.error_type == waiting.result.error_type == "agent_gone"
     assert waiting.result.error == "no server has had its agent gone for 0.8 s"
     assert told[-1].type == "run_failed"
