@@ -3,8 +3,9 @@
 import json
 import ssl
 import threading
+import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from standardwebhooks.webhooks import Webhook
@@ -18,6 +19,7 @@ class Call:
     path: str
     headers: dict[str, str]
     body: str
+    came_at: float = field(default_factory=time.time)
 
     @property
     def id(self):
