@@ -606,6 +606,18 @@ async def test_a_large_request_is_as_good_as_any(tmp_path):
         assert [one["content"] for one in listed] == [one["content"] for one in items]
 
 
+class Shown(Talker):
+    """Notes the types of the events that somebody who watches was shown."""
+
+    def __init__(self, **scripts):
+        super().__init__(**scripts)
+        self.shown = []
+
+    def show(self, event):
+        self.shown.append(event.type)
+        return super().show(event)
+
+
 async def test_a_client_that_goes_away_or_a_server_that_stops_ends_no_run(tmp_path):
     go = asyncio.Event()
 
@@ -614,10 +626,10 @@ async def test_a_client_that_goes_away_or_a_server_that_stops_ends_no_run(tmp_pa
         await go.wait()
         return RunResult(status="succeeded", output="Done.")
 
-    async with talking(tmp_path, Talker(wait=wait)) as (client, app):
+    talker = Shown(wait=wait)
+    async with talking(tmp_path, talker) as (client, app):
         asking = asyncio.create_task(post(client, "wait"))
-        runs = app.state.runs
-        await until(lambda: runs.statistics().executing)
+        await until(lambda: "text" in talker.shown)
         app.state.watchers.close()
         answer = (await asking).json()
         assert answer["status"] == "in_progress"
@@ -626,24 +638,21 @@ async def test_a_client_that_goes_away_or_a_server_that_stops_ends_no_run(tmp_pa
 
 
 async def test_a_stream_goes_on_at_another_server_where_the_first_has_died(tmp_path):
-    told = asyncio.Event()
-
     async def think(run):
         head = {"round": 1, "path": ()}
         if run.attempt == 1:
             await run.tell("model_started", {**head, "again": False})
             await run.tell("text", {**head, "text": "Per"})
-            told.set()
             await asyncio.sleep(60)
         await run.tell("model_started", {**head, "again": True})
         await run.tell("text", {**head, "text": "Perhaps."})
         await run.tell("model_ended", {**head, "usage": None})
         return RunResult(status="succeeded", output="Perhaps.")
 
-    async with talking(tmp_path, Talker(think=think)) as (client, app):
+    talker = Shown(think=think)
+    async with talking(tmp_path, talker) as (client, app):
         asking = asyncio.create_task(post(client, "think", stream=True))
-        await told.wait()
-        await asyncio.sleep(0.3)  # It is stored and shown within 100 ms.
+        await until(lambda: "text" in talker.shown)
         app.state.watchers.close()
         seen = events_of(await asking)
 
