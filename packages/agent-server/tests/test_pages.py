@@ -83,8 +83,10 @@ async def test_the_pages_of_many_tenants_are_not_kept_for_ever(tmp_path):
 
 
 async def test_a_page_that_follows_a_run_does_not_hold_up_the_stop_of_the_server(
-    tmp_path, capfd, caplog
+    tmp_path, capfd, caplog, monkeypatch
 ):
+    # How long answers may take that nobody ends.
+    monkeypatch.setattr("agent_server._http.server._LAST_ANSWERS_SECONDS", 600)
     logs = tmp_path / "logs"
     writer = RunLog(logs / "default", about={}).begin()
     path = f"/v1/view/api/runs/{writer.path.stem}/events"
@@ -102,5 +104,5 @@ async def test_a_page_that_follows_a_run_does_not_hold_up_the_stop_of_the_server
 
     assert first == "event: news"
     assert rest[-1] == ""  # it came to its end, and was not cut off
-    assert seconds < 5  # which is how long answers may take that nobody ends
+    assert seconds < 60
     assert (caplog.records, capfd.readouterr().err) == ([], "")
