@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Unpack, cast
@@ -18,6 +17,7 @@ from agent_loop import (
 )
 from agent_tooling import Tool, ToolError, ToolOptions, ToolOutput
 
+from ._approval import find_now
 from ._declaration import Declaration
 from ._guardrails import Guards
 from ._models import find_no_price_reason
@@ -104,7 +104,7 @@ class AgentCall:
         caller: What the run is played with that makes it.
         job: The call.
         agent: The agent.
-        is_over: Whether nobody waits for it any more.
+        is_over: Returns whether nobody waits for it any more; None where it is cancelled then anyway.
 
     Attributes:
         model: What calls the agent's model.
@@ -116,7 +116,12 @@ class AgentCall:
     """
 
     def __init__(
-        self, caller: Setup, job: Job, agent: AgentFunction, *, is_over: Callable[[], bool]
+        self,
+        caller: Setup,
+        job: Job,
+        agent: AgentFunction,
+        *,
+        is_over: Callable[[], bool] | None,
     ) -> None:
         name, call_id = job.tool.name, job.call.call_id
         declared = agent.declared
@@ -221,7 +226,7 @@ def _resume(
         return None
     key = cast("bytes", settings.snapshot_key)  # There, for the run that called it was resumed.
     try:
-        _, extra = run.resume(resumed.snapshot, key=key, now=time.time())
+        _, extra = run.resume(resumed.snapshot, key=key, now=find_now(settings))
     except SnapshotError as error:
         raise RefusedAgentError(_CHANGED) from error
     calls.load(extra)

@@ -3,13 +3,16 @@
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
 
 from ._settings import DriveSettings
 from ._tool_calls import ToolCalls
 from ._tool_options import iter_all
+
+
+_NEVER: Final = 253_402_300_800.0  # When the year 9999 ends.
 
 
 def seal(
@@ -25,8 +28,7 @@ def seal(
         return events
     snapshot = run.to_snapshot(
         key=cast("bytes", settings.snapshot_key),
-        # Of the wall clock: another process compares it, after any time.
-        expires_at=time.time() + settings.snapshot_seconds,
+        expires_at=_find_expiry(settings),
         extra={**calls.save(), "log": log},
     )
     return (*events[:-1], replace(asked, snapshot=snapshot))
@@ -63,11 +65,25 @@ def prepare_approval(
         return (), None
     if key is None:
         raise ValueError("snapshot_key: expected the key that the snapshot was signed with")
-    asked, extra = run.resume(settings.resume, key=key, now=time.time())
+    asked, extra = run.resume(settings.resume, key=key, now=find_now(settings))
     if extra is not None:
         calls.load(extra)
     resumes = extra and extra.get("log")  # Of an earlier release there is none.
     return _read_decisions(settings.decisions, asked), resumes
+
+
+def find_now(settings: DriveSettings) -> float:
+    """Return the time that the expiry of a snapshot is held against, in seconds since 1970.
+
+    A run whose steps are recorded comes to the same whenever it is played again. So it reads no such clock, and its snapshots are good for ever: whoever keeps its steps says
+    how long it may wait.
+    """
+    return 0.0 if settings.steps is not None else time.time()
+
+
+def _find_expiry(settings: DriveSettings) -> float:
+    # Of the wall clock: another process compares it, after any time.
+    return _NEVER if settings.steps is not None else time.time() + settings.snapshot_seconds
 
 
 def _read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import time
 from asyncio import CancelledError
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from functools import partial
@@ -146,8 +147,12 @@ async def _read_watched(
 
 
 def async_prepare(settings: DriveSettings) -> Setup:
-    """Return the setup of a run."""
-    return prepare(settings)
+    """Return the setup of a run, whose clock is that of the loop."""
+    try:
+        read = asyncio.get_running_loop().time
+    except RuntimeError:  # Its loop will run later, and may be any.
+        read = time.monotonic
+    return prepare(settings, read)
 
 
 def async_iter_recorded(
@@ -262,7 +267,8 @@ class AsyncRunningTools:
         return await done
 
     async def _play_agent(self, one: Try, agent: AgentFunction) -> Output:
-        call = AgentCall(self._setup, one.job, agent, is_over=one.is_over)
+        # Cancelled with its task, it need not ask whether it is over.
+        call = AgentCall(self._setup, one.job, agent, is_over=None)
         return await self._call_agent(call, self._told.put_nowait)
 
 

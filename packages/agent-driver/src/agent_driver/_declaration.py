@@ -47,7 +47,7 @@ class AgentSettings(TypedDict, total=False):
         redact: Takes secrets out of what is shown of tools.
         log: Where runs are written: a `run_log.RunLog`.
         snapshot_key: The key that the snapshot of a run that waits is signed with, at least 16 bytes. Without one a run can be resumed within this process alone.
-        snapshot_seconds: How long such a snapshot is valid; a day.
+        snapshot_seconds: How long such a snapshot is valid; a day. That of a run with `steps` always is.
         emit_intermediate_thoughts: Whether events show thoughts and what the model says around tool calls; False.
         emit_reasoning: Whether events show what the model thinks, as `ShowReasoning`; False.
         max_parallel_tools: How many tools run at the same time; 8.

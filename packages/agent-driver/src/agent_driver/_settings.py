@@ -49,7 +49,8 @@ class DriveSettings:
         log: Where the run is written; None for nowhere.
         snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules or a tool asks for approval. Where it stops for approval, the last event is an
             `AskApproval` with a snapshot, and nothing follows.
-        snapshot_seconds: How long a snapshot is good.
+        snapshot_seconds: How long a snapshot is good. With `steps` it is good for ever, because the run has to come to the same whenever it is played again: whoever keeps its steps says how
+            long it may wait.
         resume: The snapshot of a run that goes on, in a new run in which a call means the same; see `AgentRun.resume`. Its messages do not matter.
         decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
         steps: Where `adrive` has its model and tool calls recorded, so that a run that is played again does not make them again; None for nowhere.

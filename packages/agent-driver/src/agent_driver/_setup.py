@@ -1,6 +1,6 @@
 """The setup that `drive` and `adrive` share."""
 
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from threading import RLock
@@ -104,8 +104,12 @@ class Setup:
             self.recorder.retry(job, number, output)
 
 
-def prepare(settings: DriveSettings) -> Setup:
+def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
     """Offer the tools of a drive where its run has none, take up what is to be resumed, and start its clock.
+
+    Args:
+        settings: The settings.
+        read: Returns the time, in seconds since whenever.
 
     Raises:
         LocalProtocolError: If tools are to be offered and the run has started already.
@@ -125,7 +129,7 @@ def prepare(settings: DriveSettings) -> Setup:
     validate_tools(calls.tools.values(), settings)
     validate_price(run.budgets, settings.model, *(tool.function for tool in calls.tools.values()))
     decisions, resumes = prepare_approval(settings, calls)
-    clock = Clock(settings.time_budget, settings.cancelled, earlier_seconds=run.seconds)
+    clock = Clock(settings.time_budget, settings.cancelled, earlier_seconds=run.seconds, read=read)
     log = settings.log
     recorder = None if log is None else _open_recorder(log, calls, run, resumes)
     guards.recorder = recorder

@@ -102,7 +102,7 @@ def prepare(settings: DriveSettings) -> Setup:
     """
     if settings.steps is not None:
         raise TypeError("steps: expected none in a blocking drive; use adrive")
-    return prepare_run(settings)
+    return prepare_run(settings, time.monotonic)
 
 
 def iter_recorded(

@@ -155,8 +155,9 @@ class Stepper:
             for received in self._find_rest(key, answer, task):
                 yield received
         finally:
-            task.cancel()
-            await asyncio.wait((task,), timeout=_LAST_SECONDS)
+            if not task.done():
+                task.cancel()
+                await asyncio.wait((task,), timeout=_LAST_SECONDS)
 
     async def call(
         self,
@@ -209,8 +210,9 @@ class Stepper:
         last: float | None = None
         while True:
             left = None if last is None else max(last - self._clock.now, 0.0)
+            wait = self._clock.patience(None) if left is None else left
             try:
-                piece = await asyncio.wait_for(answer.told.get(), self._clock.patience(left))
+                piece = await asyncio.wait_for(answer.told.get(), wait)
             except TimeoutError:
                 if left == 0.0:
                     answer.unrecorded = self._clock.failure

@@ -46,15 +46,26 @@ class Clock:
         budget: How long the run and its calls may take; None for as long as they like.
         cancelled: What says that the run is cancelled.
         earlier_seconds: How long the run had lasted when it was put by; the time of a person's decision does not count.
+        read: Returns the time, in seconds since whenever.
+
+    Attributes:
+        read: As given.
+        told: What says that the run is cancelled, which can only be asked again and again; None where nobody does.
     """
 
     def __init__(
-        self, budget: TimeBudget | None, cancelled: Cancelled, *, earlier_seconds: float = 0.0
+        self,
+        budget: TimeBudget | None,
+        cancelled: Cancelled,
+        *,
+        earlier_seconds: float = 0.0,
+        read: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.read = read
+        self.told = _read_cancelled(cancelled)
         self._budget = budget
         self._earlier_seconds = earlier_seconds
-        self._started = time.monotonic()
-        self._is_cancelled = _read_cancelled(cancelled)
+        self._started = read()
 
     @property
     def run_seconds(self) -> float:
@@ -64,17 +75,27 @@ class Clock:
     @property
     def is_watched(self) -> bool:
         """Whether a time limit or a cancel could end a wait."""
-        return self._budget is not None or self._is_cancelled is not None
+        return self._budget is not None or self.told is not None or self.end is not None
+
+    @property
+    def end(self) -> tuple[float, Failure] | None:
+        """How long until the run is ended from outside, in seconds from 0 on, and with what failure; None if only somebody who says so ends it."""
+        return None
 
     @property
     def is_cancelled(self) -> bool:
         """Whether the run is cancelled."""
-        return self._is_cancelled is not None and self._is_cancelled()
+        return self._is_told or ((end := self.end) is not None and end[0] == 0)
 
     @property
     def failure(self) -> Failure:
         """The failure with which a cancelled run ends."""
-        return CANCELLED
+        end = None if self._is_told else self.end
+        return CANCELLED if end is None else end[1]
+
+    @property
+    def _is_told(self) -> bool:
+        return self.told is not None and self.told()
 
     def cancel(self, _: CallModel) -> Failure:
         """Answer in place of the model when the run is cancelled."""
@@ -83,7 +104,7 @@ class Clock:
     @property
     def now(self) -> float:
         """Seconds since the drive began."""
-        return time.monotonic() - self._started
+        return self.read() - self._started
 
     @property
     def chain(self) -> "tuple[Clock, ...]":
@@ -119,13 +140,17 @@ class Clock:
         return min((left for left in lefts if left is not None), default=None)
 
     def for_agent(
-        self, run: AgentRun, *, is_over: Callable[[], bool], seconds: float | None = None
+        self,
+        run: AgentRun,
+        *,
+        is_over: Callable[[], bool] | None = None,
+        seconds: float | None = None,
     ) -> "AgentClock":
         """Return the clock of an agent that is called by a run as a tool.
 
         Args:
             run: The run.
-            is_over: Whether nobody waits for the agent any more.
+            is_over: Returns whether nobody waits for the agent any more; None where it is cancelled then anyway.
             seconds: How long the agent may take itself; None for as long as the run has time for tools.
         """
         budget, lefts = self._budget, (self.seconds_for_tools(run), seconds)
@@ -143,10 +168,10 @@ class Clock:
         return Watch(self, run, CallWatch(self._budget, now=self.now, is_closing=call.is_closing))
 
     def patience(self, seconds: float | None) -> float | None:
-        """Return how long to wait at a time, so that a cancel is noticed soon; None for as long as it takes."""
-        if self._is_cancelled is None:
-            return seconds
-        return _POLL_SECONDS if seconds is None else min(_POLL_SECONDS, seconds)
+        """Return how long to wait at a time, so that the end of the run is noticed soon; None for as long as it takes."""
+        end, poll = self.end, None if self.told is None else _POLL_SECONDS
+        limits = (seconds, poll, None if end is None else end[0])
+        return min((limit for limit in limits if limit is not None), default=None)
 
 
 class AgentClock(Clock):
@@ -156,7 +181,7 @@ class AgentClock(Clock):
         caller: The clock of the run that calls it.
         run: That run.
         budget: How long the agent and its calls may take.
-        is_over: Whether nobody waits for it any more.
+        is_over: Returns whether nobody waits for it any more; None where it is cancelled then anyway.
         seconds: How long the agent may take itself.
     """
 
@@ -166,26 +191,15 @@ class AgentClock(Clock):
         run: AgentRun,
         budget: TimeBudget | None,
         *,
-        is_over: Callable[[], bool],
+        is_over: Callable[[], bool] | None,
         seconds: float | None,
     ) -> None:
-        super().__init__(
-            budget,
-            lambda: is_over() or caller.is_cancelled or self.is_late or self.is_timed_out,
-        )
+        tellers = tuple(told for told in (is_over, caller.told) if told is not None)
+        cancelled = (lambda: any(told() for told in tellers)) if tellers else None
+        super().__init__(budget, cancelled, read=caller.read)
         self._caller = caller
         self._caller_run = run
         self._seconds = seconds
-
-    @property
-    def is_timed_out(self) -> bool:
-        """Whether the agent has taken as long as it may itself."""
-        return self._seconds is not None and self.now >= self._seconds
-
-    @property
-    def is_late(self) -> bool:
-        """Whether the caller has no more time for tools."""
-        return self._caller.seconds_for_tools(self._caller_run) == 0
 
     @property
     @override
@@ -194,10 +208,16 @@ class AgentClock(Clock):
 
     @property
     @override
-    def failure(self) -> Failure:
-        if self._caller.is_cancelled or not (self.is_late or self.is_timed_out):
-            return self._caller.failure
-        return LATE if self.is_late else TIMED_OUT
+    def end(self) -> tuple[float, Failure] | None:
+        """The first of three: the caller's own end, when that has no more time for tools, and when the agent has taken as long as it may."""
+        ends: list[tuple[float, Failure]] = []
+        if (above := self._caller.end) is not None:
+            ends.append(above)
+        if (left := self._caller.seconds_for_tools(self._caller_run)) is not None:
+            ends.append((left, LATE))
+        if self._seconds is not None:
+            ends.append((max(0.0, self._seconds - self.now), TIMED_OUT))
+        return min(ends, key=lambda end: end[0], default=None)
 
 
 class Watch:
