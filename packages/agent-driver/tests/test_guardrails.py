@@ -275,3 +275,61 @@ def test_an_answer_that_a_guardrail_gets_wrong_is_none(run_of, made):
     result = run_of(agent, "How much?")
     assert (result.answered, result.reason) == (False, "guardrail")
     assert result.error.startswith("A guardrail's answer is not valid: ")
+
+
+class Book:
+    """A book of steps."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, bytes] = {}
+
+    async def step(self, key, work, /):
+        if key not in self.records:
+            self.records[key] = await work()
+        return self.records[key]
+
+
+@pytest.mark.parametrize("sees", ["input", "answer"])
+@pytest.mark.parametrize(
+    ("says", "error"),
+    [
+        (lambda _: None, None),
+        (lambda _: Stop("No."), "No."),
+        (fails, "A guardrail of this agent failed."),
+    ],
+)
+async def test_what_a_guardrail_has_said_is_recorded_and_it_is_not_asked_again(sees, says, error):
+    asked = []
+
+    async def guard(value):
+        asked.append(value)
+        return says(value)
+
+    agent, book = Agent(Script("Four."), guardrails=Guardrails(**{sees: [guard]})), Book()
+    results = [await agent.arun("?", steps=book) for _ in range(2)]
+    assert results[0] == results[1]
+    assert (results[0].error, len(asked)) == (error, 1)
+    key = f"guardrail:{sees}.{'0' if sees == 'input' else '1.0'}"
+    assert {key} <= book.records.keys() <= {key, "model:1"}
+
+
+async def test_the_steps_of_an_agents_guardrails_have_its_call_in_front():
+    guards = Guardrails(input=[no_politics, without_numbers], answer=[polite])
+    inner = as_tool("find", "Finds.", Script("There."), guardrails=guards)
+    agent = Agent(Script(ask(use("find", '{"task": "it"}', "f")), "Done."), [inner])
+    book = Book()
+    await agent.with_(guardrails=Guardrails(answer=[polite])).arun("?", steps=book)
+    assert [key for key in book.records if key.startswith("guardrail")] == [
+        *("guardrail:1.f/input.0", "guardrail:1.f/input.1", "guardrail:1.f/answer.1.0"),
+        "guardrail:answer.2.0",
+    ]
+
+
+async def test_what_a_guardrail_says_that_json_cannot_express_is_its_failure(caplog):
+    agent = Agent(Script("Four."), guardrails=Guardrails(answer=[lambda _: object()]))
+    book = Book()
+    for _ in range(2):
+        result = await agent.arun("?", steps=book)
+        assert (result.reason, result.error) == ("guardrail", "A guardrail of this agent failed.")
+        assert "what the guardrail says cannot be recorded: value: expected plain" in caplog.text
+        caplog.clear()

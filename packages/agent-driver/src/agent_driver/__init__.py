@@ -36,7 +36,8 @@ from ._guardrails import GuardedCall, Guardrails, Stop
 from ._models import Model, ModelClient
 from ._result import NoAnswerError, Result
 from ._settings import Decisions, DriveSettings
-from ._steps import RecordedError, StepError, StepKey, Steps, StepWork
+from ._step_records import RecordedError
+from ._steps import StepError, StepKey, Steps, StepWork
 from ._stream import RunStream
 from ._time import Cancelled
 from ._tool_calls import Tools

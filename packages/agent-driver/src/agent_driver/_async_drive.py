@@ -32,6 +32,7 @@ from ._async_side import (
     async_read_answer,
     async_sleep,
 )
+from ._guardrails import GuardrailCall
 from ._running import Running
 from ._settings import DriveSettings, takes_settings
 from ._setup import Setup
@@ -67,6 +68,29 @@ async def async_call_agent(
         async for event in events:
             put(call.answer.take(event))
     return call.read()
+
+
+async def async_iter_answer(
+    setup: Setup, model: Callable[[CallModel], Any], call: CallModel
+) -> AsyncGenerator[Any]:
+    """Call the model and yield inputs for the run: the pieces of the answer, then its end."""
+    clock = setup.clock
+    # After a cancel no model is called; the failure takes the way of any answer.
+    is_wanted = await async_sleep(call.wait_seconds, clock)
+    watch = clock.watch(call, setup.run)
+    pieces = async_read_answer(model if is_wanted else clock.cancel, call, clock, watch)
+    try:
+        async with aclosing(pieces):
+            async for piece in pieces:
+                received = to_input(piece)
+                watch.take(received)
+                yield received
+                if is_end(received):
+                    return
+    except Exception as error:  # noqa: BLE001 - whatever the model's client raises
+        yield to_failure(error)
+    else:
+        yield watch.end() or ModelDone()
 
 
 async def _play(setup: Setup, model: Callable[[CallModel], Any]) -> AsyncGenerator[Event]:
@@ -107,7 +131,7 @@ def _iter_inputs(
 ) -> AsyncGenerator[Any]:
     """Do what the run asks for, and yield what it is fed with."""
     if isinstance(action, CallModel):
-        return async_iter_recorded(setup, action, partial(_iter_answer, setup, model, action))
+        return async_iter_recorded(setup, action, partial(async_iter_answer, setup, model, action))
     if isinstance(action, RunTools):
         return _iter_results(setup, action)
     return _iter_check(setup, action)
@@ -116,9 +140,10 @@ def _iter_inputs(
 async def _check_input(setup: Setup) -> Failure | None:
     """Let the guardrails check what a run begins with; return the failure of a run that they stop."""
     guardrails = () if setup.decisions else setup.guards.guardrails.input
-    for guardrail in guardrails:
+    for index, guardrail in enumerate(guardrails):
         given = setup.run.messages
-        said = await async_ask_guardrail(guardrail, given)
+        call = GuardrailCall(checked="input", index=index, value=given)
+        said = await async_ask_guardrail(setup, call)
         verdict = setup.guards.judge(guardrail, given, said, checked="input")
         if verdict.reason is not None:
             return Failure(message=verdict.reason, reason="guardrail")
@@ -135,8 +160,9 @@ async def _iter_check(setup: Setup, asked: CheckAnswer) -> AsyncGenerator[Any]:
 async def _check_answer(setup: Setup, asked: CheckAnswer) -> AnswerChecked:
     schema = setup.run.settings.answer_schema
     value, is_changed = asked.answer if schema is None else asked.value, False
-    for guardrail in setup.guards.guardrails.answer:
-        said = await async_ask_guardrail(guardrail, value)
+    for index, guardrail in enumerate(setup.guards.guardrails.answer):
+        call = GuardrailCall(checked="answer", index=index, value=value)
+        said = await async_ask_guardrail(setup, call)
         verdict = setup.guards.judge(guardrail, value, said, checked="answer")
         if verdict.reason is not None:
             return AnswerChecked(refusal=verdict.reason)
@@ -149,29 +175,6 @@ async def _check_answer(setup: Setup, asked: CheckAnswer) -> AnswerChecked:
     if checked.problem is not None:
         return AnswerChecked(refusal=f"A guardrail's answer is not valid: {checked.problem}")
     return AnswerChecked(answer=checked.text, value=checked.value)
-
-
-async def _iter_answer(
-    setup: Setup, model: Callable[[CallModel], Any], call: CallModel
-) -> AsyncGenerator[Any]:
-    """Call the model and yield inputs for the run: the pieces of the answer, then its end."""
-    clock = setup.clock
-    # After a cancel no model is called; the failure takes the way of any answer.
-    is_wanted = await async_sleep(call.wait_seconds, clock)
-    watch = clock.watch(call, setup.run)
-    pieces = async_read_answer(model if is_wanted else clock.cancel, call, clock, watch)
-    try:
-        async with aclosing(pieces):
-            async for piece in pieces:
-                received = to_input(piece)
-                watch.take(received)
-                yield received
-                if is_end(received):
-                    return
-    except Exception as error:  # noqa: BLE001 - whatever the model's client raises
-        yield to_failure(error)
-    else:
-        yield watch.end() or ModelDone()
 
 
 async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:

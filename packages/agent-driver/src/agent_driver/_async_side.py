@@ -13,7 +13,7 @@ from agent_loop import AgentEvent, CallModel
 
 from ._agents import AgentCall, AgentFunction
 from ._answers import close, find_compactor, is_whole, log_no_compaction
-from ._guardrails import GuardrailError
+from ._guardrails import GuardrailCall, GuardrailError
 from ._running import LAST_SECONDS, Heard, Output, Running
 from ._settings import DriveSettings
 from ._setup import Setup, prepare
@@ -36,8 +36,13 @@ async def async_call[**P, R](function: Callable[P, R], *args: P.args, **kwargs: 
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
-async def async_ask_guardrail(guardrail: Callable[[Any], Any], value: Any) -> object:
-    """Return what a guardrail says of a value; an error as a `GuardrailError`."""
+async def async_ask_guardrail(setup: Setup, call: GuardrailCall) -> object:
+    """Return what a guardrail says of a value; an error as a `GuardrailError`. That is a step where steps are recorded."""
+    ask = partial(_ask_guardrail, setup.guards.find(call), call.value)
+    return await (ask() if setup.steps is None else setup.steps.check(call, ask))
+
+
+async def _ask_guardrail(guardrail: Callable[[Any], Any], value: Any) -> object:
     try:
         said = guardrail(value)
         return await said if isawaitable(said) else said

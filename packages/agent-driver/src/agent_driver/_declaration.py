@@ -92,7 +92,7 @@ class RunOptions[Deps](TypedDict, total=False):
         cancelled: An event, or a function that returns true, once nobody wants the run any more.
         resume: What a run goes on from that has waited for a person: `waiting` of its result, or the snapshot in it. With a session that is not needed.
         decisions: What the person has decided about the calls that wait: true or false for all, or for each by its id.
-        steps: Where `arun` and `astream` have model and tool calls recorded, so that a run that was cut short can be played again; see `Steps`. Not beside a session.
+        steps: Where `arun` and `astream` have calls of models, tools and guardrails recorded, so that a run that was cut short can be played again; see `Steps`. Not beside a session.
     """
 
     history: Iterable[object]

@@ -24,6 +24,7 @@ from agent_tooling import ToolOutput
 
 from ._agents import AgentCall
 from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
+from ._guardrails import GuardrailCall
 from ._running import Running
 from ._settings import DriveSettings, takes_settings
 from ._setup import Setup
@@ -70,6 +71,27 @@ def call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput 
     return call.read()
 
 
+def iter_answer(setup: Setup, model: Callable[[CallModel], Any], call: CallModel) -> Generator[Any]:
+    """Call the model and yield inputs for the run: the pieces of the answer, then its end."""
+    clock = setup.clock
+    # After a cancel no model is called; the failure takes the way of any answer.
+    is_wanted = sleep(call.wait_seconds, clock)
+    watch = clock.watch(call, setup.run)
+    pieces = read_answer(model if is_wanted else clock.cancel, call, clock, watch)
+    try:
+        with closing(pieces):
+            for piece in pieces:
+                received = to_input(piece)
+                watch.take(received)
+                yield received
+                if is_end(received):
+                    return
+    except Exception as error:  # noqa: BLE001 - whatever the model's client raises
+        yield to_failure(error)
+    else:
+        yield watch.end() or ModelDone()
+
+
 def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
     run, clock = setup.run, setup.clock
     clock.tell(run)
@@ -108,7 +130,7 @@ def _iter_inputs(
 ) -> Generator[Any]:
     """Do what the run asks for, and yield what it is fed with."""
     if isinstance(action, CallModel):
-        return iter_recorded(setup, action, partial(_iter_answer, setup, model, action))
+        return iter_recorded(setup, action, partial(iter_answer, setup, model, action))
     if isinstance(action, RunTools):
         return _iter_results(setup, action)
     return _iter_check(setup, action)
@@ -117,9 +139,10 @@ def _iter_inputs(
 def _check_input(setup: Setup) -> Failure | None:
     """Let the guardrails check what a run begins with; return the failure of a run that they stop."""
     guardrails = () if setup.decisions else setup.guards.guardrails.input
-    for guardrail in guardrails:
+    for index, guardrail in enumerate(guardrails):
         given = setup.run.messages
-        said = ask_guardrail(guardrail, given)
+        call = GuardrailCall(checked="input", index=index, value=given)
+        said = ask_guardrail(setup, call)
         verdict = setup.guards.judge(guardrail, given, said, checked="input")
         if verdict.reason is not None:
             return Failure(message=verdict.reason, reason="guardrail")
@@ -136,8 +159,9 @@ def _iter_check(setup: Setup, asked: CheckAnswer) -> Generator[Any]:
 def _check_answer(setup: Setup, asked: CheckAnswer) -> AnswerChecked:
     schema = setup.run.settings.answer_schema
     value, is_changed = asked.answer if schema is None else asked.value, False
-    for guardrail in setup.guards.guardrails.answer:
-        said = ask_guardrail(guardrail, value)
+    for index, guardrail in enumerate(setup.guards.guardrails.answer):
+        call = GuardrailCall(checked="answer", index=index, value=value)
+        said = ask_guardrail(setup, call)
         verdict = setup.guards.judge(guardrail, value, said, checked="answer")
         if verdict.reason is not None:
             return AnswerChecked(refusal=verdict.reason)
@@ -150,29 +174,6 @@ def _check_answer(setup: Setup, asked: CheckAnswer) -> AnswerChecked:
     if checked.problem is not None:
         return AnswerChecked(refusal=f"A guardrail's answer is not valid: {checked.problem}")
     return AnswerChecked(answer=checked.text, value=checked.value)
-
-
-def _iter_answer(
-    setup: Setup, model: Callable[[CallModel], Any], call: CallModel
-) -> Generator[Any]:
-    """Call the model and yield inputs for the run: the pieces of the answer, then its end."""
-    clock = setup.clock
-    # After a cancel no model is called; the failure takes the way of any answer.
-    is_wanted = sleep(call.wait_seconds, clock)
-    watch = clock.watch(call, setup.run)
-    pieces = read_answer(model if is_wanted else clock.cancel, call, clock, watch)
-    try:
-        with closing(pieces):
-            for piece in pieces:
-                received = to_input(piece)
-                watch.take(received)
-                yield received
-                if is_end(received):
-                    return
-    except Exception as error:  # noqa: BLE001 - whatever the model's client raises
-        yield to_failure(error)
-    else:
-        yield watch.end() or ModelDone()
 
 
 def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent_loop import ToolCall
 from agent_tooling import RefusedArguments, Tool, ToolArguments
@@ -46,6 +46,21 @@ class GuardedCall:
     call_id: str
     name: str
     args: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardrailCall:
+    """A call of a guardrail of input or answer.
+
+    Attributes:
+        checked: What it checks.
+        index: Which of those that check the same, from 0.
+        value: What it is called with: messages, or an answer.
+    """
+
+    checked: Literal["input", "answer"]
+    index: int
+    value: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +136,10 @@ class Guards:
         """Return the guards of an agent that the run calls as a tool."""
         tool_call = (*own.tool_call, *self.guardrails.tool_call)
         return Guards(guardrails=replace(own, tool_call=tool_call))
+
+    def find(self, call: GuardrailCall) -> Callable[[Any], Any]:
+        """Return the guardrail of a call."""
+        return getattr(self.guardrails, call.checked)[call.index]
 
     def judge(
         self,

@@ -1,13 +1,13 @@
 """Which tools of a round are running."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from agent_loop import AgentEvent, AgentWaiting, ToolResult
 from agent_tooling import ToolOutput
 
 from ._agents import AgentFunction
 from ._setup import Setup
-from ._steps import InOrder
 from ._tool_calls import Job, Sorted, give_up
 
 
@@ -71,3 +71,33 @@ class Running:
         yield from map(give_up, self.waiting.values())
         # Last, because each repeats a call of this round that has its result by now, or never will.
         yield from (self._calls.recall(job) or give_up(job) for job in self._repeats)
+
+
+class InOrder:
+    """Outputs of a round in the order of its calls, so that what the model reads does not depend on which came first.
+
+    Args:
+        jobs: The calls.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._due = [job.call.call_id for job in jobs]
+        self._held: dict[str, tuple[Job, Any]] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has no output yet."""
+        return bool(self._due)
+
+    def take(self, heard: Any) -> Iterator[Any]:
+        """Take an agent's event or a call's output, and yield what is to be passed on now."""
+        if isinstance(heard, AgentEvent):
+            yield heard
+            return
+        self._held[heard[0].call.call_id] = heard
+        while self._due and self._due[0] in self._held:
+            yield self._held.pop(self._due.pop(0))
+
+    def end(self) -> Iterator[Any]:
+        """Yield the outputs that are held back for calls that have none."""
+        yield from (self._held[call_id] for call_id in self._due if call_id in self._held)

@@ -53,7 +53,7 @@ class DriveSettings:
             long it may wait.
         resume: The snapshot of a run that goes on, in a new run in which a call means the same; see `AgentRun.resume`. Its messages do not matter.
         decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
-        steps: Where `adrive` has its model and tool calls recorded, so that a run that is played again does not make them again; None for nowhere.
+        steps: Where `adrive` has its calls of models, tools and the guardrails of input and answer recorded, so that a run that is played again does not make them again; None for nowhere.
 
     Raises:
         DeclarationError: If `tool_approval` is no approval.

@@ -15,7 +15,7 @@ from agent_tooling import is_async_function
 from ._agents import AgentCall, AgentFunction
 from ._answers import Asked
 from ._async_drive import async_call_agent
-from ._guardrails import GuardrailError
+from ._guardrails import GuardrailCall, GuardrailError
 from ._running import LAST_SECONDS, Heard, Output, Running
 from ._settings import DriveSettings
 from ._setup import Setup
@@ -34,10 +34,10 @@ def call[**P, R](function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
     return function(*args, **kwargs)
 
 
-def ask_guardrail(guardrail: Callable[[Any], Any], value: Any) -> object:
+def ask_guardrail(setup: Setup, call: GuardrailCall) -> object:
     """Return what a guardrail says of a value; an error as a `GuardrailError`."""
     try:
-        said = guardrail(value)
+        said = setup.guards.find(call)(call.value)
         if isawaitable(said):
             with suppress(AttributeError):
                 cast("Any", said).close()  # Else Python warns that a coroutine was forgotten.

@@ -1,21 +1,20 @@
 """Steps: how somebody else records what models and tools have answered, so that a run that is cut short is played again and goes on where it was.
 
-A step is one model call or one call of a tool, with all its tries. Its record is JSON: how long the run had lasted by then, and what the run is fed with. A run that is played
+A step is one model call, one call of a tool with all its tries, or one call of a guardrail of input or answer. Its record is JSON: how long the run had lasted by then, and what the run is fed with. A run that is played
 again asks for the same steps by the same keys, since nothing that it decides depends on anything but its records: results are taken in the order of their calls, and its clock goes
 on from the time of the last record.
 """
 
 import asyncio
+from asyncio import CancelledError
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, Literal, Protocol
 from urllib.parse import quote
 
 from agent_loop import (
-    AgentEvent,
     AgentRun,
     CallModel,
     Failure,
@@ -24,8 +23,6 @@ from agent_loop import (
     ModelFailure,
     SnapshotError,
     TimePassed,
-    ToolCallFragment,
-    ToolResult,
     dump_inputs,
     load_inputs,
     read_input,
@@ -34,9 +31,21 @@ from agent_tooling import ToolOutput
 
 from ._answers import is_end
 from ._errors import AgentDriverError
+from ._guardrails import GuardrailCall, GuardrailError
+from ._step_records import (
+    find_kind,
+    find_problem,
+    from_said,
+    join_pieces,
+    to_output,
+    to_result,
+    to_said,
+    to_unfinished,
+    to_unrecorded,
+)
 from ._threads import END
 from ._time import Clock
-from ._tool_calls import Job, ToolTimeoutError, give_up
+from ._tool_calls import Job, broken
 
 
 # With the look at the clock before it, a cancelled run still ends within a second.
@@ -47,15 +56,15 @@ class StepKey(str):
     """Key of a step: a text such as `model:3` or `tool:3.call_abc`. No other step of the run has it, and it is the same whenever the run is played again.
 
     Attributes:
-        kind: A call of a model, a model's summary by which the run is compacted, or a call of a tool.
+        kind: A call of a model, a model's summary by which the run is compacted, a call of a tool, or one of a guardrail.
         path: The ids of the calls that lead to the agent whose step it is, the outermost first; empty for the run itself.
-        round: The number of the round, from 1.
-        call_id: The id of the tool call; None for a model.
+        round: The number of the round, from 1; 0 where a guardrail checks what the run begins with.
+        call_id: The id of the tool call; None for all else.
     """
 
     __slots__ = ("call_id", "kind", "path", "round")
 
-    kind: Literal["model", "summary", "tool"]
+    kind: Literal["model", "summary", "tool", "guardrail"]
     path: tuple[str, ...]
     round: int
     call_id: str | None
@@ -90,10 +99,6 @@ class StepError(AgentDriverError):
     def __init__(self, key: StepKey) -> None:
         super().__init__(f"the step {key} could not be recorded")
         self.key = key
-
-
-class RecordedError(AgentDriverError):
-    """What a tool has raised when its call was made, of which the record has only the text."""
 
 
 class _NothingRecorded(Exception):  # noqa: N818 - it reports no error
@@ -144,7 +149,7 @@ class Stepper:
         key, answer = self._model_key(call), _Answer(ask)
 
         async def work() -> bytes:
-            return self._write(*_join(await answer.make()))
+            return self._write(*join_pieces(await answer.make()))
 
         task = asyncio.create_task(self._step(key, work))
         task.add_done_callback(answer.end)
@@ -178,17 +183,44 @@ class Stepper:
         async def work() -> bytes:
             output = await _until(over, job, invoke)
             try:
-                record = self._write(_to_result(output))
+                record = self._write(to_result(output))
             except SnapshotError as error:
-                output = _to_unrecorded(error)
-                record = self._write(_to_result(output))
+                output = to_unrecorded(error)
+                record = self._write(to_result(output))
             cause[:] = [output.cause]
             return record
 
         [result] = self._read(key, await self._step(key, work))
-        output = _to_output(result)
+        output = to_output(result)
         # Made now, its error is there in full, for the log.
         return replace(output, cause=cause[0] or output.cause) if cause else output
+
+    async def check(self, call: GuardrailCall, ask: Callable[[], Awaitable[object]]) -> object:
+        """Return what a guardrail says of a value, which is asked unless there is a record of it.
+
+        Args:
+            call: The call.
+            ask: Makes it.
+        """
+        is_answer = call.checked == "answer"
+        place = f"{self._run.round}.{call.index}" if is_answer else str(call.index)
+        key = self._key("guardrail", f"{call.checked}.{place}", self._run.round)
+        made: list[GuardrailError] = []
+
+        async def work() -> bytes:
+            said = await ask()
+            try:
+                record = self._write(to_said(said))
+            except SnapshotError as error:
+                told = f"what the guardrail says cannot be recorded: {find_problem(error)}"
+                said = GuardrailError(ValueError(told))
+                record = self._write(to_said(said))
+            made[:] = [said] if isinstance(said, GuardrailError) else []
+            return record
+
+        [recorded] = self._read(key, await self._step(key, work))
+        # Made now, its error is there in full, for the log.
+        return made[0] if made else from_said(recorded)
 
     def _find_rest(
         self, key: StepKey, answer: "_Answer", task: asyncio.Task[bytes]
@@ -252,7 +284,7 @@ class Stepper:
 
     def _key(
         self,
-        kind: Literal["model", "summary", "tool"],
+        kind: Literal["model", "summary", "tool", "guardrail"],
         name: str,
         round_: int,
         call_id: str | None = None,
@@ -265,36 +297,6 @@ class Stepper:
         # With the round, because models of some servers count their calls anew in each; and quoted,
         # because an id may be any text, such as one that looks like a path.
         return f"{self._run.round}.{quote(call_id, safe='', errors='surrogatepass')}"
-
-
-class InOrder:
-    """Outputs of a round in the order of its calls, so that what the model reads does not depend on which came first.
-
-    Args:
-        jobs: The calls.
-    """
-
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self._due = [job.call.call_id for job in jobs]
-        self._held: dict[str, tuple[Job, Any]] = {}
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a call has no output yet."""
-        return bool(self._due)
-
-    def take(self, heard: Any) -> Iterator[Any]:
-        """Take an agent's event or a call's output, and yield what is to be passed on now."""
-        if isinstance(heard, AgentEvent):
-            yield heard
-            return
-        self._held[heard[0].call.call_id] = heard
-        while self._due and self._due[0] in self._held:
-            yield self._held.pop(self._due.pop(0))
-
-    def end(self) -> Iterator[Any]:
-        """Yield the outputs that are held back for calls that have none."""
-        yield from (self._held[call_id] for call_id in self._due if call_id in self._held)
 
 
 class _Answer:
@@ -347,12 +349,12 @@ class _Answer:
             self.told.put_nowait(piece)  # The run raises it, with the number of the piece.
             raise
         # Most pieces, in which nothing is that could not be recorded.
-        if isinstance(received, ModelDelta) and _find_kind(received) is not None:
+        if isinstance(received, ModelDelta) and find_kind(received) is not None:
             return received
         try:
             dump_inputs([received])
         except SnapshotError as error:
-            told = f"its answer cannot be recorded: {_find_problem(error)}"
+            told = f"its answer cannot be recorded: {find_problem(error)}"
             return ModelFailure(message=told, is_transient=False)
         return received
 
@@ -364,85 +366,13 @@ async def _until(
     task = asyncio.ensure_future(invoke())
     try:
         await asyncio.wait((task, over), return_when=asyncio.FIRST_COMPLETED)
-        return task.result() if task.done() else _to_unfinished(job)
+        if not task.done():
+            return to_unfinished(job)
+        # Nobody has cancelled this, so a call that was cancelled has done so itself.
+        return broken(CancelledError()) if task.cancelled() else task.result()
+    except CancelledError:
+        task.cancel()
+        await asyncio.wait((task,), timeout=_LAST_SECONDS)
+        raise
     finally:
         task.cancel()
-
-
-def _to_result(output: ToolOutput) -> ToolResult:
-    cause = output.cause
-    told = None if cause is None else _describe(cause)
-    return ToolResult(
-        call_id="",
-        content=output.content,
-        error=output.error,
-        is_unfinished=isinstance(cause, ToolTimeoutError),
-        artifact=[output.artifact, told],
-    )
-
-
-def _to_output(result: ToolResult) -> ToolOutput:
-    artifact, told = result.artifact
-    kind = ToolTimeoutError if result.is_unfinished else RecordedError
-    cause = None if told is None else kind(told)
-    return ToolOutput(content=result.content, error=result.error, artifact=artifact, cause=cause)
-
-
-def _to_unfinished(job: Job) -> ToolOutput:
-    result = give_up(job)
-    cause = ToolTimeoutError(str(result.cause))
-    return ToolOutput(content=result.content, error=result.error, cause=cause)
-
-
-def _to_unrecorded(error: SnapshotError) -> ToolOutput:
-    told = f"tool invoke error: the result cannot be recorded: {_find_problem(error)}"
-    return ToolOutput(content=told, error=told, cause=error)
-
-
-def _find_problem(error: SnapshotError) -> str:
-    """Return what is wrong with an input, and where in it."""
-    return str(error).partition(".")[2]
-
-
-def _describe(error: BaseException) -> str:
-    told = ""
-    with suppress(Exception):  # Whatever wrote it.
-        told = str(error)
-    return f"{type(error).__name__}: {told}" if told else type(error).__name__
-
-
-def _join(inputs: Iterable[Any]) -> list[Any]:
-    """Return the inputs with as few pieces as mean the same: text next to text of its kind is one, and so are the pieces of one tool call."""
-    joined: list[Any] = []
-    for kind, group in groupby(inputs, _find_kind):
-        match kind:
-            case "text", phase:
-                joined.append(ModelDelta(text="".join(piece.text for piece in group), phase=phase))
-            case "calls", _:
-                fragments = (fragment for piece in group for fragment in piece.tool_calls)
-                joined.append(ModelDelta(tool_calls=tuple(_join_fragments(fragments))))
-            case _:
-                joined += group
-    return joined
-
-
-def _find_kind(received: Any) -> tuple[str, str | None] | None:
-    """Return what a piece is joined with; None for nothing."""
-    if isinstance(received, ModelDelta):
-        if received.text and received == ModelDelta(text=received.text, phase=received.phase):
-            return "text", received.phase
-        if received.tool_calls and received == ModelDelta(tool_calls=received.tool_calls):
-            return "calls", None
-    return None
-
-
-def _join_fragments(fragments: Iterable[ToolCallFragment]) -> Iterator[ToolCallFragment]:
-    joined: list[tuple[ToolCallFragment, list[str]]] = []
-    for fragment in fragments:
-        is_next = joined and joined[-1][0].index == fragment.index
-        if is_next and not fragment.call_id and not fragment.name:
-            joined[-1][1].append(fragment.arguments)
-        else:
-            joined.append((fragment, [fragment.arguments]))
-    for first, arguments in joined:
-        yield replace(first, arguments="".join(arguments))
