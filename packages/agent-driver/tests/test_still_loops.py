@@ -1,12 +1,131 @@
-"""Runs on an event loop of which as little as possible is asked."""
+"""Runs on an event loop that nothing may be asked of, as that of a workflow is, which is played again from its history."""
 
 import asyncio
+import os
+import random
 import threading
+import time
+from dataclasses import replace
 from typing import Any
 
+import pytest
+from elsewhere import KINDS, by_path, merged, play_through, send
 from scripted import Script, as_tool, ask, use
 
-from agent_driver import Agent
+from agent_driver import Agent, Budgets, StepKey
+
+
+class StillLoop(asyncio.BaseEventLoop):
+    """An event loop that has no timers, no sockets and no clock but its records'."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = self
+        self.seconds = 1e9
+
+    def select(self, _: float | None) -> list[Any]:
+        return []
+
+    def _process_events(self, _: list[Any]) -> None: ...
+
+    def _write_to_self(self) -> None: ...
+
+    def _run_once(self) -> None:
+        super()._run_once()  # type: ignore[misc]
+        if not self._ready:  # type: ignore[attr-defined]
+            self.stop()
+
+    def time(self) -> float:
+        return self.seconds
+
+    def call_at(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError("a timer was set")
+
+    call_later = call_at
+
+
+class Waiting:
+    """A book of steps that wait until somebody has made them."""
+
+    def __init__(self, loop: StillLoop, records: dict[str, bytes]) -> None:
+        self.loop = loop
+        self.records = records
+        self.open: dict[StepKey, asyncio.Future[bytes]] = {}
+
+    async def step(self, key, _, /):
+        self.open[key] = self.loop.create_future()
+        return await self.open[key]
+
+    def go_on(self, agent: Agent[Any, Any]) -> None:
+        """Make the steps that are asked for, the last one first, each in a process of its own as it were."""
+        asked, self.open = self.open, {}
+        for key, future in reversed(asked.items()):
+            if key not in self.records:
+                self.records[key] = asyncio.run(agent.make_step(send(key.request)))
+            self.loop.seconds += 0.5
+            future.set_result(self.records[key])
+
+
+def refuse(*_: Any, **__: Any) -> Any:
+    raise AssertionError("a workflow may not")
+
+
+OUTSIDE = [
+    *((time, "monotonic"), (time, "time"), (time, "perf_counter"), (random, "random")),
+    *((os, "urandom"), (threading.Thread, "start")),
+]
+
+
+def play_still(build: Any, records: dict[str, bytes], prompt: Any = "?", **options: Any) -> Any:
+    """Return the events of a run and its result. Its steps are made outside of its loop."""
+    loop = StillLoop()
+    steps = Waiting(loop, records)
+    stream = build().astream(prompt, steps=steps, **options)
+    events: list[Any] = []
+
+    async def read() -> None:
+        events.extend([event async for event in stream])
+
+    task = loop.create_task(read())
+    while not task.done():
+        with pytest.MonkeyPatch.context() as patch:
+            for owner, name in OUTSIDE:
+                patch.setattr(owner, name, refuse)
+            loop.run_forever()
+        assert steps.open or task.done(), "it waits for what is no step"
+        steps.go_on(build())
+    task.result()
+    loop.close()
+    return events, stream.result
+
+
+def play_twice(build: Any, **options: Any) -> Any:
+    """Play a run, and once more from its records; return the first's events and result."""
+    events, result = play_still(build, records := {}, **options)
+    again = play_still(build, dict(records), **options)
+    assert (merged(again[0]), again[1]) == (merged(events), result)
+    return events, result
+
+
+@pytest.mark.parametrize("build", KINDS)
+def test_a_run_whose_steps_are_made_elsewhere_needs_nothing_of_its_loop(build):
+    events, result = play_twice(build)
+    told, plain, _ = asyncio.run(play_through(build()))
+    assert replace(result, waiting=None) == plain
+    assert by_path(events).keys() == told.keys()
+    if result.waiting is not None:
+        resumed = {"prompt": None, "resume": result.waiting, "decisions": True}
+        _, result = play_twice(build, **resumed)
+        assert result == asyncio.run(play_through(build(), **resumed))[1]
+
+
+def test_the_time_of_a_run_is_that_of_its_loop():
+    def build() -> Agent[Any, Any]:
+        script = Script(ask(use("no")), ask(use("no")), *["Done."] * 4)
+        return Agent(script, budgets=Budgets(max_seconds=0.8))
+
+    _, result = play_twice(build)
+    assert (result.value, result.reason) == ("Done.", "budget")
 
 
 async def test_an_agent_that_is_called_as_a_tool_waits_without_a_timer(monkeypatch):

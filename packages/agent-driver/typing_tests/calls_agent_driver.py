@@ -12,6 +12,7 @@ from agent_driver import (
     Result,
     RunStream,
     StepKey,
+    StepRequest,
     Steps,
     StepWork,
     adrive,
@@ -172,7 +173,18 @@ class Keys:
     async def step(self, key: StepKey, work: StepWork) -> bytes:
         """Do a step."""
         assert_type(key.path, tuple[str, ...])
+        assert_type(key.request, StepRequest)
         return await work()
+
+
+async def make(agent: Agent[str, int], key: StepKey) -> None:
+    """Make a step elsewhere."""
+    request = StepRequest.load(key.request.dump(), key.request.messages)
+
+    async def hear(event: Event) -> None: ...
+
+    assert_type(await agent.make_step(request, deps=3, on_event=hear), bytes)
+    await agent.make_step(request, deps="3")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
 
 async def record() -> None:

@@ -37,6 +37,7 @@ from ._models import Model, ModelClient
 from ._result import NoAnswerError, Result
 from ._settings import Decisions, DriveSettings
 from ._step_records import RecordedError
+from ._step_requests import StepRequest
 from ._steps import StepError, StepKey, Steps, StepWork
 from ._stream import RunStream
 from ._time import Cancelled
@@ -79,6 +80,7 @@ __all__ = [
     "ShowText",
     "StepError",
     "StepKey",
+    "StepRequest",
     "StepWork",
     "Steps",
     "Stop",

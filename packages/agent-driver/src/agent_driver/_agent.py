@@ -1,16 +1,19 @@
 """An agent, declared once and run any number of times."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overload
 
+from agent_loop import Event
 from agent_tooling import AnswerSchema, ApprovalOption, Tool
 
 from ._agents import build_agent_tool, find_fingerprint
 from ._async_stream import AsyncRunStream
 from ._declaration import AgentSettings, Declaration, RunOptions
+from ._make_step import make_step
 from ._models import Model
 from ._play import Play
 from ._result import Result
+from ._step_requests import StepRequest
 from ._stream import RunStream
 
 
@@ -195,6 +198,31 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
     ) -> AsyncRunStream[Answer_co]:
         """Return a run as `stream` does, for `async for`."""
         return AsyncRunStream(Play(self._declared, prompt, options))
+
+    async def make_step(
+        self,
+        request: StepRequest,
+        *,
+        deps: Deps_contra | None = None,
+        on_event: Callable[[Event], Awaitable[None]] | None = None,
+    ) -> bytes:
+        """Make a step of a run that is played elsewhere, by an agent that is declared like this one, and return the record that its `work` would have returned.
+
+        All is as where the run is played: tries and time limits, which count from when the run has asked for the step, and the texts of failures. Nothing of it is logged in a run log.
+        Cancelled, it lets go of everything.
+
+        Args:
+            request: The step: `request` of its `StepKey`, which may have come through `dump` and `load`.
+            deps: What tools get by their `Context`.
+            on_event: Awaited with each `ShowText`, `ShowReasoning` and `ShowFile` of a model call, as the run would yield it while the answer comes. The run yields them once more from
+                the record, text in fewer pieces and with line breaks between rounds.
+
+        Raises:
+            TypeError: If `deps` are not of the type that a tool takes.
+            ValueError: If this agent has no such tool, agent or guardrail.
+            MessageError: If what the model's client gives cannot be read.
+        """
+        return await make_step(self._declared, request, deps=deps, on_event=on_event)
 
 
 def agent_tool[Deps](

@@ -150,7 +150,7 @@ class AgentCall:
             clock=clock,
             decisions=() if job.resumed is None else job.resumed.decisions,
             recorder=recorder,
-            steps=caller.steps and caller.steps.for_agent(call_id, run, clock),
+            steps=caller.steps and caller.steps.for_agent(job, run, clock),
         )
         self.answer = AgentAnswer(name=name, call_id=call_id)
 

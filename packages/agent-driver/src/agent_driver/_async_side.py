@@ -205,6 +205,14 @@ class AsyncRunningTools:
         self._over = asyncio.get_running_loop().create_future() if setup.steps else None
         self._tasks = [self._start(job) for job in jobs]
 
+    def make(self, job: Job) -> Coroutine[Any, Any, Output]:
+        """Make a call, which is a step where steps are recorded."""
+        steps, agent = self._setup.steps, cast("object", job.tool.function)
+        # The calls of an agent are steps, and it is none itself.
+        if steps is None or self._over is None or isinstance(agent, AgentFunction):
+            return self._invoke(job)
+        return steps.call(job, partial(self._invoke, job), self._over)
+
     async def hear(self, seconds: float | None) -> Heard | None:
         """Return the next result or agent event; None if that takes longer than `seconds`."""
         try:
@@ -228,16 +236,9 @@ class AsyncRunningTools:
             task.cancel()
 
     def _start(self, job: Job) -> asyncio.Task[Output]:
-        task = asyncio.create_task(self._play(job))
+        task = asyncio.create_task(self.make(job))
         task.add_done_callback(lambda ended: self._told.put_nowait((job, ended)))
         return task
-
-    def _play(self, job: Job) -> Coroutine[Any, Any, Output]:
-        steps, agent = self._setup.steps, cast("object", job.tool.function)
-        # The calls of an agent are steps, and it is none itself.
-        if steps is None or self._over is None or isinstance(agent, AgentFunction):
-            return self._invoke(job)
-        return steps.call(job, partial(self._invoke, job), self._over)
 
     async def _invoke(self, job: Job) -> Output:
         one = Try(self._setup, job, self._threads)

@@ -40,7 +40,8 @@ class DriveSettings:
         result_characters: How much of one result the model reads.
         tool_search: From how many tools on the model finds and calls them by the functions of a `ToolSearch`, at least 1; None for never. It then is given those, and besides them
             only what the run offers by itself, or the one tool that its tool choice names.
-        deps: What the functions of tools find in their `Context`, also those of agents that are called as tools: a connection, a client, who is asking.
+        deps: What the functions of tools find in their `Context`, also those of agents that are called as tools: a connection, a client, who is asking. With `steps`
+            it may be left out, for others may make the calls (`Agent.make_step`), and have it.
         tool_timeout: Seconds that one try of a tool call may take, over 0, where the tool says nothing itself; `math.inf` or None for any number. A tool that takes longer is given up: where
             it cannot be stopped, it goes on in a thread that nobody waits for, and is told.
         tool_retries: How often a call that failed or timed out is tried again, from 0 on, where the tool says nothing itself. One that ended in a `ToolError` is not.

@@ -8,10 +8,10 @@ on from the time of the last record.
 import asyncio
 from asyncio import CancelledError
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import aclosing
-from dataclasses import replace
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from agent_loop import (
@@ -23,6 +23,7 @@ from agent_loop import (
     ModelFailure,
     SnapshotError,
     TimePassed,
+    ToolCall,
     dump_inputs,
     load_inputs,
     read_input,
@@ -43,6 +44,7 @@ from ._step_records import (
     to_unfinished,
     to_unrecorded,
 )
+from ._step_requests import StepKind, StepRequest
 from ._threads import END
 from ._time import Clock
 from ._tool_calls import Job, broken
@@ -60,14 +62,16 @@ class StepKey(str):
         path: The ids of the calls that lead to the agent whose step it is, the outermost first; empty for the run itself.
         round: The number of the round, from 1; 0 where a guardrail checks what the run begins with.
         call_id: The id of the tool call; None for all else.
+        request: What the step does, for whoever makes it elsewhere with `Agent.make_step`.
     """
 
-    __slots__ = ("call_id", "kind", "path", "round")
+    __slots__ = ("call_id", "kind", "path", "request", "round")
 
-    kind: Literal["model", "summary", "tool", "guardrail"]
+    kind: StepKind
     path: tuple[str, ...]
     round: int
     call_id: str | None
+    request: StepRequest
 
 
 type StepWork = Callable[[], Awaitable[bytes]]
@@ -105,6 +109,21 @@ class _NothingRecorded(Exception):  # noqa: N818 - it reports no error
     """Raised out of a step whose end is not to be recorded."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """The place of a run among the agents that are called.
+
+    Attributes:
+        path: The ids of the calls that lead to it.
+        agents: The names of the agents that are called by them.
+        scope: What its keys have in front.
+    """
+
+    path: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    scope: str = ""
+
+
 class Stepper:
     """The steps of one run.
 
@@ -112,30 +131,27 @@ class Stepper:
         steps: Where they are recorded.
         run: The run.
         clock: Its clock.
-        path: The ids of the calls that lead to it.
-        scope: What its keys have in front.
+        place: Where it stands among the agents that are called.
     """
 
     def __init__(
-        self,
-        steps: Steps,
-        run: AgentRun,
-        clock: Clock,
-        *,
-        path: tuple[str, ...] = (),
-        scope: str = "",
+        self, steps: Steps, run: AgentRun, clock: Clock, place: _Place | None = None
     ) -> None:
         self._steps = steps
         self._run = run
         self._clock = clock
-        self._path = path
-        self._scope = scope
+        self._place = place or _Place()
         self._asked = Counter[str]()
 
-    def for_agent(self, call_id: str, run: AgentRun, clock: Clock) -> "Stepper":
+    def for_agent(self, job: Job, run: AgentRun, clock: Clock) -> "Stepper":
         """Return the steps of an agent that the run calls."""
-        scope = f"{self._scope}{self._name(call_id)}/"
-        return Stepper(self._steps, run, clock, path=(*self._path, call_id), scope=scope)
+        place, call_id = self._place, job.call.call_id
+        below = _Place(
+            path=(*place.path, call_id),
+            agents=(*place.agents, job.tool.name),
+            scope=f"{place.scope}{self._name(call_id)}/",
+        )
+        return Stepper(self._steps, run, clock, below)
 
     async def iter_answer(
         self, call: CallModel, ask: Callable[[], AsyncGenerator[Any]]
@@ -177,7 +193,8 @@ class Stepper:
             invoke: Makes it.
             over: Done once there is no more time for tools, so that the call is given up, and that is recorded.
         """
-        key = self._key("tool", self._name(job.call.call_id), self._run.round, job.call.call_id)
+        request = self._request(job.call, args=job.args)
+        key = self._key(request, self._name(job.call.call_id), job.call.call_id)
         cause: list[BaseException | None] = []
 
         async def work() -> bytes:
@@ -204,7 +221,7 @@ class Stepper:
         """
         is_answer = call.checked == "answer"
         place = f"{self._run.round}.{call.index}" if is_answer else str(call.index)
-        key = self._key("guardrail", f"{call.checked}.{place}", self._run.round)
+        key = self._key(self._request(call), f"{call.checked}.{place}")
         made: list[GuardrailError] = []
 
         async def work() -> bytes:
@@ -275,22 +292,29 @@ class Stepper:
         return inputs[len(chain) :]
 
     def _model_key(self, call: CallModel) -> StepKey:
-        kind = "summary" if call.is_compaction else "model"
-        key = self._key(kind, str(call.round), call.round)
+        request = self._request(call, may_retry=self._run.may_retry)
+        key = self._key(request, str(call.round))
         self._asked[key] += 1
         # A round may ask for its summary more than once; another try of its call is another round.
         number = self._asked[key]
-        return key if number == 1 else self._key(kind, f"{call.round}.{number}", call.round)
+        return key if number == 1 else self._key(request, f"{call.round}.{number}")
 
-    def _key(
+    def _request(
         self,
-        kind: Literal["model", "summary", "tool", "guardrail"],
-        name: str,
-        round_: int,
-        call_id: str | None = None,
-    ) -> StepKey:
-        key = StepKey(f"{kind}:{self._scope}{name}")
-        key.kind, key.path, key.round, key.call_id = kind, self._path, round_, call_id
+        call: CallModel | ToolCall | GuardrailCall,
+        *,
+        args: Mapping[str, Any] | None = None,
+        may_retry: bool = False,
+    ) -> StepRequest:
+        clock = self._clock.save(self._run)
+        return StepRequest.of(
+            call, agents=self._place.agents, clock=clock, args=args, may_retry=may_retry
+        )
+
+    def _key(self, request: StepRequest, name: str, call_id: str | None = None) -> StepKey:
+        key = StepKey(f"{request.kind}:{self._place.scope}{name}")
+        key.kind, key.path, key.round = request.kind, self._place.path, self._run.round
+        key.call_id, key.request = call_id, request
         return key
 
     def _name(self, call_id: str) -> str:

@@ -1,8 +1,9 @@
 """The clock of a drive: time limits and cancelling."""
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
 from typing import Protocol, cast, override
 
@@ -37,6 +38,29 @@ class Settable(Protocol):
 
 type Cancelled = Callable[[], bool] | Settable | None
 """An event that is set, or a function that returns true, once the run is cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockState:
+    """The state of a run's clock, from which the clock of a step goes on elsewhere. All times are in seconds; None is for any time.
+
+    Attributes:
+        now: How long the drive has taken.
+        run_seconds: How long the run has lasted, and behind it the runs above it, the next one first.
+        has_budget: Whether the run has a time budget.
+        budget_seconds: How long the run may take by that.
+        closing_seconds: How much of that is kept for the closing call.
+        tool_seconds: How long tools may still run.
+        end: How long until the run is ended from outside, and with what failure.
+    """
+
+    now: float
+    run_seconds: tuple[float, ...]
+    has_budget: bool = False
+    budget_seconds: float | None = None
+    closing_seconds: float | None = None
+    tool_seconds: float | None = None
+    end: tuple[float, Failure] | None = None
 
 
 class Clock:
@@ -167,11 +191,28 @@ class Clock:
             return Watch(self, run, None)
         return Watch(self, run, CallWatch(self._budget, now=self.now, is_closing=call.is_closing))
 
+    def may_retry(self, run: AgentRun) -> bool:
+        """Return whether the open model call of a run would be made once more if it failed now."""
+        return run.may_retry
+
     def patience(self, seconds: float | None) -> float | None:
         """Return how long to wait at a time, so that the end of the run is noticed soon; None for as long as it takes."""
         end, poll = self.end, None if self.told is None else _POLL_SECONDS
         limits = (seconds, poll, None if end is None else end[0])
         return min((limit for limit in limits if limit is not None), default=None)
+
+    def save(self, run: AgentRun) -> ClockState:
+        """Return what the clock of a step goes on from."""
+        budget, end = self._budget, self.end
+        return ClockState(
+            now=self.now,
+            run_seconds=tuple(clock.run_seconds for clock in self.chain),
+            has_budget=budget is not None,
+            budget_seconds=budget and _finite(budget.run_seconds),
+            closing_seconds=budget and budget.closing_seconds,
+            tool_seconds=_finite(self.seconds_for_tools(run)),
+            end=None if end is None or end[0] == math.inf else end,
+        )
 
 
 class AgentClock(Clock):
@@ -220,6 +261,64 @@ class AgentClock(Clock):
         return min(ends, key=lambda end: end[0], default=None)
 
 
+class StepClock(Clock):
+    """The clock of a step that is made elsewhere than its run is played.
+
+    Args:
+        state: What the run's clock has said when it asked for the step.
+        budget: The time budget of the outermost run, in case the run has one.
+        may_retry: Whether the run would have made the model call once more if it had failed then.
+        read: Returns the time.
+    """
+
+    def __init__(
+        self,
+        state: ClockState,
+        budget: TimeBudget | None,
+        *,
+        may_retry: bool,
+        read: Callable[[], float],
+    ) -> None:
+        own = None
+        if budget is not None and state.has_budget:
+            seconds = math.inf if state.budget_seconds is None else state.budget_seconds
+            closing = cast("float", state.closing_seconds)
+            own = replace(budget, run_seconds=seconds, closing_seconds=closing)
+        seconds, *above = state.run_seconds
+        super().__init__(own, None, earlier_seconds=seconds - state.now, read=read)
+        self.advance(seconds)
+        self._above = tuple(Clock(None, None, earlier_seconds=other, read=read) for other in above)
+        self._state = state
+        self._may_retry = may_retry
+
+    @property
+    @override
+    def chain(self) -> tuple[Clock, ...]:
+        return (self, *self._above)
+
+    @property
+    @override
+    def end(self) -> tuple[float, Failure] | None:
+        if self._state.end is None:
+            return None
+        seconds, failure = self._state.end
+        return max(0.0, seconds - self._taken), failure
+
+    @override
+    def seconds_for_tools(self, run: AgentRun) -> float | None:
+        left = self._state.tool_seconds
+        return None if left is None else max(0.0, left - self._taken)
+
+    @override
+    def may_retry(self, run: AgentRun) -> bool:
+        return self._may_retry and run.may_retry
+
+    @property
+    def _taken(self) -> float:
+        """How long the step has taken."""
+        return self.now - self._state.now
+
+
 class Watch:
     """The time of one model call.
 
@@ -239,7 +338,9 @@ class Watch:
         """How long to wait for what comes next; None for as long as it takes."""
         if self._watch is None:
             return None
-        return self._watch.seconds_left(now=self._clock.now, may_retry=self._run.may_retry)
+        return self._watch.seconds_left(
+            now=self._clock.now, may_retry=self._clock.may_retry(self._run)
+        )
 
     def take(self, received: object) -> None:
         """Take note of what has come."""
@@ -264,3 +365,8 @@ def can_say_so(cancelled: object) -> bool:
 def _read_cancelled(cancelled: Cancelled) -> Callable[[], bool] | None:
     is_set = getattr(cancelled, "is_set", None)
     return cast("Callable[[], bool] | None", cancelled if is_set is None else is_set)
+
+
+def _finite(seconds: float | None) -> float | None:
+    """Return a number of seconds that JSON can express; None for any number."""
+    return None if seconds == math.inf else seconds

@@ -71,7 +71,10 @@ def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
         if asking := [tool.name for tool in iter_all(own) if _asks(tool)]:
             raise ValueError(f"snapshot_key: expected a key, for {asking[0]} asks for approval")
     for tool in iter_all(own):
-        if tool.deps_type is not None and not _is_of(settings.deps, tool.deps_type):
+        # Where steps are recorded, they may be made by somebody else, who has the dependencies.
+        is_for_others = settings.steps is not None and settings.deps is None
+        is_taken = tool.deps_type is not None and not is_for_others
+        if is_taken and not _is_of(settings.deps, tool.deps_type):
             wanted = getattr(tool.deps_type, "__qualname__", tool.deps_type)
             found = "none" if settings.deps is None else type(settings.deps).__name__
             raise TypeError(f"deps: the tool {tool.name} takes a Context[{wanted}], got {found}")

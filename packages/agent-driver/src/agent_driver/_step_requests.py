@@ -1,0 +1,123 @@
+"""Requests for steps: all that somebody needs to make a step of a run elsewhere, with an agent that was declared like the run's."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Literal, Self, cast
+
+from agent_loop import CallModel, SnapshotError, ToolCall, dump_inputs, load_inputs
+
+from ._guardrails import GuardrailCall
+from ._time import ClockState
+
+
+type StepKind = Literal["model", "summary", "tool", "guardrail"]
+"""What a step does: it calls a model, or a model for a summary by which the run is compacted, or a tool, or a guardrail."""
+
+_CALLS: Final[Mapping[StepKind, type[Any]]] = {
+    "model": CallModel,
+    "summary": CallModel,
+    "tool": ToolCall,
+    "guardrail": GuardrailCall,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRequest:
+    """What a step does, so that `Agent.make_step` can make it in another process.
+
+    `dump` writes all but the messages, which are most of it and mostly those of the request before; `agent_loop.dump_messages` writes them.
+
+    Attributes:
+        kind: What the step does.
+        agents: The names of the agents, tools of each other, that lead to the one whose step it is, the outermost first; empty for the run itself.
+        messages: The messages of a model call, or those that a guardrail checks; none of a tool call and of an answer.
+        call: The call: of a model without its messages, schema and allowed tools, and with the names of the tools in place of the tools; of a tool; or of a guardrail.
+        args: The checked arguments of a tool call, also those that the model does not see, but not the hidden ones of its function.
+        may_retry: Whether a model call would be made once more if it failed at once.
+        clock: The state of the run's clock.
+    """
+
+    kind: StepKind
+    agents: tuple[str, ...] = ()
+    messages: tuple[Any, ...] = field(default=(), repr=False)
+    call: CallModel | ToolCall | GuardrailCall
+    args: Mapping[str, Any] | None = field(default=None, repr=False)
+    may_retry: bool = False
+    clock: ClockState
+
+    @classmethod
+    def of(
+        cls,
+        call: CallModel | ToolCall | GuardrailCall,
+        *,
+        agents: tuple[str, ...],
+        clock: ClockState,
+        args: Mapping[str, Any] | None = None,
+        may_retry: bool = False,
+    ) -> Self:
+        """Return the request for a call as a run makes it."""
+        kind: StepKind
+        messages: tuple[Any, ...] = ()
+        match call:
+            case CallModel():
+                kind = "summary" if call.is_compaction else "model"
+                messages, names = (
+                    call.messages,
+                    tuple(getattr(tool, "name", "") for tool in call.tools),
+                )
+                call = replace(
+                    call, messages=(), tools=names, allowed_tools=None, answer_schema=None
+                )
+            case ToolCall():
+                kind = "tool"
+            case _:
+                kind = "guardrail"
+                if call.checked == "input":
+                    messages, call = call.value, replace(call, value=None)
+        return cls(
+            kind=kind,
+            agents=agents,
+            messages=messages,
+            call=call,
+            args=args,
+            may_retry=may_retry,
+            clock=clock,
+        )
+
+    def dump(self) -> str:
+        """Return all but the messages as ASCII JSON, from which `load` makes an equal request.
+
+        Raises:
+            SnapshotError: If there is a value that JSON cannot express; it names the place, such as `request.args.key`.
+        """
+        plain = _to_plain(self) | {"call": _to_plain(self.call), "clock": _to_plain(self.clock)}
+        del plain["messages"]
+        try:
+            return dump_inputs([cast("Any", plain)])
+        except SnapshotError as error:
+            place = str(error).partition(".")[2]
+            raise SnapshotError(error.fault, f"request.{place}") from None
+
+    @classmethod
+    def load(cls, text: str | bytes, messages: Iterable[Any] = ()) -> Self:
+        """Return the request that `dump` has written.
+
+        Args:
+            text: What it has returned.
+            messages: The request's messages.
+
+        Raises:
+            SnapshotError: If it is no such text.
+        """
+        try:
+            [plain] = cast("list[dict[str, Any]]", load_inputs(text))
+            plain["call"] = _CALLS[plain["kind"]](**plain["call"])
+            plain["clock"] = ClockState(**plain["clock"])
+            return cls(**plain, messages=tuple(messages))
+        except (TypeError, ValueError, LookupError) as error:
+            expected = "expected what StepRequest.dump has returned"
+            raise SnapshotError("unreadable", f"request: {expected}") from error
+
+
+def _to_plain(value: Any) -> dict[str, Any]:
+    return {known.name: getattr(value, known.name) for known in fields(value)}
