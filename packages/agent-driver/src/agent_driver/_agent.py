@@ -208,7 +208,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
     ) -> bytes:
         """Make a step of a run that is played elsewhere, by an agent that is declared like this one, and return the record that its `work` would have returned.
 
-        All is as where the run is played: tries and time limits, which count from when the run has asked for the step, and the texts of failures. Nothing of it is logged in a run log.
+        All is as where the run is played: tries, time limits, by the run's clock as it was when the run asked for the step, and the texts of failures. Nothing of it stands in a run log.
         Cancelled, it lets go of everything.
 
         Args:
@@ -221,6 +221,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
             TypeError: If `deps` are not of the type that a tool takes.
             ValueError: If this agent has no such tool, agent or guardrail.
             MessageError: If what the model's client gives cannot be read.
+            CancelledError: If the model's client says that the run is cancelled, of which there is no record.
         """
         return await make_step(self._declared, request, deps=deps, on_event=on_event)
 

@@ -109,17 +109,22 @@ class Clock:
     @property
     def is_cancelled(self) -> bool:
         """Whether the run is cancelled."""
-        return self._is_told or ((end := self.end) is not None and end[0] == 0)
+        return self._is_told or self._ended is not None
 
     @property
     def failure(self) -> Failure:
         """The failure with which a cancelled run ends."""
-        end = None if self._is_told else self.end
-        return CANCELLED if end is None else end[1]
+        return CANCELLED if self._is_told else self._ended or CANCELLED
 
     @property
     def _is_told(self) -> bool:
         return self.told is not None and self.told()
+
+    @property
+    def _ended(self) -> Failure | None:
+        """The failure with which the run is ended from outside, once it is."""
+        end = self.end
+        return None if end is None or end[0] > 0 else end[1]
 
     def cancel(self, _: CallModel) -> Failure:
         """Answer in place of the model when the run is cancelled."""
