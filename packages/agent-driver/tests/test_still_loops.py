@@ -12,7 +12,7 @@ import pytest
 from elsewhere import KINDS, by_path, merged, play_through, send
 from scripted import Script, as_tool, ask, use
 
-from agent_driver import Agent, Budgets, StepKey
+from agent_driver import Agent, Budgets, StepKey, agent_tool
 
 
 class StillLoop(asyncio.BaseEventLoop):
@@ -143,3 +143,23 @@ async def test_an_agent_that_is_called_as_a_tool_waits_without_a_timer(monkeypat
     timer.start()
     assert (await agent.arun("?")).value == "Done."
     assert timers == []
+
+
+async def test_an_agent_ends_with_the_timer_that_was_set_for_it_although_its_loop_rounds(
+    monkeypatch,
+):
+    loop, timers = asyncio.get_running_loop(), list[float]()
+    set_timer = loop.call_at
+
+    def call_at(when, *given, **options):
+        timers.append(round(when - loop.time(), 3))
+        return set_timer(loop.time() + timers[-1] - 0.0004, *given, **options)
+
+    async def think(_):
+        await asyncio.sleep(60)
+
+    thinker = agent_tool("think", "Thinks.", Agent(think), timeout=0.1)
+    agent = Agent(Script(ask(use("think", '{"task": "it"}')), "Done."), [thinker])
+    monkeypatch.setattr(loop, "call_at", call_at)
+    assert (await agent.arun("?")).value == "Done."
+    assert [seconds for seconds in timers if seconds < 0.05] == []

@@ -22,6 +22,7 @@ from agent_loop import (
 # Our choice: what is cancelled may be a function, which cannot wake anybody. Four looks a second
 # cost next to nothing and leave time to end within the second that is promised.
 _POLL_SECONDS = 0.25
+_TOLERANCE_SECONDS = 0.001  # Some event loops round to this.
 
 CANCELLED = Failure(message="The run was cancelled.", reason="cancelled")
 TIMED_OUT = Failure(message="The time of the agent was up before it was done.", reason="time_limit")
@@ -204,7 +205,7 @@ class Clock:
         """Return how long to wait at a time, so that the end of the run is noticed soon; None for as long as it takes."""
         end, poll = self.end, None if self.told is None else _POLL_SECONDS
         limits = (seconds, poll, None if end is None else end[0])
-        return min((limit for limit in limits if limit is not None), default=None)
+        return _finite(min((limit for limit in limits if limit is not None), default=None))
 
     def save(self, run: AgentRun) -> ClockState:
         """Return what the clock of a step goes on from."""
@@ -260,9 +261,9 @@ class AgentClock(Clock):
         if (above := self._caller.end) is not None:
             ends.append(above)
         if (left := self._caller.seconds_for_tools(self._caller_run)) is not None:
-            ends.append((left, LATE))
+            ends.append((_left(left), LATE))
         if self._seconds is not None:
-            ends.append((max(0.0, self._seconds - self.now), TIMED_OUT))
+            ends.append((_left(self._seconds - self.now), TIMED_OUT))
         return min(ends, key=lambda end: end[0], default=None)
 
 
@@ -307,7 +308,7 @@ class StepClock(Clock):
         if self._state.end is None:
             return None
         seconds, failure = self._state.end
-        return max(0.0, seconds - self._taken), failure
+        return _left(seconds - self._taken), failure
 
     @override
     def seconds_for_tools(self, run: AgentRun) -> float | None:
@@ -372,6 +373,11 @@ def _read_cancelled(cancelled: Cancelled) -> Callable[[], bool] | None:
     return cast("Callable[[], bool] | None", cancelled if is_set is None else is_set)
 
 
+def _left(seconds: float) -> float:
+    """Return how long it is until an end: no time at all from a millisecond on, since a timer may fire as early as that."""
+    return seconds if seconds >= _TOLERANCE_SECONDS else 0.0
+
+
 def _finite(seconds: float | None) -> float | None:
-    """Return a number of seconds that JSON can express; None for any number."""
+    """Return a number of seconds that JSON and every timer can express; None for any number."""
     return None if seconds == math.inf else seconds
