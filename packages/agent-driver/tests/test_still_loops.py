@@ -145,21 +145,45 @@ async def test_an_agent_that_is_called_as_a_tool_waits_without_a_timer(monkeypat
     assert timers == []
 
 
-async def test_an_agent_ends_with_the_timer_that_was_set_for_it_although_its_loop_rounds(
-    monkeypatch,
-):
-    loop, timers = asyncio.get_running_loop(), list[float]()
-    set_timer = loop.call_at
+class RoundingLoop(StillLoop):
+    """A still loop with timers, which it rounds to a millisecond."""
 
-    def call_at(when, *given, **options):
-        timers.append(round(when - loop.time(), 3))
-        return set_timer(loop.time() + timers[-1] - 0.0004, *given, **options)
+    def __init__(self) -> None:
+        super().__init__()
+        self.delays: list[float] = []
+        self.due: list[asyncio.TimerHandle] = []
 
-    async def think(_):
-        await asyncio.sleep(60)
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> Any:
+        self.delays.append(round(when - self.seconds, 3))
+        self.due.append(asyncio.TimerHandle(when, callback, args, self, context))
+        return self.due[-1]
 
-    thinker = agent_tool("think", "Thinks.", Agent(think), timeout=0.1)
+    def call_later(self, delay: float, callback: Any, *args: Any, context: Any = None) -> Any:
+        return self.call_at(self.seconds + delay, callback, *args, context=context)
+
+    def fire(self) -> None:
+        """Go on with the last timer."""
+        self.seconds += self.delays[-1]
+        timer = self.due[-1]
+        if not timer.cancelled():
+            timer._run()
+
+
+def test_an_agent_ends_with_its_timer_although_its_loop_rounds():
+    loop = RoundingLoop()
+    steps = Waiting(loop, {})
+    thinker = agent_tool("think", "Thinks.", Agent(Script("So.")), timeout=0.1004)
     agent = Agent(Script(ask(use("think", '{"task": "it"}')), "Done."), [thinker])
-    monkeypatch.setattr(loop, "call_at", call_at)
-    assert (await agent.arun("?")).value == "Done."
-    assert [seconds for seconds in timers if seconds < 0.05] == []
+    task = loop.create_task(agent.arun("?", steps=steps))
+    loop.run_forever()
+    steps.go_on(agent)
+    for _ in range(2):  # Until its time is up, and as long again as a step may take to end.
+        loop.run_forever()
+        loop.fire()
+    loop.run_forever()
+    steps.open = {key: step for key, step in steps.open.items() if not key.path}
+    steps.go_on(agent)
+    loop.run_forever()
+    assert task.result().value == "Done."
+    assert loop.delays[:2] == [0.1, 0.4]
+    loop.close()

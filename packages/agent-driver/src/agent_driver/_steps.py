@@ -46,7 +46,7 @@ from ._step_records import (
 )
 from ._step_requests import StepKind, StepRequest
 from ._threads import END
-from ._time import Clock
+from ._time import Clock, find_left
 from ._tool_calls import Job, broken
 
 
@@ -258,7 +258,7 @@ class Stepper:
         """Yield the pieces of an answer while the call is made, until the step ends or the run is cancelled and it does not."""
         last: float | None = None
         while True:
-            left = None if last is None else max(last - self._clock.now, 0.0)
+            left = None if last is None else find_left(last - self._clock.now)
             wait = self._clock.patience(None) if left is None else left
             try:
                 piece = await asyncio.wait_for(answer.told.get(), wait)

@@ -205,7 +205,9 @@ class Clock:
         """Return how long to wait at a time, so that the end of the run is noticed soon; None for as long as it takes."""
         end, poll = self.end, None if self.told is None else _POLL_SECONDS
         limits = (seconds, poll, None if end is None else end[0])
-        return _finite(min((limit for limit in limits if limit is not None), default=None))
+        least = _finite(min((limit for limit in limits if limit is not None), default=None))
+        # What is less than its loop can tell from nothing would not pass while the loop's time stands still.
+        return None if least is None else max(least, _TOLERANCE_SECONDS)
 
     def save(self, run: AgentRun) -> ClockState:
         """Return what the clock of a step goes on from."""
@@ -261,9 +263,9 @@ class AgentClock(Clock):
         if (above := self._caller.end) is not None:
             ends.append(above)
         if (left := self._caller.seconds_for_tools(self._caller_run)) is not None:
-            ends.append((_left(left), LATE))
+            ends.append((find_left(left), LATE))
         if self._seconds is not None:
-            ends.append((_left(self._seconds - self.now), TIMED_OUT))
+            ends.append((find_left(self._seconds - self.now), TIMED_OUT))
         return min(ends, key=lambda end: end[0], default=None)
 
 
@@ -308,7 +310,7 @@ class StepClock(Clock):
         if self._state.end is None:
             return None
         seconds, failure = self._state.end
-        return _left(seconds - self._taken), failure
+        return find_left(seconds - self._taken), failure
 
     @override
     def seconds_for_tools(self, run: AgentRun) -> float | None:
@@ -373,7 +375,7 @@ def _read_cancelled(cancelled: Cancelled) -> Callable[[], bool] | None:
     return cast("Callable[[], bool] | None", cancelled if is_set is None else is_set)
 
 
-def _left(seconds: float) -> float:
+def find_left(seconds: float) -> float:
     """Return how long it is until an end: no time at all from a millisecond on, since a timer may fire as early as that."""
     return seconds if seconds >= _TOLERANCE_SECONDS else 0.0
 
