@@ -81,9 +81,14 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911
             return {"tools": [tool("t")]}
 
 
-def call(how: str, number: object) -> dict[str, Any] | None:  # noqa: C901, PLR0911, PLR0912 - as many ways
+def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa: C901, PLR0911, PLR0912 - as many ways
     text: dict[str, Any] = {"type": "text", "text": "done"}
     match how:
+        case "end-once" if not (ended := pathlib.Path(more[0])).exists():
+            ended.touch()
+            os._exit(3)
+        case "end-once":
+            return call("environment", number)
         case "endless-line":
             while True:
                 sys.stdout.write("x" * 1_000_000)
@@ -94,7 +99,8 @@ def call(how: str, number: object) -> dict[str, Any] | None:  # noqa: C901, PLR0
             while True:
                 sys.stdout.write("no JSON\n")
         case "environment":
-            return {"content": [{"type": "text", "text": " ".join(os.environ)}]}
+            told = "\n".join(f"{name}={value}" for name, value in os.environ.items())
+            return {"content": [{"type": "text", "text": told}]}
         case "loud":
             sys.stderr.write("x" * 5_000_000)
         case "hang":
@@ -178,7 +184,7 @@ def main(how: str, *more: str) -> None:  # noqa: C901, PLR0912 - as many ways
                 if how == "deaf":
                     time.sleep(600)
             case "tools/call":
-                if (result := call(how, asked["id"])) is not None:
+                if (result := call(how, asked["id"], *more)) is not None:
                     send({"id": asked["id"], "result": result})
             case method if "id" in asked:
                 send({"id": asked["id"], "error": {"code": -32601, "message": method}})

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,21 +46,9 @@ def letters() -> list[str]:
 
 
 @server.tool()
-def tell(name: str) -> str:
-    """Tell the value of a variable."""
-    return f"It is {os.environ[name]}."
-
-
-@server.tool()
 def fail(reason: str) -> str:
     """Fail."""
     raise ValueError(reason)
-
-
-@server.tool()
-def end() -> str:
-    """End the process."""
-    os._exit(3)
 
 
 @server.tool()

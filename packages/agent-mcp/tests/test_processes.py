@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from operator import le
 from typing import Any
 
@@ -23,7 +24,8 @@ _OWN = {"LC_CTYPE"}  # which Python sets itself where the locale is C
 
 def variables(env: object) -> set[str]:
     with McpServers(hostile("environment", env=env)) as servers:
-        return {*call(servers, "bad_t").content.split()} - _OWN
+        told = call(servers, "bad_t").content.splitlines()
+    return {line.partition("=")[0] for line in told} - _OWN
 
 
 def test_a_server_gets_the_variables_that_are_named_and_no_others(monkeypatch):
@@ -127,38 +129,40 @@ def test_a_server_that_does_not_listen_is_told():
         assert "ended" in str(call(servers, "bad_t").cause)
 
 
-def test_a_server_that_ends_in_a_call_is_started_anew_by_the_next():
-    with McpServers(StdioServer("plain", PLAIN)) as servers:
-        first = call(servers, "plain_end")
-        second = call(servers, "plain_add", a=1, b=2)
+def test_a_server_that_ends_in_a_call_is_started_anew_by_the_next(tmp_path):
+    with McpServers(hostile("end-once", tmp_path / "ended", env={"GIVEN": "2"})) as servers:
+        first = call(servers, "bad_t")
+        second = call(servers, "bad_t")
 
     assert isinstance(first.cause, McpError)
-    assert str(first.cause) == "MCP server 'plain': it has ended during the call"
-    assert second.content == "3"
+    assert str(first.cause) == "MCP server 'bad': it has ended during the call"
+    assert "GIVEN=2" in second.content
 
 
-def test_a_server_may_take_longer_to_start_anew_than_a_call():
-    command = ["sh", "-c", 'sleep 1; exec "$0" "$1"', *PLAIN]
-    with McpServers(StdioServer("plain", command)) as servers:
-        tool = find(servers, "plain_add")
-        call(servers, "plain_end")
+def test_a_server_may_take_longer_to_start_anew_than_a_call(tmp_path):
+    quick = hostile("end-once", tmp_path / "ended", env={"GIVEN": "2"})
+    command = ["sh", "-c", 'sleep 1; exec "$0" "$@"', *quick.command]
+    with McpServers(replace(quick, command=command)) as servers:
+        tool = find(servers, "bad_t")
+        call(servers, "bad_t")
 
-        async def add() -> str:
+        async def call_again() -> str:
             for _ in range(100):
                 with suppress(TimeoutError):
-                    return (await asyncio.wait_for(tool.ainvoke({"a": 1, "b": 2}), 0.5)).content
+                    return (await asyncio.wait_for(tool.ainvoke({}), 0.5)).content
             return "never"
 
-        assert asyncio.run(add()) == "3"
+        assert "GIVEN=2" in asyncio.run(call_again())
 
 
 def test_a_server_that_cannot_be_started_anew_is_told(tmp_path):
+    python, program, *how = hostile("end-once", tmp_path / "ended").command
     server = tmp_path / "server.py"
-    server.symlink_to(PLAIN[1])
-    with McpServers(StdioServer("plain", [PLAIN[0], str(server)])) as servers:
+    server.symlink_to(program)
+    with McpServers(StdioServer("bad", [python, str(server), *how])) as servers:
         server.unlink()
-        call(servers, "plain_end")
-        cause = call(servers, "plain_add", a=1, b=2).cause
+        call(servers, "bad_t")
+        cause = call(servers, "bad_t").cause
 
     assert "No such file or directory" in str(cause)
 
@@ -188,22 +192,20 @@ def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
         "name": "plain_wait",
         "arguments": f'{{"seconds": 60, "note": "{note}"}}',
     }
-    for run in (Agent.run, lambda agent, text: asyncio.run(agent.arun(text))):
-        with McpServers(StdioServer("plain", PLAIN, timeout=0.3)) as servers:
-            agent = Agent(
-                lambda call: (
-                    call.messages[-1].content if call.round > 1 else {"tool_calls": [asked]}
-                ),
-                servers.tools,
-            )
+    with McpServers(StdioServer("plain", PLAIN, timeout=0.3)) as servers:
+        agent = Agent(
+            lambda call: call.messages[-1].content if call.round > 1 else {"tool_calls": [asked]},
+            servers.tools,
+        )
+        for run in (Agent.run, lambda agent, text: asyncio.run(agent.arun(text))):
             assert "plain_wait" in run(agent, "?").value
             assert call(servers, "plain_add", a=1, b=2).content == "3"
             for _ in range(100):
                 if note.exists():
                     break
                 time.sleep(0.02)
-        assert note.read_text() == "cancelled"
-        note.unlink()
+            assert note.read_text() == "cancelled"
+            note.unlink()
 
 
 def test_whoever_is_interrupted_while_servers_start_leaves_nothing():

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_mcp import HttpServer, McpError, McpServers, StdioServer
-from conftest import PLAIN, call, find, hostile
+from conftest import call, find, hostile
 
 
 SECRET = "hunter22-hunter22"
@@ -41,14 +41,14 @@ def test_the_last_words_of_a_process_show_no_secret():
         McpServers(hostile("no-start", env=ENV)).__enter__()
 
 
-def test_a_server_that_is_started_anew_has_the_variables_of_the_first_time(monkeypatch):
+def test_a_server_that_is_started_anew_has_the_variables_of_the_first_time(monkeypatch, tmp_path):
     monkeypatch.setenv("MY_TOKEN", "first-secret")
-    with McpServers(StdioServer("plain", PLAIN, env=["MY_TOKEN"])) as servers:
+    with McpServers(hostile("end-once", tmp_path / "ended", env=["MY_TOKEN"])) as servers:
         monkeypatch.setenv("MY_TOKEN", "other-secret")
-        call(servers, "plain_end")
-        assert call(servers, "plain_tell", name="MY_TOKEN").content == "It is [redacted]."
+        call(servers, "bad_t")
+        assert "MY_TOKEN=[redacted]" in call(servers, "bad_t").content
 
 
 def test_ordinary_variables_are_no_secrets():
-    with McpServers(StdioServer("plain", PLAIN, env={"PLACE": "Trondheim"})) as servers:
-        assert call(servers, "plain_tell", name="PLACE").content == "It is Trondheim."
+    with McpServers(hostile("environment", env={"PLACE": "Trondheim"})) as servers:
+        assert "PLACE=Trondheim" in call(servers, "bad_t").content
