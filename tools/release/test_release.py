@@ -1,5 +1,6 @@
 """Releases, tried on a clone of this repository."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,31 +12,45 @@ from release import Member, ReleaseError, next_version, read_members, rehearse, 
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("packages/gpt5-payloads")
+_IDENTITY = ("-c", "user.name=Tester", "-c", "user.email=tester@example.invalid")
+_NO_SETTINGS = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
 
 
 def git(root: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=Tester", "-c", "user.email=tester@example.invalid")
     return subprocess.run(
-        ["git", *identity, *arguments], cwd=root, check=True, capture_output=True, text=True
+        ["git", *_IDENTITY, *arguments],
+        cwd=root,
+        env=os.environ | _NO_SETTINGS,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.strip()
 
 
-@pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with the files of this one as they are now, committed on main, where git knows a name only in there."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
-    root = tmp_path / "clone"
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with the files of this one as they are now, committed on main."""
+    root = tmp_path_factory.mktemp("committed") / "clone"
     git(ROOT, "clone", "--quiet", str(ROOT), str(root))
     for name in git(ROOT, "ls-files", "--modified", "--others", "--exclude-standard").splitlines():
         if (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes((ROOT / name).read_bytes())
     git(root, "checkout", "--quiet", "-B", "main")
-    git(root, "config", "user.name", "Tester")
-    git(root, "config", "user.email", "tester@example.invalid")
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--allow-empty", "--message", "As it is now")
+    return root
+
+
+@pytest.fixture
+def clone(committed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone of that repository, where git knows a name only in there."""
+    for name, value in _NO_SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    root = tmp_path / "clone"
+    git(committed, "clone", "--quiet", "--shared", str(committed), str(root))
+    git(root, "config", "user.name", "Tester")
+    git(root, "config", "user.email", "tester@example.invalid")
     return root
 
 
