@@ -5,6 +5,7 @@ and says what, where a public name has no docstring, a name of ours in backticks
 """
 
 import ast
+import gc
 import importlib
 import importlib.util
 import pkgutil
@@ -26,6 +27,7 @@ from pages import ROOT, START, Page, Pages, read_packages
 
 def main(folder: Path) -> int:
     """Write the reference, print what is wrong with it, and return whether anything is."""
+    gc.disable()  # Nearly all that is made stays to the end.
     # A type variable of a class, which pdoc does not find in the annotations of its class methods.
     warnings.filterwarnings("ignore", message="Error parsing type annotation", module="pdoc")
     shutil.rmtree(folder, ignore_errors=True)
