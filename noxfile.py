@@ -46,6 +46,7 @@ from sessions.wheels import (  # noqa: E402
 REPORT = ROOT / ".nox" / "report.json"
 CPU = ROOT / ".nox" / "cpu"
 PROGRAMS = str(ROOT / ".nox" / "programs")
+PYTEST = ("python", "-P", str(ROOT / "tools" / "sessions" / "run_pytest.py"))
 
 # Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -130,7 +131,7 @@ def plugin(session: nox.Session, name: str) -> None:
     package = PLUGIN_NAMES[name]
     sync(session, "--package", package, "--group", "test")
     with session.chdir(PLUGINS[package]):
-        session.run("pytest", *session.posargs)
+        session.run(*PYTEST, *session.posargs)
 
 
 @nox.session
@@ -140,7 +141,7 @@ def chain(session: nox.Session) -> None:
     session.install("openai", "pytest")  # with the first Pydantic AI speaks the Responses API
     paths = "pythonpath=checks/chain packages/dify-plugin-host/tests/exchanges"
     session.run(
-        *("pytest", "--import-mode=importlib", "-o", paths, "-W", "error", "checks/chain"),
+        *(*PYTEST, "--import-mode=importlib", "-o", paths, "-W", "error", "checks/chain"),
         *session.posargs,
     )
 
@@ -151,7 +152,7 @@ def tests(session: nox.Session, package: str) -> None:
     """Run a package's tests where only what it declares is installed; `-- -k WORD` a few."""
     sync(session, "--package", package, "--all-extras", "--group", "test")
     with session.chdir(PACKAGES[package]):
-        session.run("pytest", *session.posargs)
+        session.run(*PYTEST, *session.posargs)
 
 
 @nox.session(default=False, venv_backend="none")
@@ -372,21 +373,21 @@ def release(session: nox.Session, member: str) -> None:
 def release_tests(session: nox.Session) -> None:
     """Test the release itself, on a clone of the repository, and what documents say of installing, with the wheels of all packages."""
     session.install("packaging", "pytest", "pyyaml")
-    session.run("pytest", "-o", "pythonpath=tools/release", "tools/release", *session.posargs)
+    session.run(*PYTEST, "-o", "pythonpath=tools/release", "tools/release", *session.posargs)
 
 
 @nox.session
 def repository(session: nox.Session) -> None:
     """Hold what no member can: the names of all distributions, links, and where each `Source:` leads."""
     sync(session, "--only-group", "repository")
-    session.run("pytest", "tools/repository", *session.posargs)
+    session.run(*PYTEST, "tools/repository", *session.posargs)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Write the reference of all packages to `build/reference`; fails where a public name is not described or a link leads nowhere."""
     sync(session, "--all-packages", "--all-extras", "--group", "docs")
-    session.run("pytest", "-o", "pythonpath=docs/reference", "--quiet", "docs/reference")
+    session.run(*PYTEST, "-o", "pythonpath=docs/reference", "--quiet", "docs/reference")
     session.run("python", "docs/reference/build.py", "build/reference")
 
 
@@ -452,4 +453,4 @@ else:
 _WITHOUT_DAEMON = ["checks/real_dify/test_graphon.py", "checks/real_dify/test_examples.py"]
 # Where what runs as `python -m …` stands.
 _MODULES = {"PYTHONPATH": os.pathsep.join((str(ROOT / "checks"), str(ROOT / "tools")))}
-_REAL_DIFY = ("pytest", "--import-mode=importlib", "-o", "pythonpath=checks/real_dify")
+_REAL_DIFY = (*PYTEST, "--import-mode=importlib", "-o", "pythonpath=checks/real_dify")
