@@ -115,8 +115,11 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def imports(session: nox.Session) -> None:
-    """Hold who may import whom, and that whoever imports something declares it."""
+    """Hold who may import whom, that whoever imports something declares it, and that all siblings take each other's versions."""
     sync(session, "--all-packages", "--all-extras", "--group", "dev")
+    # Which the lock does not show: inside a workspace uv ignores the version bounds between siblings.
+    place = f"--python={session.virtualenv.location}"
+    session.run("uv", "pip", "check", "--quiet", place, external=True)
     session.run("lint-imports", "--no-cache", silent=True)
     names = ",".join(f"{package}={module}" for package, module in IMPORT_NAMES.items())
     for folder in PACKAGES.values():

@@ -12,10 +12,7 @@ from .members import ROOT
 
 
 def sync(session: nox.Session, *selection: str, place: Path | None = None) -> None:
-    """Fill an environment, the session's own or that at `place`, with what the lock says about `selection` and nothing more.
-
-    `uv pip check` then catches what the lock hides: inside a workspace uv ignores the version bounds between siblings.
-    """
+    """Fill an environment, the session's own or that at `place`, with what the lock says about `selection` and nothing more."""
     if place is None:
         place = Path(session.virtualenv.location)
     elif not place.exists():
@@ -24,7 +21,6 @@ def sync(session: nox.Session, *selection: str, place: Path | None = None) -> No
     chosen = ("--locked", "--exact", "--no-default-groups", *selection)
     env = {"UV_PROJECT_ENVIRONMENT": str(place)}
     session.run_install("uv", "sync", "--quiet", *chosen, python, env=env, external=True)
-    session.run_install("uv", "pip", "check", "--quiet", python, env=env, external=True)
     _share_bytecode(place)
 
 
