@@ -2,6 +2,7 @@
 
 import atexit
 import hashlib
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -40,10 +41,13 @@ def _share_bytecode(environment: Path) -> None:
 
 def _link_bytecode(source: Path, target: Path, is_wanted: Callable[[Path], bool]) -> None:
     """Link the bytecode of each `__pycache__` below `source` to its place below `target`, and replace none."""
-    for folder in source.rglob("__pycache__"):
-        place = target / folder.relative_to(source)
+    for folder, _, names in os.walk(source):  # in a third of the time that `rglob` takes
+        if not folder.endswith("__pycache__"):
+            continue
+        place = target / Path(folder).relative_to(source)
         if is_wanted(place):
             place.mkdir(parents=True, exist_ok=True)
-            for path in folder.glob("*.pyc"):
-                with suppress(FileExistsError):
-                    (place / path.name).hardlink_to(path)
+            for name in set(names).difference(each.name for each in place.iterdir()):
+                if name.endswith(".pyc"):  # and not one that is being written
+                    with suppress(FileExistsError):
+                        (place / name).hardlink_to(Path(folder, name))
