@@ -35,12 +35,12 @@ def check(dify_host, monkeypatch, tmp_path):
 @pytest.fixture
 def read(packages):
     """Return the files of a good package, to be spoilt."""
+    return lambda name: contents(packages / f"{name}.difypkg")
 
-    def run(name):
-        with zipfile.ZipFile(packages / f"{name}.difypkg") as archive:
-            return {path: archive.read(path) for path in archive.namelist()}
 
-    return run
+def contents(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def write(path, files):
@@ -152,8 +152,8 @@ exec(pathlib.Path(*__path__, "__init__.py").read_text())
 """
 
 
-def test_what_the_sdk_refuses_would_break_by_file_and_field(check, workshop):
-    """The SDK is the one that is installed for these tests, in the place of the package's own."""
+def test_what_the_sdk_refuses_would_break_by_file_and_field(check, workshop, tmp_path):
+    """The SDK is the one that is installed for these tests, in the place of the package's own, which takes seconds to load: one route is enough."""
     folder = str(Path(importlib.util.find_spec("dify_plugin").origin).parent.parent)
     sdk = workshop / "packages/dify-plugin/src/dify_plugin/__init__.py"
     sdk.write_text(REAL_SDK.format(folder=folder))
@@ -161,11 +161,12 @@ def test_what_the_sdk_refuses_would_break_by_file_and_field(check, workshop):
     provider.write_text(provider.read_text().replace("[predefined-model]", "[magic]"))
     path = build_package(workshop / "plugins" / MODEL, workshop / "dist").path
     assert check(path, "--quick")[0] == 0
-    code, results = check(path)
+    files = contents(path)
+    del files["requirements.txt"]
+    code, results = check(write(tmp_path / "p.difypkg", files))
     told = f"{PROVIDER}: 'configurate_methods.0': Input should be 'predefined-model'"
     assert code == 1
-    for route in ("uv.lock", "requirements.txt"):
-        assert told in failures(results)[f"start and call, from {route}"]
+    assert told in failures(results)["start and call, from uv.lock"]
 
 
 @pytest.fixture
@@ -176,11 +177,7 @@ def check_spoilt(check, read, tmp_path):
         files = read(name)
         del files["requirements.txt"]
         fault(files)
-        path = tmp_path / "spoilt.difypkg"
-        with zipfile.ZipFile(path, "w") as archive:
-            for entry, content in files.items():
-                archive.writestr(entry, content)
-        code, results = check(path)
+        code, results = check(write(tmp_path / "spoilt.difypkg", files))
         run.texts = {name: text for _, name, text in results}
         return code, failures(results)
 
