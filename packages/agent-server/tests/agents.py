@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import sqlalchemy as sa
 
@@ -146,6 +147,18 @@ def query(database, *statements):
         for statement in statements:
             found = connection.execute(sa.text(statement))
         return found.all() if found.returns_rows else []
+
+
+@contextmanager
+def away(path):
+    """Keep a database for oneself, so that nobody else can write."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
 
 
 def let_server_die(database):

@@ -4,6 +4,7 @@ import signal
 import socket
 import threading
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import httpx
 import pytest
@@ -79,8 +80,16 @@ def _free_port():
         return listener.getsockname()[1]
 
 
+def _served_connections(port):
+    """Yield the server's side of the connections to a port of this process."""
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(OSError), socket.socket(fileno=os.dup(int(path.name))) as one:
+            if one.family == socket.AF_INET and one.getpeername() and one.getsockname()[1] == port:
+                yield one
+
+
 def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
-    port, told, ready = _free_port(), [], []
+    port, told, ready, delays = _free_port(), [], [], []
 
     def visit():
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", verify=False) as client:
@@ -88,6 +97,8 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
                 while not told:
                     with suppress(httpx.ConnectError):
                         told.extend([client.get("/ready").json(), client.get("/toy").text])
+                options = (socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                delays.extend(not one.getsockopt(*options) for one in _served_connections(port))
             finally:
                 os.kill(os.getpid(), signal.SIGTERM)
             with suppress(httpx.TransportError):  # Whatever a server that stops does to a request.
@@ -103,6 +114,8 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
 
     assert told == [{"status": "ready"}, "blue True 3"]
     assert ready[-1] == 503
+    # Otherwise the end of each answer waits until the client has acknowledged its beginning.
+    assert delays == [False]
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"scripted listens on http://127.0.0.1:{port}\n"
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

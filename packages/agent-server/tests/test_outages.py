@@ -9,23 +9,11 @@ from contextlib import closing, contextmanager
 
 import pytest
 import sqlalchemy as sa
-from agents import Scripted, engine, eventually, finish, new_run, query, start, until
+from agents import Scripted, away, engine, eventually, finish, new_run, query, start, until
 
 from agent_server.engine import StorageError
 from agent_server.executor import RunResult
 from agent_server.runs import DatabaseAwayError
-
-
-@contextmanager
-def away(path):
-    """Keep the database for oneself, so that nobody else can write."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("BEGIN EXCLUSIVE")
-    try:
-        yield
-    finally:
-        connection.execute("ROLLBACK")
-        connection.close()
 
 
 async def refused(runs):

@@ -15,15 +15,15 @@ from ._http.routes import build_routes
 from ._http.streams import Watchers
 from ._responses.description import describe_responses
 from ._responses.routes import build_responses_routes
-from .engine import RunService
 from .executor import Conversational, Executor
+from .runs import Runs
 from .settings import ServerSettings
 
 
 def build_app(
     settings: ServerSettings,
     executor: Executor,
-    runs: RunService,
+    runs: Runs,
     *,
     routes: Sequence[BaseRoute] = (),
 ) -> Starlette:
@@ -32,7 +32,7 @@ def build_app(
     Args:
         settings: The settings, with keys and limits.
         executor: The executor, which knows the agents.
-        runs: The runs of an open engine.
+        runs: The runs of an open engine, such as that of `agent_server.engine.open_engine`.
         routes: Additional routes of the executor, behind the same keys; see the other functions of `agent_server.http`.
     """
     has_responses = settings.responses and isinstance(executor, Conversational)

@@ -1,7 +1,7 @@
 """The interface between a server and an executor, which runs agents."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -19,11 +19,14 @@ __all__ = [
     "InputAnswer",
     "InputRequest",
     "JsonObject",
+    "MakesSteps",
     "Problem",
     "Question",
     "RequestRefusedError",
     "Resumption",
+    "RunFailedError",
     "RunResult",
+    "StepExecution",
     "StepWork",
     "StoredEvent",
     "TransientError",
@@ -80,6 +83,18 @@ class TransientError(Exception):
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class RunFailedError(Exception):
+    """A failure that ends its run, with a sentence without secrets as its text.
+
+    Attributes:
+        error_type: The `RunResult.error_type`.
+    """
+
+    def __init__(self, message: str, *, error_type: str) -> None:
+        super().__init__(message)
+        self.error_type = error_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,12 +349,17 @@ class Execution(Protocol):
         """What the run goes on from; None until it has waited and was answered."""
         ...
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether its steps are made in other processes, by `MakesSteps.make_step`, while nothing here may depend on clocks, random numbers or the network."""
+        ...
+
     async def read_events(self) -> Sequence[StoredEvent]:
         """Return the events of this part of the run that earlier attempts have left, the oldest first; none in a first attempt."""
         ...
 
-    async def tell(self, type_: str, data: JsonObject) -> int:
-        """Emit an event, and return its number; it is stored and shown within 100 ms, together with others.
+    async def tell(self, type_: str, data: JsonObject) -> None:
+        """Emit an event; it is stored and shown within 100 ms, together with others.
 
         It waits only if the database is far behind.
 
@@ -350,7 +370,13 @@ class Execution(Protocol):
         ...
 
     async def step(
-        self, key: str, work: StepWork, *, retries: bool = True, after_events: bool = False
+        self,
+        key: str,
+        work: StepWork,
+        *,
+        retries: bool = True,
+        after_events: bool = False,
+        request: bytes = b"",
     ) -> bytes:
         """Do a step once in the life of the run, and return its result.
 
@@ -363,7 +389,59 @@ class Execution(Protocol):
                 any other error is raised to the caller, and nothing is recorded.
             retries: Whether it may be tried again at all.
             after_events: Whether it may be tried again even if the try has emitted events, which stay.
+            request: What `MakesSteps.make_step` makes the step from, in the place of `work`, where the run `is_apart`.
         """
+        ...
+
+
+class StepExecution(Protocol):
+    """A step that is made apart from its run, as its executor sees it."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        ...
+
+    @property
+    def tenant(self) -> str:
+        """The tenant who owns the run."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """The name of the agent."""
+        ...
+
+    @property
+    def request(self) -> JsonObject:
+        """What `Executor.check` returned for the client's request."""
+        ...
+
+    @property
+    def resumption(self) -> Resumption | None:
+        """What the run goes on from; None until it has waited and was answered."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """The key of the step."""
+        ...
+
+    @property
+    def is_again(self) -> bool:
+        """Whether an earlier try has emitted events, and died before its result was recorded."""
+        ...
+
+    async def tell(self, type_: str, data: JsonObject) -> None:
+        """Emit an event of the run, as `Execution.tell` does."""
+        ...
+
+    async def keep(self, name: str, content: bytes) -> None:
+        """Keep something for later steps of the run, until it waits or ends; what a name has already, it keeps."""
+        ...
+
+    async def find(self, names: Collection[str]) -> Mapping[str, bytes]:
+        """Return what was kept under some names; unknown ones are left out."""
         ...
 
 
@@ -403,7 +481,7 @@ class Executor(Protocol):
     async def execute(self, run: Execution) -> RunResult | Waiting:
         """Run an agent to its end, or until it waits for a person.
 
-        If this raises an error, the run fails with `internal_error`, and only the server's log has the error's text.
+        If this raises a `RunFailedError`, the run fails as it says; with any other error it fails with `internal_error`, and only the server's log has the error's text.
         """
         ...
 
@@ -416,6 +494,18 @@ class Executor(Protocol):
 
         Returns:
             The result that ends it; None to make another attempt.
+        """
+        ...
+
+
+@runtime_checkable
+class MakesSteps(Protocol):
+    """An executor whose runs do nothing but decide, so that each step can be made by another process that has the same agents."""
+
+    async def make_step(self, run: StepExecution, request: bytes) -> bytes:
+        """Make a step from its request, and return its result.
+
+        If this raises an error, `Execution.step` raises one: the same if it is a `RunFailedError`.
         """
         ...
 

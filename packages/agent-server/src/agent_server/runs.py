@@ -1,9 +1,9 @@
-"""The runs of a database as clients see them, whichever server executes them."""
+"""The runs of a database as clients see them, whichever server and engine execute them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 from .executor import InputAnswer, InputRequest, JsonObject, RunResult, StoredEvent
 
@@ -25,6 +25,7 @@ __all__ = [
     "RunNotFoundError",
     "RunPage",
     "RunStatus",
+    "Runs",
     "Statistics",
     "StoredEvent",
     "TooManyWatchersError",
@@ -232,3 +233,108 @@ class TooManyWatchersError(Exception):
 
 class DatabaseAwayError(Exception):
     """A database that cannot be reached at the moment."""
+
+
+class Runs(Protocol):
+    """The runs of a database, as every engine gives them to clients. Each method raises `DatabaseAwayError` while they cannot be reached."""
+
+    async def create(self, run: NewRun) -> tuple[Run, bool]:
+        """Store a run, and return it with whether it is new.
+
+        Raises:
+            QueueFullError: If too many runs wait, in all or for this tenant.
+            IdempotencyConflictError: If the key came before with another body.
+        """
+        ...
+
+    async def get(self, run_id: str, *, tenant: str) -> Run:
+        """Return a run.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+        """
+        ...
+
+    async def list(
+        self, which: RunFilter, *, tenant: str, limit: int, cursor: str | None = None
+    ) -> RunPage:
+        """Return a page of a tenant's runs, newest first.
+
+        Raises:
+            RequestRefusedError: If the cursor is not one of ours.
+        """
+        ...
+
+    async def cancel(self, run_id: str, *, tenant: str, reason: str | None = None) -> Run:
+        """Cancel a run, and return it; a finished run stays as it is.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+        """
+        ...
+
+    async def answer(self, run_id: str, new: NewAnswer, *, tenant: str) -> tuple[Run, bool]:
+        """Give a run what it waits for, so that it goes on, and return it with whether the answer is new: the same answer may come again.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+            AnswerConflictError: If it does not wait for this, or has had another answer to it.
+            RequestRefusedError: If something is missing, nobody asked for it, or it does not fit the question.
+        """
+        ...
+
+    async def delete(self, run_id: str, *, tenant: str) -> None:
+        """Delete a run that has ended, with all that is stored of it.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+            RunActiveError: If it has not ended.
+        """
+        ...
+
+    async def read_state(self, run_id: str, *, tenant: str) -> bytes | None:
+        """Return the `RunResult.state` of a run that has ended; None if it has none.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+        """
+        ...
+
+    async def read_shown(self, run_id: str, *, tenant: str) -> JsonObject | None:
+        """Return the `NewRun.shown` that a run was created with.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+        """
+        ...
+
+    async def read_events(
+        self, run_id: str, *, tenant: str, after: int = 0, limit: int = 100
+    ) -> Sequence[StoredEvent]:
+        """Return the stored events after a number, at most `limit`.
+
+        There may be fewer if they are large: it reads up to 256 KiB plus one batch, and returns none only if there are none.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+        """
+        ...
+
+    def watch_events(
+        self, run_id: str, *, tenant: str, after: int = 0
+    ) -> AsyncGenerator[Sequence[StoredEvent]]:
+        """Yield the events after a number as they come, in batches that are never empty, up to and including the run's last, or the one with which it waits.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+            TooManyWatchersError: If the server's limit of watchers is reached.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Return if this server can accept and execute runs now; raise otherwise."""
+        ...
+
+    def statistics(self, *, tenant: str | None = None) -> Statistics:
+        """Return the statistics of a tenant's runs, or of all, without asking the database, which may be away."""
+        ...

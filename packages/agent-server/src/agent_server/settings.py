@@ -38,6 +38,7 @@ _ORIGIN: Final = re.compile(
     r"(https?)://((?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?", re.ASCII
 )
 _DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
+_ENGINE: Final = re.compile(r"tables|[a-z][a-z0-9]*://\S+", re.ASCII)
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each begins with
 _SECRET_BYTES: Final = range(24, 65)
 
@@ -80,6 +81,7 @@ class ServerSettings(BaseSettings):
         allow_origin: Origins of pages elsewhere that may call the server from a browser, such as `https://chat.example.com`, separated by commas.
         state: Folder for the server's own files, such as its database.
         database: `sqlite:///path` or `postgresql://…`; by default a file in `state`.
+        engine: What executes runs: `tables`, the servers themselves by the tables of their database; or the URL of an engine of another package, such as `temporal://HOST:PORT/NAMESPACE` of gpt5-agent-temporal.
         server_name: Name of this server among those that share its database; made up if left out, and refused if a living server has it.
         storage_keys: Fernet keys, separated by commas: the first encrypts what is stored, all can decrypt it. Without any it is stored unencrypted.
         concurrency: Runs executed at a time.
@@ -118,6 +120,7 @@ class ServerSettings(BaseSettings):
     allow_origin: str | None = None
     state: Path | None = None
     database: SecretStr | None = None
+    engine: str = "tables"
     server_name: str | None = None
     storage_keys: SecretStr | None = None
     concurrency: int = Field(default=8, ge=1, le=1000)
@@ -190,6 +193,13 @@ class ServerSettings(BaseSettings):
             raise ValueError("expected a file, since runs must survive a restart")
         if backend not in {"sqlite", "postgresql"}:
             raise ValueError(_DATABASE_KINDS)
+        return value
+
+    @field_validator("engine")
+    @classmethod
+    def _validate_engine(cls, value: str) -> str:
+        if not _ENGINE.fullmatch(value):
+            raise ValueError("expected tables, or a URL such as temporal://HOST:PORT/NAMESPACE")
         return value
 
     @field_validator("storage_keys")

@@ -5,8 +5,9 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 
-from agent_server._store import housekeeping, webhooks
+from agent_server._store import apart, housekeeping, webhooks
 from agent_server._store.fault_log import FaultLog
+from agent_server._store.servers import TABLES
 from agent_server._store.sessions import lift_limits
 from agent_server._store.writer import Operation, Write
 from agent_server.runs import DatabaseAwayError
@@ -35,7 +36,10 @@ class Janitor:
         faults = FaultLog("the database could not be kept tidy")
         while True:
             with faults.suppressing():
-                await self._end_stranded()
+                if self._parts.server.engine == TABLES:
+                    await self._end_stranded()
+                else:
+                    await self._maintain(apart.enter)
                 await self._tidy()
             await asyncio.sleep(min(_TIDY_SECONDS, self._parts.settings.lease_seconds))
 

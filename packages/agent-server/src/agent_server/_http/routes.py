@@ -10,9 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from agent_server.engine import RunService
 from agent_server.executor import Executor
-from agent_server.runs import FINISHED, RESTING, NewRun
+from agent_server.runs import FINISHED, RESTING, NewRun, Runs
 from agent_server.settings import DEFAULT_TENANT
 from stream_text import LARGE_TEXT
 
@@ -225,8 +224,8 @@ async def stream_events(
     )
 
 
-def find_runs(request: Request) -> RunService:
-    """Return the run service of a request's server."""
+def find_runs(request: Request) -> Runs:
+    """Return the runs of a request's server."""
     return request.app.state.runs
 
 

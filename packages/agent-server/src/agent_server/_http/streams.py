@@ -14,8 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent_server.engine import RunService
-from agent_server.runs import DatabaseAwayError, StoredEvent, TooManyWatchersError
+from agent_server.runs import DatabaseAwayError, Runs, StoredEvent, TooManyWatchersError
 from agent_server.settings import ServerSettings
 
 from .connections import CHUNKS, WriteChunk
@@ -266,7 +265,7 @@ async def share_frames(batches: Batches, project: Project, *, view: str) -> Fram
             yield frames
 
 
-async def watch_run(runs: RunService, run_id: str, *, tenant: str, after: int) -> Batches:
+async def watch_run(runs: Runs, run_id: str, *, tenant: str, after: int) -> Batches:
     """Yield the events of a run after a number as they come, even if the database goes away meanwhile.
 
     Args:

@@ -65,6 +65,10 @@ class Encryption:
         """Return a digest that identifies content, but reveals nothing about it without the key."""
         return self._digest(content, self.key_id)
 
+    def name(self, content: bytes) -> str:
+        """Return 64 hexadecimal digits that name content, the same under the same key, and reveal nothing about it without the key."""
+        return hmac.digest(self._keys[self.key_id], content, "sha256").hex()
+
     def is_of(self, digest: str, content: str) -> bool:
         """Return whether a digest is of this content; True if its key was removed, because then nobody can tell."""
         key_id, _, _ = digest.partition(":")

@@ -12,7 +12,7 @@ from stream_text import dump_json
 
 from .clock import clock
 from .records import Event, dump_events, now
-from .schema import events, runs, steps
+from .schema import events, marks, runs, steps
 from .signals import EMITTED
 from .webhooks import notify
 from .writer import Write
@@ -36,7 +36,9 @@ _END = (
         },
     )
 )
-_FORGET_STEPS = sa.delete(steps).where(steps.c.run == sa.bindparam("over"))
+_FORGET_STEPS = [
+    sa.delete(table).where(table.c.run == sa.bindparam("over")) for table in (steps, marks)
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +126,9 @@ def write_end(
 
 
 def forget_steps(write: Write, seq: int) -> None:
-    """Delete the recorded steps of a run that no attempt needs any more."""
-    write.connection.execute(_FORGET_STEPS, {"over": seq})
+    """Delete the steps of a run that no attempt needs any more: those that were recorded, and the marks of those that were begun."""
+    for statement in _FORGET_STEPS:
+        write.connection.execute(statement, {"over": seq})
 
 
 def write_events(write: Write, seq: int, emitted: Sequence[Event], body: bytes) -> None:

@@ -1,7 +1,13 @@
 """Errors of the database."""
 
+from typing import Final
+
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+
+NO_DATABASE: Final = "database: expected one that can be used now; the log says what it answers"
+"""What a server says that is started while its database is away."""
 
 
 class StorageError(Exception):
@@ -16,8 +22,16 @@ def is_outage(error: Exception) -> bool:
     if isinstance(error, (DataError, IntegrityError)):
         return False
     # PostgreSQL's class 54 is such an error, for instance a text of 10 kB, too long for an index.
-    state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
-    return isinstance(error, (DBAPIError, PoolTimeoutError)) and not state.startswith("54")
+    return isinstance(error, (DBAPIError, PoolTimeoutError)) and not _state(error).startswith("54")
+
+
+def is_deadlock(error: Exception) -> bool:
+    """Return whether PostgreSQL has ended a transaction because it and another waited for each other."""
+    return _state(error) == "40P01"
+
+
+def _state(error: Exception) -> str:
+    return getattr(getattr(error, "orig", None), "sqlstate", None) or ""
 
 
 def describe_fault(error: Exception) -> str:

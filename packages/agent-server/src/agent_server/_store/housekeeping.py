@@ -15,7 +15,18 @@ from agent_server.settings import ServerSettings
 from .clock import clock
 from .encryption import key_mark
 from .endings import Ended, end_idle, with_result
-from .schema import answers, encryption_keys, events, labels, runs, servers, steps
+from .schema import (
+    answers,
+    encryption_keys,
+    events,
+    labels,
+    marks,
+    payloads,
+    runs,
+    servers,
+    steps,
+)
+from .servers import TABLES
 from .writer import Write
 
 
@@ -25,9 +36,14 @@ _DAY = 24 * 3600 * 1_000_000
 _LENGTHS = [sa.func.coalesce(sa.func.length(one), 0) for one in (runs.c.state, runs.c.shown)]
 _SIZE = runs.c.bytes + sum(_LENGTHS, start=sa.literal(1000))
 _IS_QUEUED = (runs.c.status == "queued") & runs.c.finished_at.is_(None)
+_IS_OURS = runs.c.engine == TABLES
 _WAITS = (runs.c.status == "waiting") & runs.c.finished_at.is_(None)
-# Keys that no living server encrypts with.
-_IS_UNUSED = encryption_keys.c.key_id.not_in(sa.select(servers.c.key_id))
+# Processes of other engines say every few seconds what they encrypt with.
+_USED = 60 * 1_000_000
+# Keys that no living server or process encrypts with.
+_IS_UNUSED = encryption_keys.c.key_id.not_in(sa.select(servers.c.key_id)) & (
+    encryption_keys.c.used_at < clock() - _USED
+)
 
 _ENCRYPTED = (
     runs.c.metadata,
@@ -40,6 +56,7 @@ _ENCRYPTED = (
     runs.c.shown,
     events.c.body,
     steps.c.result,
+    payloads.c.body,
 )
 
 
@@ -89,8 +106,9 @@ def prune(write: Write, settings: ServerSettings) -> int:
 def delete_runs(connection: sa.Connection, doomed: Collection[int]) -> None:
     """Delete runs with all that belongs to them."""
     if doomed:
-        for column in (runs.c.seq, events.c.run, steps.c.run, labels.c.run, answers.c.run):
-            connection.execute(sa.delete(column.table).where(column.in_(doomed)))
+        connection.execute(sa.delete(runs).where(runs.c.seq.in_(doomed)))
+        for table in (events, steps, labels, answers, marks, payloads):
+            connection.execute(sa.delete(table).where(table.c.run.in_(doomed)))
 
 
 def _find_surplus(connection: sa.Connection, settings: ServerSettings) -> list[int]:
@@ -167,7 +185,9 @@ def end_stranded(write: Write, executor: str) -> Sequence[Ended]:
 
 def read_unserved(connection: sa.Connection, executor: str) -> frozenset[str]:
     """Return the agents that runs wait for but no living server has."""
-    statement = sa.select(runs.c.agent).where(runs.c.executor == executor, _IS_QUEUED).distinct()
+    statement = (
+        sa.select(runs.c.agent).where(runs.c.executor == executor, _IS_OURS, _IS_QUEUED).distinct()
+    )
     return frozenset(connection.scalars(statement)) - _served(connection, executor)
 
 
@@ -216,7 +236,8 @@ def _fail(
     describe: Callable[[sa.Row[Any]], str],
 ) -> Sequence[Ended]:
     """End some of the runs that no server executes, and return them."""
-    idle = sa.select(runs).where(*which).limit(_MAX_ROWS)
+    # Another engine ends its runs itself.
+    idle = sa.select(runs).where(_IS_OURS, *which).limit(_MAX_ROWS)
     ended: list[Ended] = []
     for row in write.connection.execute(idle.with_for_update(skip_locked=True)).all():
         result = RunResult(status="failed", error=describe(row), error_type=error_type)
@@ -255,7 +276,8 @@ def reencrypt(write: Write) -> bool:
     Once nothing is left, the records of the other keys are deleted, unless a living server still encrypts with them.
     """
     key_id = encryption_keys.c.key_id
-    is_old = (key_id != write.encryption.key_id) & _IS_UNUSED
+    known = key_id.in_(write.encryption.key_ids)
+    is_old = known & (key_id != write.encryption.key_id) & _IS_UNUSED
     others = write.connection.scalars(sa.select(key_id).where(is_old)).all()
     if not others:
         return False

@@ -44,6 +44,14 @@ class Event:
     text: str
 
 
+_EVENT_BYTES = 40  # besides its type and data
+
+
+def measure(event: Event) -> int:
+    """Return about how many bytes an event takes."""
+    return len(event.text) + len(event.type) + _EVENT_BYTES
+
+
 def now() -> int:
     """Return the time in microseconds since 1970."""
     return to_microseconds(datetime.now(UTC))
@@ -59,6 +67,11 @@ def to_microseconds(time: datetime) -> int:
 def to_datetime(microseconds: int) -> datetime:
     """Return a time in UTC."""
     return _EPOCH + microseconds * _MICROSECOND
+
+
+def to_seconds(microseconds: int | None) -> float | None:
+    """Return a time span in seconds."""
+    return None if microseconds is None else microseconds / 1_000_000
 
 
 def dump_events(events: Iterable[Event]) -> bytes:

@@ -101,7 +101,8 @@ class RunRepository:
         values = {
             "run_id": str(uuid.uuid4()),
             "executor": self.server.executor,
-            "version": self.server.version,
+            "version": self.server.version_of(run.agent),
+            "engine": self.server.engine,
             "tenant": run.tenant,
             "agent": run.agent,
             "status": "queued",

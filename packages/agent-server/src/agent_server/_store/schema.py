@@ -49,6 +49,7 @@ runs = sa.Table(
     sa.Column("answer", sa.LargeBinary),
     sa.Column("state", sa.LargeBinary),
     sa.Column("shown", sa.LargeBinary),
+    sa.Column("engine", sa.Text, nullable=False, server_default="tables"),
     sa.UniqueConstraint("executor", "tenant", "idempotency"),
     sqlite_autoincrement=True,
 )
@@ -56,6 +57,8 @@ runs = sa.Table(
 
 `keep` is for how many microseconds it is kept once it has ended, if less than others. `part` counts the answers to what a run has waited for; `part_attempt` and `part_event` are its attempts and events by the last of them. A waiting run has `wait_id`, `waiting_since` and
 `question`; `state` and `answer` are what it goes on from. The `state` of a finished run is for the next run of its conversation.
+
+`engine` executes it: `tables` for the servers themselves.
 
 The request of a finished run is deleted, since it may hold credentials; `shown` is what clients may read of it.
 """
@@ -107,6 +110,27 @@ steps = sa.Table(
 )
 """The recorded results of steps of unfinished runs."""
 
+marks = sa.Table(
+    "agent_run_marks",
+    metadata,
+    sa.Column("run", sa.BigInteger, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("told", sa.Integer, nullable=False),
+    sa.PrimaryKeyConstraint("run", "key"),
+)
+"""Steps of runs of other engines that were begun in this part: the number of the newest try, and of the events that all tries have stored. The run itself has the key `""`."""
+
+payloads = sa.Table(
+    "agent_run_payloads",
+    metadata,
+    sa.Column("run", sa.BigInteger, nullable=False),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.PrimaryKeyConstraint("run", "id"),
+)
+"""What is too large for the history of another engine, kept as long as the run."""
+
 answers = sa.Table(
     "agent_run_answers",
     metadata,
@@ -141,8 +165,9 @@ encryption_keys = sa.Table(
     metadata,
     sa.Column("key_id", sa.Text, primary_key=True),
     sa.Column("probe", sa.LargeBinary, nullable=False),
+    sa.Column("used_at", sa.BigInteger, nullable=False, server_default=sa.text("0")),
 )
-"""The keys that stored content may be encrypted with, each with a known text, so that a missing key is noticed at the start."""
+"""The keys that stored content may be encrypted with, each with a known text, so that a missing key is noticed at the start. `used_at` is when a process of another engine last said that it encrypts with it: `servers` knows only those of the tables."""
 
 webhooks = sa.Table(
     "agent_webhooks",
@@ -207,9 +232,16 @@ _FROM_3_TO_4 = (
     "CREATE INDEX agent_webhooks_age ON agent_webhooks (created_at)",
 )
 
+_FROM_4_TO_5 = (
+    "ALTER TABLE agent_runs ADD COLUMN engine TEXT DEFAULT 'tables' NOT NULL",
+    "ALTER TABLE agent_server_seals ADD COLUMN used_at BIGINT DEFAULT 0 NOT NULL",
+    "CREATE TABLE agent_run_marks (run BIGINT NOT NULL, key TEXT NOT NULL, tries INTEGER NOT NULL, told INTEGER NOT NULL, PRIMARY KEY (run, key))",
+    "CREATE TABLE agent_run_payloads (run BIGINT NOT NULL, id TEXT NOT NULL, body {bytes} NOT NULL, PRIMARY KEY (run, id))",
+)
+
 # The first migrates a database from version 1 to 2, and so on. Released migrations are never changed;
 # new ones are added after them.
-_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3, _FROM_3_TO_4)
+_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3, _FROM_3_TO_4, _FROM_4_TO_5)
 _VERSION = 1 + len(_MIGRATIONS)
 
 

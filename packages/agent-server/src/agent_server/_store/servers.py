@@ -5,8 +5,9 @@ different machines need not agree.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -14,6 +15,10 @@ from .encryption import check_keys, enter_key
 from .schema import runs, servers
 from .signals import QUEUED
 from .writer import Write
+
+
+TABLES: Final = "tables"
+"""The engine whose servers execute runs by themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +33,7 @@ class Server:
         key_id: The id of the key that it encrypts with.
         keys: The ids of all keys that it has.
         agents: The names of its agents; more may be added.
+        engine: The engine that executes the runs that it accepts.
         agent_versions: The versions of the states of those agents that have versions of their own.
     """
 
@@ -38,6 +44,7 @@ class Server:
     key_id: str
     keys: tuple[str, ...]
     agents: set[str] = field(compare=False)
+    engine: str = field(default=TABLES, compare=False)
     agent_versions: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
 
     def version_of(self, agent: str) -> str:
@@ -86,7 +93,7 @@ def enter(write: Write, server: Server) -> Sequence[Server]:
     }
     write.connection.execute(sa.insert(servers).values(values))
     # Running runs under this name belong to a server that is gone.
-    requeue(write, runs.c.server == server.name, is_lost=True)
+    requeue(write, have_runs([server.name]), is_lost=True)
     return []
 
 
@@ -119,8 +126,13 @@ def take_over(write: Write, silent: Beat) -> bool:
 def _deregister(write: Write, which: sa.ColumnElement[bool], name: str, *, is_lost: bool) -> bool:
     is_removed = write.connection.execute(sa.delete(servers).where(which)).rowcount == 1
     # Nothing is taken from a server that is not registered any more or has shown that it lives.
-    requeue(write, runs.c.server.in_([name] if is_removed else []), is_lost=is_lost)
+    requeue(write, have_runs([name] if is_removed else []), is_lost=is_lost)
     return is_removed
+
+
+def have_runs(names: Collection[str]) -> sa.ColumnElement[bool]:
+    """Return the condition that a run is one of some servers: an owner of another engine's runs may have the name of one."""
+    return (runs.c.engine == TABLES) & runs.c.server.in_(names)
 
 
 def requeue(write: Write, which: sa.ColumnElement[bool], *, is_lost: bool) -> bool:

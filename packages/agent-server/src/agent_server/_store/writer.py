@@ -15,7 +15,7 @@ from agent_server.runs import DatabaseAwayError
 
 from .database import Database
 from .encryption import Encryption
-from .errors import describe_fault, is_outage
+from .errors import describe_fault, is_deadlock, is_outage
 from .fault_log import OnceAMinute
 from .pulse import PATIENCE_SECONDS, Pulse
 from .schema import servers
@@ -74,6 +74,7 @@ class Writer:
         server: str,
         on_signals: Callable[[set[str]], None],
         has_webhook: bool = False,
+        is_told: bool = True,
     ) -> None:
         """Start the thread.
 
@@ -82,11 +83,13 @@ class Writer:
             server: The name of this server in signals to others.
             on_signals: Called on the running loop with signals about what was written here or, on SQLite, by others.
             has_webhook: Whether a webhook is told of runs.
+            is_told: Whether the watchers here get the events that are written here from the runs that have emitted them, and need no signal.
         """
         self._database = database
         self._server = server
         self._on_signals = on_signals
         self._has_webhook = has_webhook
+        self._silent = {EMITTED} if is_told else set[str]()
         self._loop = asyncio.get_running_loop()
         # Guards the queue and whether the database is away: the loop adds operations and reads the
         # state, the thread takes operations and finds the state out.
@@ -211,7 +214,8 @@ class Writer:
         try:
             results, signals = self._transact(jobs)
         except Exception as error:  # noqa: BLE001 - it is the caller's
-            if is_outage(error):
+            # Two processes that write for the same runs in another order: one after the other works.
+            if is_outage(error) and not (is_deadlock(error) and len(jobs) > 1):
                 self._note_away(error)
                 return jobs
             if len(jobs) == 1:
@@ -219,8 +223,7 @@ class Writer:
                 return []
             return [job for job in jobs if self._away_since is not None or self._commit([job])]
         self._note_reached()
-        # Watchers here get these events from the runs that have emitted them.
-        self._post(jobs, results, signals - {EMITTED})
+        self._post(jobs, results, signals - self._silent)
         return []
 
     def _transact(self, jobs: list[_Job]) -> tuple[list[Any], set[str]]:

@@ -1,34 +1,28 @@
-"""A server's engine, which puts its parts together and reacts when others write to the database."""
+"""What every engine needs: the database and what reads and writes it, the upkeep, and the webhook."""
 
 import asyncio
 import logging
 import os
 import secrets
 import socket
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
-from agent_server._store import claims
 from agent_server._store.database import Database, open_database
-from agent_server._store.errors import StorageError
 from agent_server._store.fault_log import FaultLog
 from agent_server._store.listener import Listener
-from agent_server._store.servers import Server
-from agent_server._store.signals import ALL_SIGNALS, CANCELLED, EMITTED, NOTIFIED, QUEUED
+from agent_server._store.servers import TABLES, Server
+from agent_server._store.signals import ALL_SIGNALS, EMITTED, NOTIFIED
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
-from agent_server.runs import DatabaseAwayError
 from agent_server.settings import ServerSettings
 
-from .dispatcher import Dispatcher
-from .heartbeat import Heartbeat
 from .hub import Hub
 from .janitor import Janitor
 from .parts import Parts
 from .reading import Readers
-from .service import RunService
 from .statistics import Tallies
 from .webhook import WebhookSender
 
@@ -43,31 +37,30 @@ _LOOK_SECONDS = 0.05
 
 
 @asynccontextmanager
-async def open_engine(settings: ServerSettings, executor: Executor) -> AsyncGenerator[RunService]:
-    """Open the database, and execute its runs on the running loop until the end of the context.
-
-    Servers on the same database share the runs of executors with the same name. At the end of the context, runs get `stop_seconds` to end;
-    those that are left wait for another server, or for the next start of this one.
+async def open_base(
+    settings: ServerSettings, executor: Executor, *, engine: str = TABLES
+) -> AsyncGenerator["Base"]:
+    """Open the database of an engine, and the executor.
 
     Args:
         settings: The database, and the limits of runs.
         executor: Executes the runs.
+        engine: The name of the engine whose runs are executed.
 
     Raises:
         StorageError: If the database cannot be used, a newer version has written it, or a key is missing.
-        ServerNameTakenError: If a living server has the name that the settings give.
     """
     database = await asyncio.to_thread(open_database, settings, executor)
     with (
         closing(database),
         ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="agent-server-reader") as pool,
     ):
-        engine = _Engine(settings, executor, database, pool)
+        base = Base(settings, executor, database, pool, engine=engine)
         try:
-            async with executor.opened(), _listening(engine, database), engine.running():
-                yield engine.runs
+            async with executor.opened(), _listening(base, database):
+                yield base
         finally:
-            await _end_threads(engine.parts.writer, pool, database)
+            await _end_threads(base.parts.writer, pool, database)
 
 
 async def _end_threads(writer: Writer, pool: ThreadPoolExecutor, database: Database) -> None:
@@ -81,20 +74,27 @@ async def _end_threads(writer: Writer, pool: ThreadPoolExecutor, database: Datab
 
 
 @asynccontextmanager
-async def _listening(engine: "_Engine", database: Database) -> AsyncGenerator[None]:
+async def _listening(base: "Base", database: Database) -> AsyncGenerator[None]:
     if database.is_sqlite:
         yield
     else:  # pragma: no cover - nox -s postgresql
-        server = engine.parts.server.name
-        listener = Listener(database, server=server, on_signals=engine.on_signals)
+        server = base.parts.server.name
+        listener = Listener(database, server=server, on_signals=base.on_signals)
         try:
             yield
         finally:
             await listener.close()
 
 
-class _Engine:
-    """The parts of an engine, and the tasks in which they work."""
+class Base:
+    """The parts that all engines have, and the tasks in which they work.
+
+    Attributes:
+        parts: The parts.
+        wake: Called with the signals of what was written, here or by other servers; see `agent_server._store.signals`.
+        look: Called soon after, once for many signals, to look at what others have written.
+        over_at: Until when the webhook may still be told, by the loop's clock, once the engine stops.
+    """
 
     def __init__(
         self,
@@ -102,8 +102,9 @@ class _Engine:
         executor: Executor,
         database: Database,
         pool: ThreadPoolExecutor,
+        *,
+        engine: str,
     ) -> None:
-        self._encryption = database.encryption
         self._signals: set[str] = set()
         self._signalled = asyncio.Event()
         described = executor.agents()
@@ -112,8 +113,9 @@ class _Engine:
             token=secrets.token_hex(8),
             executor=executor.name,
             version=executor.version,
-            key_id=self._encryption.key_id,
-            keys=self._encryption.key_ids,
+            engine=engine,
+            key_id=database.encryption.key_id,
+            keys=database.encryption.key_ids,
             agents={one.name for one in described},
             agent_versions={one.name: one.version for one in described if one.version},
         )
@@ -123,6 +125,7 @@ class _Engine:
             server=server.name,
             on_signals=self.on_signals,
             has_webhook=webhook is not None,
+            is_told=engine == TABLES,
         )
         readers = Readers(database, writer, pool)
         self.parts = Parts(
@@ -130,46 +133,31 @@ class _Engine:
             server=server,
             writer=writer,
             readers=readers,
-            encryption=self._encryption,
-            hub=Hub(readers, self._encryption, max_watchers=settings.max_watchers),
+            encryption=database.encryption,
+            hub=Hub(readers, database.encryption, max_watchers=settings.max_watchers),
             tallies=Tallies(),
         )
-        self._heartbeat = Heartbeat(self.parts)
         self._janitor = Janitor(self.parts)
-        self._dispatcher = Dispatcher(self.parts, executor)
         self._sender = None if webhook is None else WebhookSender(self.parts, webhook)
-        self.runs = RunService(self.parts, executor, self._dispatcher)
+        self.over_at = 0.0
+        self.wake: Callable[[set[str]], None] = lambda _: None
+        self.look: Callable[[set[str]], Coroutine[Any, Any, None]] | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Register the server, and execute runs until the end of the context."""
-        try:
-            await self._heartbeat.enter()
-        except DatabaseAwayError:
-            raise StorageError(
-                "database: expected one that can be used now; the log says what it answers"
-            ) from None
-        dispatching = _start(self._dispatcher.work())
-        others = [
-            _start(self._heartbeat.keep(self._dispatcher, self._look)),
-            _start(self._janitor.work()),
-            _start(self._follow_signals()),
-        ]
-        sending = [] if self._sender is None else [_start(self._sender.work())]
+        """Keep the database tidy, and tell watchers and the webhook, until the end of the context."""
+        others = [start_part(self._janitor.work()), start_part(self._follow_signals())]
+        if self.parts.server.engine != TABLES:  # whose heartbeat looks
+            others.append(start_part(self._look_now_and_then()))
+        sending = [] if self._sender is None else [start_part(self._sender.work())]
+        clock = asyncio.get_running_loop().time
         try:
             yield
         finally:
-            # First no new runs are taken, then the others end. Until then other servers have to see
-            # that this one is alive.
-            clock = asyncio.get_running_loop().time
-            over = clock() + self.parts.settings.stop_seconds
-            await _end_tasks([dispatching])
-            await self._dispatcher.stop(seconds=self.parts.settings.stop_seconds)
-            await _end_tasks(sending)
+            await end_parts(sending)
             if self._sender is not None:
-                await self._sender.stop(seconds=max(over - clock(), 0))
-            await _end_tasks(others)
-            await self._heartbeat.leave()
+                await self._sender.stop(seconds=max(self.over_at - clock(), 0))
+            await end_parts(others)
 
     async def _follow_signals(self) -> None:
         """Read what others have written whenever they signal it."""
@@ -179,30 +167,32 @@ class _Engine:
             self._signalled.clear()
             signals, self._signals = self._signals, set()
             with faults.suppressing():
-                if CANCELLED in signals and self._dispatcher.executing:
-                    self._dispatcher.cancel(
-                        await self.parts.readers.read(
-                            claims.read_cancelled, self.parts.server.name, self._encryption
-                        )
-                    )
+                if self.look is not None:
+                    await self.look(signals)
                 if EMITTED in signals:
                     await self.parts.hub.look()
             await asyncio.sleep(_LOOK_SECONDS)
 
+    async def _look_now_and_then(self) -> None:
+        while True:
+            self.signal_all()
+            await asyncio.sleep(self.parts.settings.lease_seconds / 3)
+
     def on_signals(self, signals: set[str]) -> None:
         """Note what other servers, or clients of this one, have written, so that it is read soon."""
-        if QUEUED in signals:
-            self._dispatcher.wake()
+        self.wake(signals)
         if NOTIFIED in signals and self._sender is not None:
             self._sender.wake()
         self._signals |= signals
         self._signalled.set()
 
-    def _look(self) -> None:
+    def signal_all(self) -> None:
+        """Look at everything, in case a signal was lost."""
         self.on_signals(set(ALL_SIGNALS))
 
 
-def _start(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+def start_part(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """Start a part of an engine, which never ends by itself."""
     task = asyncio.create_task(work)
     task.add_done_callback(_log_end)
     return task
@@ -213,7 +203,8 @@ def _log_end(task: asyncio.Task[None]) -> None:
         _logger.critical("a part of the engine has ended", exc_info=task.exception())
 
 
-async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def end_parts(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """End parts of an engine."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,106 @@
+"""Gathering events, so that many are stored together."""
+
+import asyncio
+import contextvars
+import random
+from collections.abc import Callable
+from typing import Any
+
+from agent_server._store.records import Event, measure
+from agent_server.executor import StepWork, TransientError
+
+
+# Events are stored in batches of this many seconds or bytes. A write for each would cost more than
+# everything else that a run does.
+_GATHER_SECONDS = 0.1
+_GATHER_BYTES = 4096
+# How much may wait for the database; a run that emits more has to wait.
+_MOST_WAITING_BYTES = 1024 * 1024
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 60.0
+
+type Store = Callable[[list[Event]], "asyncio.Future[Any]"]
+"""Stores a batch of events."""
+
+# How many events the try of a step has emitted.
+_emitted = contextvars.ContextVar[list[None] | None]("agent_server_emitted", default=None)
+
+
+class Gathering:
+    """Events that are emitted, but not yet on their way to the database.
+
+    Args:
+        store: Stores a batch.
+        on_failed: Called when a batch that nobody waits for could not be stored.
+    """
+
+    def __init__(self, store: Store, *, on_failed: Callable[[], None]) -> None:
+        self._store = store
+        self._on_failed = on_failed
+        self._events: list[Event] = []
+        self._bytes = 0
+        # On their way, but not yet stored.
+        self._waiting_bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._room = asyncio.Event()
+
+    async def add(self, event: Event) -> None:
+        """Add an event, which is stored soon; this waits only if the database is far behind."""
+        if (emitted := _emitted.get()) is not None:
+            emitted.append(None)
+        self._events.append(event)
+        self._bytes += measure(event)
+        if self._bytes >= _GATHER_BYTES:
+            self._flush()
+        elif self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(_GATHER_SECONDS, self._flush)
+        while self._waiting_bytes > _MOST_WAITING_BYTES:
+            await self._room.wait()
+
+    def take(self) -> list[Event]:
+        """Return what is gathered, for the caller to store."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        taken, self._events, self._bytes = self._events, [], 0
+        return taken
+
+    def _flush(self) -> None:
+        size = self._bytes
+        self._waiting_bytes += size
+        stored = self._store(self.take())
+        stored.add_done_callback(lambda done: self._end_flush(done, size))
+
+    def _end_flush(self, done: "asyncio.Future[Any]", size: int) -> None:
+        if done.exception() is not None:
+            self._on_failed()
+        self._waiting_bytes -= size
+        self._room.set()
+        self._room = asyncio.Event()
+
+
+async def try_step(work: StepWork, *, retries: int, after_events: bool = False) -> bytes:
+    """Do a step, again after a transient error, and return its result.
+
+    Args:
+        work: Does it.
+        retries: How often it may be tried again.
+        after_events: Whether it may be tried again even if the try has emitted events.
+    """
+    number = 0
+    while True:
+        emitted: list[None] = []
+        token = _emitted.set(emitted)
+        try:
+            return await work()
+        except TransientError as error:
+            if number == retries or (emitted and not after_events):
+                raise
+            pause = error.retry_after_seconds
+        finally:
+            _emitted.reset(token)
+        if pause is None:
+            pause = _FIRST_PAUSE_SECONDS * 2**number * random.uniform(0.8, 1.2)  # noqa: S311
+        await asyncio.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
+        number += 1

@@ -1,0 +1,144 @@
+"""A step that is made apart from its run, as its executor sees it."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from agent_server._store import apart
+from agent_server._store.apart import ApartRuns, StepBegun, Telling, Try
+from agent_server._store.records import Event, now
+from agent_server.executor import Executor, JsonObject, MakesSteps, Resumption
+from agent_server.runs import OWN_EVENTS
+from stream_text import dump_json
+
+from .gathering import Gathering, try_step
+from .parts import Parts
+
+
+class StepLostError(Exception):
+    """A step that is not for this process to make any more: its run has ended, or another process makes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What a run is executed with, in one of its attempts.
+
+    Attributes:
+        run_id: Its id.
+        tenant: Its tenant.
+        agent: The agent's name.
+        request: The accepted request.
+        metadata: The client's metadata.
+        part: How often it has waited and was answered.
+        resumption: What it goes on from; None until it was answered.
+        keep_seconds: How long it waits for an answer at most, and is kept once it has ended; None for as long as others.
+    """
+
+    run_id: str
+    tenant: str
+    agent: str
+    request: JsonObject
+    metadata: Mapping[str, str]
+    part: int
+    resumption: Resumption | None
+    keep_seconds: float | None = None
+
+
+class StepTry:
+    """A try of a step; `agent_server.executor.StepExecution` describes it."""
+
+    def __init__(
+        self, parts: Parts, runs: ApartRuns, one: Try, facts: RunFacts, begun: StepBegun
+    ) -> None:
+        self.run_id = facts.run_id
+        self.tenant = facts.tenant
+        self.agent = facts.agent
+        self.request = facts.request
+        self.resumption = facts.resumption
+        self.key = one.key
+        self.is_again = begun.told > 0
+        self._parts = parts
+        self._runs = runs
+        self._try = one
+        self._told = begun.told
+        self._failure: Exception | None = None
+        self._making: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._gathering = Gathering(self._store, on_failed=lambda: None)
+
+    async def tell(self, type_: str, data: JsonObject) -> None:
+        """Emit an event."""
+        if type_ in OWN_EVENTS:
+            raise ValueError(f"type: expected none of the server's own events, got {type_}")
+        event = Event(number=0, type=type_, created_at=now(), text=dump_json(data))
+        await self._gathering.add(event)
+
+    async def keep(self, name: str, content: bytes) -> None:
+        """Keep something for later steps."""
+        if not await self._parts.writer.submit(apart.keep, self._try.hold, name, content):
+            raise StepLostError
+
+    async def find(self, names: Collection[str]) -> Mapping[str, bytes]:
+        """Return what was kept."""
+        hold, encryption = self._try.hold, self._parts.encryption
+        return await self._parts.readers.read(apart.find_kept, hold, names, encryption)
+
+    async def make(self, executor: Executor, request: bytes) -> bytes:
+        """Make the step, record its result and return it.
+
+        Raises:
+            StepLostError: If this is not the newest try of a run that is held.
+            EventLimitError: If there are too many events.
+        """
+        if not isinstance(executor, MakesSteps):
+            raise TypeError("executor: expected one that makes steps")
+        work = try_step(
+            lambda: executor.make_step(self, request), retries=self._parts.settings.retries
+        )
+        self._making = asyncio.ensure_future(work)
+        try:
+            result = await self._making
+        except asyncio.CancelledError:
+            self._flush()
+            self._check()
+            raise
+        except Exception:
+            # What it has told is stored before anybody hears of its error, and may end the run.
+            if (stored := self._flush()) is not None:
+                await asyncio.wait([stored])
+            self._check()
+            raise
+        self._check()
+        telling = self._take(self._gathering.take())
+        recorded = await self._parts.writer.submit(self._runs.record, self._try, result, telling)
+        self._check()
+        if recorded is None:
+            raise StepLostError
+        return recorded
+
+    def _flush(self) -> "asyncio.Future[bool] | None":
+        left = self._gathering.take()
+        return self._store(left) if left else None
+
+    def _store(self, emitted: list[Event]) -> "asyncio.Future[bool]":
+        telling = self._take(emitted)
+        stored = self._parts.writer.submit(self._runs.tell_step, self._try, telling)
+        stored.add_done_callback(self._on_stored)
+        return stored
+
+    def _take(self, emitted: list[Event]) -> Telling:
+        telling = Telling(first=self._told, events=emitted)
+        self._told += len(emitted)
+        return telling
+
+    def _on_stored(self, done: "asyncio.Future[bool]") -> None:
+        error = done.exception()
+        if error is None and done.result():
+            return
+        if self._failure is None:  # The others follow from the first.
+            self._failure = error if isinstance(error, Exception) else StepLostError()
+        self._making.cancel()
+
+    def _check(self) -> None:
+        """Raise what has kept events from being stored, if anything has."""
+        if self._failure is not None:
+            raise self._failure
