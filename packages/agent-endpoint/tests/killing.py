@@ -123,8 +123,8 @@ def note(ledger, line):
         file.write(f"{line}\n")
 
 
-def kill_servers(folder, database, *, number_of_servers, kills, runs):
-    """Kill servers at any moment while people talk to their agent, then check what they were told and what was done."""
+def kill_servers(folder, database, *, number_of_servers, kills, runs, others=()):
+    """Kill servers, and whatever else they rest on, at any moment while people talk to their agent, then check what they were told and what was done."""
     seed = random.randrange(1_000_000)
     sys.stdout.write(f"seed {seed}\n")
     chance = random.Random(seed)
@@ -133,7 +133,7 @@ def kill_servers(folder, database, *, number_of_servers, kills, runs):
     servers = [Server(database, f"server {n}", ledger) for n in range(number_of_servers)]
     people = [Person(servers, f"run{n}", ledger) for n in range(runs)]
     try:
-        made = kill_while_they_talk(servers, people, chance, kills)
+        made = kill_while_they_talk([*servers, *others], people, chance, kills)
         for person in people:
             person.join(timeout=300)
         for person in people:
@@ -147,7 +147,7 @@ def kill_servers(folder, database, *, number_of_servers, kills, runs):
     sys.stdout.write(f"{made} kills, {runs} runs, {again} calls made again: cut off by a kill\n")
 
 
-def kill_while_they_talk(servers, people, chance, kills):
+def kill_while_they_talk(victims, people, chance, kills):
     """Have people begin one after the other, and return how many kills there were; there are no more once all have ended."""
     waiting = list(people)
     for number in range(kills):
@@ -156,10 +156,10 @@ def kill_while_they_talk(servers, people, chance, kills):
         time.sleep(chance.uniform(0.05, 0.6))
         if not waiting and not any(person.is_alive() for person in people):
             return number
-        server = chance.choice(servers)
-        server.kill()
+        victim = chance.choice(victims)
+        victim.kill()
         time.sleep(chance.choice([0, 0, 0.3, 0.8]))
-        server.start()
+        victim.start()
     for person in waiting:
         person.start()
     return kills

@@ -18,6 +18,7 @@ from agent_server.executor import (
     RequestRefusedError,
     Resumption,
     RunResult,
+    StepExecution,
     StoredEvent,
     Turn,
     UnknownAgentError,
@@ -26,15 +27,14 @@ from agent_server.executor import (
 )
 from run_log import RunLog
 
-from ._requests import AgentRequest, read_request
+from ._apart import ApartSteps, StepMaker
+from ._requests import HALVES, AgentRequest, read_request
 from ._teller import SHOWN, Path, Teller, to_usage
 
 
 # A snapshot is kept by the server alone, in its database; nobody else can change it, and the server says how long it is good.
 _SNAPSHOT_KEY: Final = b"agent-endpoint: kept by the server"
 _SNAPSHOT_SECONDS: Final = 1e9
-# JSON may escape half of a character, so clients and models can say one.
-_HALVES: Final = "surrogatepass"
 
 
 class AgentExecutor:
@@ -59,6 +59,7 @@ class AgentExecutor:
         self._agents = dict(agents)
         self._deps = dict(deps or {})
         self._run_logs = run_logs
+        self._maker = StepMaker()
         self._described = [
             AgentDescription(name=name, version=agent.fingerprint)
             for name, agent in self._agents.items()
@@ -103,7 +104,7 @@ class AgentExecutor:
             "input": list(turn.input),
             "instructions": turn.instructions,
             "tools": list(turn.tools),
-            "history": None if turn.state is None else turn.state.decode(errors=_HALVES),
+            "history": None if turn.state is None else turn.state.decode(errors=HALVES),
         }
         checked = self._check(agent, asked)
         _check_format(self._agents[agent], turn.text_format)
@@ -128,7 +129,8 @@ class AgentExecutor:
         functions = {tool.name for tool in request.tools}
         teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=functions)
         agent = self._prepare(run, request, state)
-        options: dict[str, Any] = {"steps": _Steps(run, teller), **state.options}
+        steps = ApartSteps(run, teller) if run.is_apart else _Steps(run, teller)
+        options: dict[str, Any] = {"steps": steps, **state.options}
         if run.agent in self._deps:
             options["deps"] = self._deps[run.agent]
         prompt = request.messages if run.resumption is None else None
@@ -142,6 +144,16 @@ class AgentExecutor:
             return _wait(result.waiting, run.agent, functions, teller.rounds)
         return _end(result, teller.rounds.get((), 0))
 
+    async def make_step(self, run: StepExecution, request: bytes) -> bytes:
+        """Make a step of a run that is elsewhere.
+
+        Raises:
+            RunFailedError: If what the model was told before is not there any more.
+        """
+        asked, state = read_request(run.request), _State.of(run.resumption)
+        agent = self._build(run.agent, asked, state)
+        return await self._maker.make(run, request, agent, self._deps.get(run.agent))
+
     def _check(self, agent: str, request: JsonObject) -> JsonObject:
         if agent not in self._agents:
             raise UnknownAgentError(agent)
@@ -152,17 +164,19 @@ class AgentExecutor:
         return request
 
     def _prepare(self, run: Execution, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
-        agent = request.build_agent(self._agents[run.agent], state.results)
-        settings: dict[str, Any] = {}
-        if self._run_logs is not None:
-            about = {"program": self.name, "agent": run.agent}
-            about |= {"run_id": run.run_id, "attempt": str(run.attempt)}
-            settings["log"] = RunLog(self._run_logs / run.tenant, about=about)
+        agent = self._build(run.agent, request, state)
+        if self._run_logs is None:
+            return agent
+        about = {"program": self.name, "agent": run.agent}
+        about |= {"run_id": run.run_id, "attempt": str(run.attempt)}
+        return agent.with_(log=RunLog(self._run_logs / run.tenant, about=about))
+
+    def _build(self, name: str, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
+        agent = request.build_agent(self._agents[name], state.results)
         return agent.with_(
             snapshot_key=_SNAPSHOT_KEY,
             snapshot_seconds=_SNAPSHOT_SECONDS,
             emit_reasoning=True,
-            **settings,
         )
 
 
@@ -246,7 +260,7 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
     with suppress(
         SnapshotError
     ):  # Of messages that are no JSON: then no other run goes on from here.
-        state = dump_messages(result.messages).encode(errors=_HALVES)
+        state = dump_messages(result.messages).encode(errors=HALVES)
     return RunResult(
         status="succeeded",
         output=result.value if is_text else json.loads(result.text),

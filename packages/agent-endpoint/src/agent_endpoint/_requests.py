@@ -14,6 +14,8 @@ from agent_tooling import Context, DeclarationError, Tool
 from stream_text import dump_json, read_member
 
 
+# JSON may escape half of a character, so clients and models can say one.
+HALVES: Final = "surrogatepass"
 _ROLES: Final[Mapping[str, Role]] = {
     "user": "user",
     "assistant": "assistant",

@@ -27,7 +27,7 @@ from agent_loop import (
     ShowReasoning,
     ToolCall,
 )
-from agent_server.executor import Execution, JsonObject, StoredEvent
+from agent_server.executor import Execution, JsonObject, StepExecution, StoredEvent
 from agent_server.executor import Usage as RunUsage
 from stream_text import read_member
 
@@ -82,7 +82,7 @@ class Teller:
     Played again, a run shows the same as before up to where it was cut: what is among its events already is left out.
 
     Args:
-        run: The run.
+        run: The run, or a step of one.
         before: The events that earlier attempts have left.
         rounds: The round that each agent was in when the run began to wait, by its path.
         hidden: The names of the client's functions, whose calls the client knows.
@@ -90,11 +90,11 @@ class Teller:
 
     def __init__(
         self,
-        run: Execution,
-        before: Iterable[StoredEvent],
+        run: Execution | StepExecution,
+        before: Iterable[StoredEvent] = (),
         *,
         rounds: Mapping[Path, int],
-        hidden: Collection[str],
+        hidden: Collection[str] = (),
     ) -> None:
         self._run = run
         self._hidden = hidden
@@ -113,7 +113,20 @@ class Teller:
             # What it has shown before may still be on its way.
             self._made.add((path, number))
         else:
-            await self._start_round(path, number)
+            await self.start_round(path, number, again=(path, number) in self._shown)
+
+    async def start_round(self, path: Path, number: int, *, again: bool) -> None:
+        """Tell that the model of a round is called, again or for the first time."""
+        self._shown[path, number] = _Round()
+        await self._tell("model_started", path, number, again=again)
+
+    def told(self, path: Path, number: int) -> Mapping[str, int]:
+        """Return how much of the model's answer in a round was told: characters of each kind, and files."""
+        return self._shown[path, number].told
+
+    def take_told(self, path: Path, number: int, told: Mapping[str, int]) -> None:
+        """Take note that somebody else has told that much of the model's answer in a round."""
+        self._shown[path, number] = _Round(told=Counter(told))
 
     async def tell(self, event: Event, path: Path = ()) -> None:
         """Tell what an event of the run shows."""
@@ -143,11 +156,6 @@ class Teller:
             case _:
                 pass
 
-    async def _start_round(self, path: Path, number: int) -> None:
-        again = (path, number) in self._shown
-        self._shown[path, number] = _Round()
-        await self._tell("model_started", path, number, again=again)
-
     def _note(self, event: StoredEvent) -> None:
         data = event.data
         path, number = tuple(data["path"]), data["round"]
@@ -169,7 +177,7 @@ class Teller:
         key = path, self._number(path)
         if isinstance(event, _OF_MODEL) and key in self._made:
             self._made.remove(key)
-            await self._start_round(*key)
+            await self.start_round(*key, again=key in self._shown)
         if not isinstance(event, _AFTER_MODEL):
             return
         shown, usage = self._current(path), self._usage.pop(path, None)

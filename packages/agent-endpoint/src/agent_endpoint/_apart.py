@@ -1,0 +1,64 @@
+"""Steps that are made by other processes than the run's: what is sent there, and what comes back."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agent_driver import Agent, StepKey, StepWork
+from agent_server.executor import Execution, StepExecution
+
+from ._conversations import Receiver, Sender
+from ._teller import Path, Teller
+
+
+class ApartSteps:
+    """The steps of a run that are made apart.
+
+    Args:
+        run: The run.
+        teller: What tells the rest of what it shows: those who make a model call tell its answer as it comes.
+    """
+
+    def __init__(self, run: Execution, teller: Teller) -> None:
+        self._run = run
+        self._teller = teller
+        self._sender = Sender()
+
+    async def step(self, key: StepKey, work: StepWork, /) -> bytes:
+        """Have a step made, and return its record."""
+        made = await self._run.step(key, work, request=self._sender.describe(key))
+        told, _, record = made.partition(b"\n")
+        if key.kind == "model":
+            self._teller.take_told(key.path, key.round, json.loads(told))
+        return record
+
+
+class StepMaker:
+    """Maker of steps of runs that are elsewhere."""
+
+    def __init__(self) -> None:
+        self._receiver = Receiver()
+
+    async def make(
+        self, run: StepExecution, request: bytes, agent: Agent[Any, Any], deps: object
+    ) -> bytes:
+        """Make a step, and return its record behind how much of it was told.
+
+        Raises:
+            RunFailedError: If what was sent before is not there any more.
+        """
+        described = await self._receiver.read(run, request)
+        step = described.step
+        if step.kind != "model":
+            return _join({}, await agent.make_step(step, deps=deps))
+        path: Path = described.path
+        teller = Teller(run, rounds={path: described.round})
+        await teller.start_round(path, described.round, again=run.is_again)
+        record = await agent.make_step(
+            step, deps=deps, on_event=lambda event: teller.tell(event, path)
+        )
+        return _join(teller.told(path, described.round), record)
+
+
+def _join(told: Mapping[str, int], record: bytes) -> bytes:
+    return json.dumps(told).encode() + b"\n" + record
