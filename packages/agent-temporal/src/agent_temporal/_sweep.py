@@ -1,0 +1,117 @@
+"""The sweep, which finds runs that Temporal was not told of, or does not know any more, and runs that nobody is there for."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from temporalio.client import WorkflowExecutionStatus
+from temporalio.service import RPCError
+
+from agent_server.executor import RunResult
+from agent_server.runs import DatabaseAwayError
+from agent_server.store import OpenRun, RunStore
+
+from ._runs import Workflows
+
+
+_logger = logging.getLogger("agent_temporal")
+
+_SWEEP_SECONDS: Final = 2.0
+# What was asked for just now may be on its way.
+_YOUNG_SECONDS: Final = 2.0
+# Each look asks Temporal once, so that each run is looked at seldom, and few at a time.
+_LOOK_SECONDS: Final = 60.0
+_LOOKS: Final = 100
+_STOPPED: Final = RunResult(
+    status="failed", error="its workflow was ended from outside", error_type="interrupted"
+)
+_ENDED_OUTSIDE: Final = frozenset(
+    {
+        WorkflowExecutionStatus.TERMINATED,
+        WorkflowExecutionStatus.CANCELED,
+        WorkflowExecutionStatus.TIMED_OUT,
+    }
+)
+
+
+class Sweep:
+    """The upkeep of the workflows, which each server does.
+
+    Args:
+        store: The runs.
+        workflows: Their workflows.
+    """
+
+    def __init__(self, store: RunStore, workflows: Workflows) -> None:
+        self._store = store
+        self._workflows = workflows
+        self._server = store.parts.server
+        self._settings = store.parts.settings
+        self._looked: dict[str, float] = {}
+        # Since when nobody polls the queue of a version. Each server measures by itself, so clocks need not agree.
+        self._unserved: dict[str, float] = {}
+        self._counted_at = 0.0
+
+    async def work(self) -> None:
+        """Sweep until this is cancelled."""
+        while True:
+            try:
+                await self._sweep(asyncio.get_running_loop().time())
+            except (DatabaseAwayError, RPCError) as error:
+                _logger.warning("runs could not be looked after: %s", error)
+            except Exception:
+                _logger.exception("runs could not be looked after")
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def _sweep(self, now: float) -> None:
+        runs = await self._store.read_open(seconds=_YOUNG_SECONDS)
+        self._looked = {one.run_id: self._looked.get(one.run_id, -_LOOK_SECONDS) for one in runs}
+        due = [
+            one
+            for one in runs
+            if one.is_cancelled or now - self._looked[one.run_id] >= _LOOK_SECONDS
+        ]
+        for run in due[:_LOOKS]:
+            self._looked[run.run_id] = now
+            await (self._cancel(run) if run.is_cancelled else self._look_after(run))
+        if now - self._counted_at >= min(_LOOK_SECONDS, self._settings.unserved_seconds):
+            self._counted_at = now
+            await self._end_unserved(runs, now)
+
+    async def _cancel(self, run: OpenRun) -> None:
+        if not await self._workflows.cancel(run.run_id):
+            await self._store.end_run(run.run_id, None)
+
+    async def _look_after(self, run: OpenRun) -> None:
+        """Start the workflow of a run that Temporal was not told of, or has forgotten; end a run whose workflow somebody has ended."""
+        status = await self._workflows.read_status(run.run_id)
+        if status in _ENDED_OUTSIDE:
+            await self._store.end_run(run.run_id, _STOPPED)
+        elif status is not WorkflowExecutionStatus.RUNNING:
+            await self._workflows.start(run.run_id, version=run.version)
+
+    async def _end_unserved(self, runs: Sequence[OpenRun], now: float) -> None:
+        """Take over runs that were not begun, and end the others, where nobody has polled their queue for a while."""
+        others = {one.version for one in runs} - set(self._server.versions)
+        silent = [one for one in others if not await self._workflows.is_served(one)]
+        self._unserved = {version: self._unserved.get(version, now) for version in silent}
+        seconds = self._settings.unserved_seconds
+        gone = {version for version, since in self._unserved.items() if now - since >= seconds}
+        for run in runs:
+            if run.version in gone:
+                await self._end_gone(run)
+
+    async def _end_gone(self, run: OpenRun) -> None:
+        await self._workflows.terminate(run.run_id)
+        executor, seconds = self._server.executor, self._settings.unserved_seconds
+        if run.is_begun:
+            error = f"it was begun by version {run.version} of {executor}, and no server of that version is there to go on with it"
+            result = RunResult(status="failed", error=error, error_type="version_changed")
+            await self._store.end_run(run.run_id, result)
+        elif run.agent in self._server.agents:
+            await self._workflows.start(run.run_id, version=self._workflows.version_of(run.agent))
+        else:
+            error = f"no server has had its agent {run.agent} for {seconds:g} s"
+            result = RunResult(status="failed", error=error, error_type="agent_gone")
+            await self._store.end_run(run.run_id, result)
