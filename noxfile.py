@@ -296,6 +296,49 @@ def kills(session: nox.Session) -> None:
     )
 
 
+_TEMPORAL = "go.temporal.io/server/cmd/server@v1.32.1"
+# What tries routes, waiting and conversations; the rest does not touch what executes runs.
+_ON_TEMPORAL = {
+    "gpt5-agent-server": (
+        *("tests/test_engine.py", "tests/test_execution.py", "tests/test_http_events.py"),
+        *("tests/test_http_runs.py", "tests/test_http_waiting.py", "tests/test_responses.py"),
+        "tests/test_waiting.py",
+        # Temporal remembers for minutes who has polled a queue.
+        "--deselect=tests/test_waiting.py::test_a_version_that_cannot_go_on_ends_a_waiting_run_at_its_start",
+    ),
+    "gpt5-agent-endpoint": (
+        *("tests/test_runs.py", "tests/test_responses.py"),
+        # Refused: the steps of a run are made in many processes.
+        "--deselect=tests/test_runs.py::test_each_attempt_has_a_log_if_there_is_a_folder_for_it",
+    ),
+    "gpt5-agent-runner": ("tests/server",),
+    "dify-agent": ("tests/test_dify_routes.py", "tests/test_durable_runs.py", "tests/test_waiting.py"),
+}
+
+
+@nox.session(default=False)
+def temporal(session: nox.Session) -> None:
+    """Try agents and servers on Temporal's own server, which is built from its Go module: long runs, kills, versions, and the tests of routes of all servers. Needs `go`."""
+    sync(session, "--all-packages", "--all-extras")
+    session.install("anyio", "hypothesis", "openai", "psutil", "pytest", "standardwebhooks")
+    folder = ROOT / ".nox" / "temporal-server"
+    if not (program := folder / "server").exists():
+        session.run("go", "install", _TEMPORAL, external=True, env={"GOBIN": str(folder)})
+    there = {"TEMPORAL_SERVER": str(program)}
+    paths = "pythonpath=checks/temporal packages/agent-endpoint/tests"
+    session.run(
+        *("pytest", "--import-mode=importlib", "-W", "error", "-o", paths, "-s"),
+        *("-o", "anyio_mode=auto", "checks/temporal", *session.posargs),
+        env=there,
+    )
+    if session.posargs:
+        return
+    there["PYTHONPATH"] = str(ROOT / "checks" / "temporal")
+    for name, tests in _ON_TEMPORAL.items():
+        with session.chdir(MEMBERS[name]):
+            session.run("pytest", "-p", "each_namespace", *tests, env=there)
+
+
 @nox.session(default=False)
 def schemathesis(session: nox.Session) -> None:
     """Ask an agent server whatever its OpenAPI description allows and forbids, and compare its answers with that; `-- -s` shows what was tried."""
