@@ -1,4 +1,4 @@
-"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|page|server]`."""
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|page|server|capacity]`."""
 
 import argparse
 import asyncio
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ._agents import compare_agents
+from ._capacity import measure_capacity
 from ._durable import measure_durable
 from ._images import measure_images
 from ._pairs import OURS, Owner, Pair, official_pair
@@ -18,6 +19,8 @@ from ._server import stream_server
 from ._streams import measure_streams
 from ._table import Figures, build_table
 
+
+_OTHERS = {"agents", "capacity", "page", "server"}  # which measure no plugins
 
 type _Measure = Callable[[Pair], Awaitable[Figures]]
 
@@ -37,7 +40,11 @@ def main() -> None:
     if "server" in parts:
         print(measure_durable(options.repetitions, _report, postgresql=options.postgresql))  # noqa: T201 - the result
         print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
-    if plugins := [part for part in parts if part not in {"agents", "page", "server"}]:
+    if "capacity" in parts:
+        given = {"postgresql": options.postgresql, "program": options.temporal}
+        print(measure_capacity(options.repetitions, _report, **given))  # noqa: T201 - the result
+        print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
+    if plugins := [part for part in parts if part not in _OTHERS]:
         _measure_plugins(plugins, options)
 
 
@@ -60,12 +67,19 @@ def _read_options() -> argparse.Namespace:
         prog="benchmarks", description="Measure the plugins, or ways to write an agent."
     )
     parser.add_argument("--official", type=Path, metavar="PATH", help="the official checkout")
-    parser.add_argument("--postgresql", metavar="URL", help="an empty database, for server")
+    parser.add_argument(
+        "--postgresql",
+        metavar="URL",
+        help="an empty database, for server; for capacity one beside which others can be made",
+    )
+    parser.add_argument(
+        "--temporal", type=Path, metavar="PROGRAM", help="Temporal's server, for capacity"
+    )
     parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="3 by default")
     parser.add_argument(
         "--only",
         action="append",
-        choices=["streams", "runs", "images", "agents", "page", "server"],
+        choices=["streams", "runs", "images", *sorted(_OTHERS)],
         help="these rows; streams, runs and images by default",
     )
     return parser.parse_args()

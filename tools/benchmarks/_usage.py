@@ -17,6 +17,23 @@ def cpu_seconds(pid: int | None) -> float:
     return (int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])) / _TICKS_PER_SECOND
 
 
+def family_cpu_seconds(pid: int) -> float:
+    """Return the processor time of a process and of all that it has started, ended ones included, in seconds."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        fields = (folder / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        children = [
+            int(child)
+            for file in folder.glob("task/*/children")
+            for child in file.read_text(encoding="ascii").split()
+        ]
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0  # It has ended meanwhile.
+    # User and system time, and then those of the children that were waited for.
+    ticks = sum(map(int, fields[_USER_TICKS : _SYSTEM_TICKS + 3]))
+    return ticks / _TICKS_PER_SECOND + sum(map(family_cpu_seconds, children))
+
+
 def resident_bytes(pid: int | None) -> int:
     """Return how much memory of a process is resident, in bytes."""
     pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
