@@ -312,7 +312,11 @@ _ON_TEMPORAL = {
         "--deselect=tests/test_runs.py::test_each_attempt_has_a_log_if_there_is_a_folder_for_it",
     ),
     "gpt5-agent-runner": ("tests/server",),
-    "dify-agent": ("tests/test_dify_routes.py", "tests/test_durable_runs.py", "tests/test_waiting.py"),
+    "dify-agent": (
+        "tests/test_dify_routes.py",
+        "tests/test_durable_runs.py",
+        "tests/test_waiting.py",
+    ),
 }
 
 
