@@ -6,7 +6,7 @@ import secrets
 import pytest
 from agents import Scripted, engine, eventually, finish, new_run, query, start, until, watch
 
-from agent_server.executor import RunResult, TransientError, Usage
+from agent_server.executor import RunFailedError, RunResult, TransientError, Usage
 
 
 async def play(script, tmp_path, *, cancel=False, **settings):
@@ -202,6 +202,16 @@ async def test_a_cancelled_executor_may_still_have_succeeded(tmp_path, status, e
 
     assert (run.status, run.cancel_reason) == (expected, "enough")
     assert told[-1].type == f"run_{expected}"
+
+
+async def test_an_executor_may_end_its_run_with_a_sentence(tmp_path):
+    async def script(_run):
+        raise RunFailedError("what was said is not there any more", error_type="lost")
+
+    run, _, _ = await play(script, tmp_path)
+
+    found = (run.status, run.result.error, run.result.error_type)
+    assert found == ("failed", "what was said is not there any more", "lost")
 
 
 async def test_an_error_of_an_executor_is_for_the_log_alone(tmp_path, caplog):

@@ -313,6 +313,29 @@ async def test_whoever_claims_a_running_run_takes_its_holder_for_dead(database):
     assert (run.result.error_type, set(told)) == ("interrupted", {"2"})
 
 
+async def test_a_claimed_run_hears_of_its_cancel_from_the_database(database):
+    heard = []
+
+    async def hang(run):
+        try:
+            await asyncio.sleep(60)
+        finally:
+            heard.append(run.cancel_reason)
+
+    async with process(database, Scripted(hang=hang)) as here, process(database) as there:
+        wanted, unwanted = [await here.start("hang") for _ in "12"]
+        going, ending = [await here.store.claim(one, "1") for one in (wanted, unwanted)]
+        await asyncio.sleep(0.05)
+        reason = await here.store.read_cancel_reason(unwanted)
+        await there.runs.cancel(unwanted, tenant="ada", reason="no longer wanted")
+        outcome = await ending.task
+        going.give_up()
+        await going.task
+
+    assert (reason, outcome) == (None, "ended")
+    assert heard == ["no longer wanted", None]
+
+
 async def test_a_claimed_run_is_cancelled_or_given_up(database):
     outcomes, found = [], []
     async with process(database, Scripted(tick=tick), max_attempts=1) as here:

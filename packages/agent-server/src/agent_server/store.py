@@ -59,5 +59,6 @@ async def open_store(
             await base.parts.writer.write(apart.enter)
         except DatabaseAwayError:
             raise StorageError(NO_DATABASE) from None
+        store = RunStore(base, executor)
         async with base.running():
-            yield RunStore(base, executor)
+            yield store

@@ -54,7 +54,8 @@ class RunStore:
         self._facts: OrderedDict[Hold, tuple[RunFacts, int]] = OrderedDict()
         self._facts_bytes = 0
         self._executing = Counter[str]()
-        self._attempts: dict[str, Attempt] = {}
+        # A lost attempt may still be here when there is a new one.
+        self._attempts: set[Attempt] = set()
         base.look = self._look
 
     @property
@@ -89,26 +90,23 @@ class RunStore:
             self._note(claim)
             return None
         attempt = Attempt.begin(claim, self.parts, self._executor)
-        self._attempts[run_id] = attempt
+        self._attempts.add(attempt)
         self._executing[claim.tenant] += 1
         attempt.task.add_done_callback(lambda _: self._end(attempt))
         return attempt
 
     def _end(self, attempt: Attempt) -> None:
         self._executing[attempt.execution.tenant] -= 1
-        run_id = attempt.execution.run_id
-        # A lost attempt may still run when there is a new one.
-        if self._attempts.get(run_id) is attempt:
-            del self._attempts[run_id]
+        self._attempts.remove(attempt)
 
     async def _look(self, signals: set[str]) -> None:
         """Cancel runs that are executed here as a whole."""
         if CANCELLED in signals and self._attempts:
-            mine, encryption = list(self._attempts), self.parts.encryption
+            mine = {one.execution.run_id: one for one in self._attempts}
+            encryption = self.parts.encryption
             found = await self.parts.readers.read(open_runs.read_cancelled, mine, encryption)
             for run_id, reason in found.items():
-                if run_id in self._attempts:
-                    self._attempts[run_id].cancel(reason)
+                mine[run_id].cancel(reason)
 
     def _give_back(self, claiming: "asyncio.Future[Claim | Ended | None]") -> None:
         """Put a claimed run that nobody executes back into the queue: it would count as one under which a server died."""

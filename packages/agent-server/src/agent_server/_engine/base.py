@@ -89,12 +89,16 @@ async def _listening(base: "Base", database: Database) -> AsyncGenerator[None]:
 class Base:
     """The parts that all engines have, and the tasks in which they work.
 
+    An engine sets `look` before they begin to work.
+
     Attributes:
         parts: The parts.
         wake: Called with the signals of what was written, here or by other servers; see `agent_server._store.signals`.
         look: Called soon after, once for many signals, to look at what others have written.
         over_at: Until when the webhook may still be told, by the loop's clock, once the engine stops.
     """
+
+    look: Callable[[set[str]], Coroutine[Any, Any, None]]
 
     def __init__(
         self,
@@ -141,7 +145,6 @@ class Base:
         self._sender = None if webhook is None else WebhookSender(self.parts, webhook)
         self.over_at = 0.0
         self.wake: Callable[[set[str]], None] = lambda _: None
-        self.look: Callable[[set[str]], Coroutine[Any, Any, None]] | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -167,8 +170,7 @@ class Base:
             self._signalled.clear()
             signals, self._signals = self._signals, set()
             with faults.suppressing():
-                if self.look is not None:
-                    await self.look(signals)
+                await self.look(signals)
                 if EMITTED in signals:
                     await self.parts.hub.look()
             await asyncio.sleep(_LOOK_SECONDS)
