@@ -77,6 +77,7 @@ class Execution:
         self.making, self.timers, self.updates = {}, {}, {}
         self._instance, self._player, self._played, self._length = None, None, [], 0
         self._jobs, self._due = [], asyncio.Event()
+        self._acting = None
         self.add(
             initialize_workflow=workflow_activation.InitializeWorkflow(
                 workflow_type=name,
@@ -109,14 +110,21 @@ class Execution:
         self._instance = UnsandboxedWorkflowRunner().create_instance(self._details(served))
         for act in self._played:
             act.is_replaying = True
-            await asyncio.to_thread(self._instance.activate, act)
+            await self._act(act)
 
     async def _drop(self):
+        # As in a worker, which plays one thing of a workflow at a time.
+        if self._acting is not None:
+            await asyncio.wait([self._acting])
         if self._instance is not None:
             act = workflow_activation.WorkflowActivation(run_id=self.run_id)
             act.jobs.add().remove_from_cache.SetInParent()
-            await asyncio.to_thread(self._instance.activate, act)
+            await self._act(act)
             self._instance = None
+
+    async def _act(self, act):
+        self._acting = asyncio.ensure_future(asyncio.to_thread(self._instance.activate, act))
+        return await asyncio.shield(self._acting)
 
     async def _activate(self):
         self._due.clear()
@@ -131,7 +139,7 @@ class Execution:
         )
         act.timestamp.FromNanoseconds(time.time_ns())
         self._played.append(act)
-        done = await asyncio.to_thread(self._instance.activate, act)
+        done = await self._act(act)
         if self.status is not WorkflowExecutionStatus.RUNNING:
             return
         if done.HasField("failed"):
@@ -275,7 +283,9 @@ class Execution:
         self._cancel(asked.seq, is_local=True)
 
     def _cancel(self, seq, *, is_local):
-        making = self.making[seq, is_local]
+        # It may have ended while the workflow was played, which hears of that next.
+        if (making := self.making.get((seq, is_local))) is None:
+            return
         if making.cancellation == _TRY_CANCEL:
             self._resolve(seq, is_local, _cancelled(making.name))
         making.cancel()

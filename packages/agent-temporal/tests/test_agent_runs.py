@@ -50,6 +50,28 @@ async def test_what_agents_that_are_called_as_tools_do_is_told_with_their_path(t
     assert within == ["Inner ", "says ", "so. "]
 
 
+async def test_what_was_about_to_be_told_when_a_run_ends_is_told_with_its_end(tmp_path, temporal):
+    def quick() -> str:
+        """Be quick."""
+        return "quick"
+
+    async def slow() -> str:
+        """Be slow."""
+        await asyncio.sleep(0.2)
+        return "slow"
+
+    temporal.pace = 1
+    model = script(calls(call("quick"), call("slow", "c2")), "Done.")
+    async with engine(tmp_path, {"agent": Agent(model, [quick, slow])}) as here:
+        run_id = await here.start("agent")
+        run = await here.ends(run_id)
+        told = await here.events(run_id)
+
+    assert run.status == "succeeded"
+    assert types(told).count("tool_ended") == 2
+    assert "tell" not in temporal.made
+
+
 async def test_a_run_waits_for_a_person_and_goes_on(tmp_path):
     async with engine(tmp_path, {"paying": paying()}) as here:
         waiting = await here.rests(await here.start("paying"))

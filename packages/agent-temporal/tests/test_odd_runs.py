@@ -201,7 +201,7 @@ async def test_a_run_that_ends_while_it_is_begun_is_over(tmp_path, temporal, mon
 
 
 async def test_an_activity_waits_for_the_database(tmp_path, monkeypatch):
-    monkeypatch.setattr("agent_temporal._activities._AWAY_SECONDS", 0.01)
+    monkeypatch.setattr("agent_temporal._database._AWAY_SECONDS", 0.01)
     read_standing, tries = RunStore.read_standing, []
 
     async def be_away(store, run_id):

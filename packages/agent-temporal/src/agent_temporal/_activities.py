@@ -10,9 +10,10 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from agent_server.executor import EventLimitError, RequestRefusedError, RunFailedError
-from agent_server.runs import AnswerConflictError, DatabaseAwayError, RunNotFoundError, Runs
+from agent_server.runs import AnswerConflictError, RunNotFoundError, Runs
 from agent_server.store import Attempt, Outcome, RunStore, StepLostError, Try
 
+from ._database import wait_for_database
 from ._messages import Answer, Asked, Begin, Begun, End, Execute, Executed, MakeStep, Tell, Wait
 from ._names import ANSWER, BEGIN, END, EXECUTE, MAKE_STEP, SERVER_STOPPED, TELL, WAIT
 
@@ -25,7 +26,6 @@ _USUAL: Final = (
     RunNotFoundError,
     StepLostError,
 )
-_AWAY_SECONDS: Final = 0.5
 # A run may be attempted many times, and a step of each begun many times: of both together the newest counts.
 _TRIES_AN_ATTEMPT: Final = 10_000
 
@@ -87,8 +87,8 @@ class Activities:
         if hold is not None:
             # It may have ended since.
             with suppress(StepLostError):
-                facts = await _persist(lambda: self._store.read_facts(hold))
-                steps = await _persist(lambda: self._store.read_steps(hold))
+                facts = await wait_for_database(lambda: self._store.read_facts(hold))
+                steps = await wait_for_database(lambda: self._store.read_steps(hold))
                 return Begun.of(hold, facts, steps)
         return Begun(asked=await self._find_asked(asked.run_id))
 
@@ -101,7 +101,7 @@ class Activities:
         async with self._beating():
             try:
                 told = step.told.to_telling()
-                return await _persist(lambda: self._store.make_step(one, request, told))
+                return await wait_for_database(lambda: self._store.make_step(one, request, told))
             except RunFailedError as error:
                 raise _refuse(error, error.error_type) from error
             except Exception as error:
@@ -132,7 +132,7 @@ class Activities:
     async def answer(self, given: Answer) -> bool:
         """Store an answer, and return whether it is new."""
         try:
-            _, is_new = await _persist(
+            _, is_new = await wait_for_database(
                 lambda: self._answering.answer(given.run_id, given.to_new(), tenant=given.tenant)
             )
         except (AnswerConflictError, RequestRefusedError, RunNotFoundError) as error:
@@ -161,7 +161,7 @@ class Activities:
 
     async def _find_asked(self, run_id: str) -> Asked | None:
         """Return what a run waits for, if it does."""
-        standing = await _persist(lambda: self._store.read_standing(run_id))
+        standing = await wait_for_database(lambda: self._store.read_standing(run_id))
         if standing is None or (waits := standing.waiting_for) is None:
             return None
         return Asked.of(waits.wait_id, waits.request, standing.keep_seconds)
@@ -192,15 +192,6 @@ class Activities:
             yield
         finally:
             beating.cancel()
-
-
-async def _persist[Result](work: Callable[[], Awaitable[Result]]) -> Result:
-    """Do something with the database, again until it is there."""
-    while True:
-        try:
-            return await work()
-        except DatabaseAwayError:
-            await asyncio.sleep(_AWAY_SECONDS)
 
 
 def _refuse(error: Exception, *details: str) -> ApplicationError:

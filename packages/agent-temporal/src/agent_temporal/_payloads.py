@@ -23,6 +23,8 @@ from temporalio.converter import (
 
 from agent_server.store import RunStore
 
+from ._database import wait_for_database
+
 
 _LARGEST_BYTES: Final = 16 * 1024
 _ENCRYPTED: Final = b"binary/agent-server-encrypted"
@@ -121,8 +123,9 @@ class RunStorage(StorageDriver):
         claims: Sequence[StorageDriverClaim],
     ) -> list[Payload]:
         """Return stored payloads."""
-        found: list[Payload] = []
-        for claim in claims:
-            data = claim.claim_data
-            found.append(Payload.FromString(await self._store.get_payload(data["run"], data["id"])))
-        return found
+        return [await self._read(**claim.claim_data) for claim in claims]
+
+    async def _read(self, *, run: str, id: str) -> Payload:  # noqa: A002 - what claims are made of
+        # Before an activity begins nobody else waits for the database.
+        stored = await wait_for_database(lambda: self._store.get_payload(run, id))
+        return Payload.FromString(stored)

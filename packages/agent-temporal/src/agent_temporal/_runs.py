@@ -33,7 +33,7 @@ from agent_server.runs import (
     Run,
     WaitingFor,
 )
-from agent_server.store import RunStore, find_problems
+from agent_server.store import RunStore, Standing, find_problems
 
 from ._messages import Answer
 from ._names import AGENT_RUN, ANSWER, WHOLE_RUN, queue_of
@@ -201,19 +201,21 @@ class TemporalRuns(RunService):
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise DatabaseAwayError from error
-        # Temporal has forgotten it.
-        if (standing := await self._store.read_standing(run.run_id)) is not None:
-            try:
-                await self._workflows.start(run.run_id, version=standing.version)
-            except RPCError as error:
-                raise DatabaseAwayError from error
+        # Temporal has forgotten it, and it is of the version that it was begun under.
+        standing = cast("Standing", await self._store.read_standing(run.run_id))
+        try:
+            await self._workflows.start(run.run_id, version=standing.version)
+        except RPCError as error:
+            raise DatabaseAwayError from error
         return None
 
 
 def _read_refusal(error: WorkflowUpdateFailedError) -> None:
-    """Return None if a workflow did not know that it waits; raise what else it has said."""
+    """Raise that a run has had another answer. Whatever else a workflow has said, such as that it does not wait or is cancelled, the run's state will tell."""
     cause = error.cause
-    if not isinstance(cause, ApplicationError) or cause.type != AnswerConflictError.__name__:
-        raise error
-    if cause.message == AnswerConflictError.OTHER_ANSWER:
+    if (
+        isinstance(cause, ApplicationError)
+        and cause.type == AnswerConflictError.__name__
+        and cause.message == AnswerConflictError.OTHER_ANSWER
+    ):
         raise AnswerConflictError(AnswerConflictError.OTHER_ANSWER)

@@ -72,6 +72,8 @@ class Sweep:
             for one in runs
             if one.is_cancelled or now - self._looked[one.run_id] >= _LOOK_SECONDS
         ]
+        # Where there are too many for one time, each gets its turn.
+        due.sort(key=lambda one: (not one.is_cancelled, self._looked[one.run_id]))
         for run in due[:_LOOKS]:
             self._looked[run.run_id] = now
             await (self._cancel(run) if run.is_cancelled else self._look_after(run))

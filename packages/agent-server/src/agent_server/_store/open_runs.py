@@ -18,6 +18,11 @@ from .writer import Write
 
 
 _PAGE = 200
+# Not the columns that may be as large as a body.
+_SHOWN = [
+    runs.c[name]
+    for name in ("seq", "run_id", "status", "agent", "version", "attempt", "cancel_requested")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +91,7 @@ def read_open(
     """Return some runs of a server's engine that have not ended and are older than some seconds, each with its number in the store, behind a number; none if there are no more."""
     age = clock() - runs.c.created_at
     found = (
-        sa.select(runs, age.label("age"))
+        sa.select(*_SHOWN, age.label("age"))
         .where(
             is_of(server),
             runs.c.finished_at.is_(None),
