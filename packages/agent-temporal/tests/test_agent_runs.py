@@ -32,9 +32,11 @@ async def test_an_agent_answers_and_its_events_tell_how(tmp_path, temporal):
     assert [data["text"] for type_, data in told if type_ == "text"] == ["It ", "was ", "five. "]
     assert types(told)[-2:] == ["model_ended", "run_succeeded"]
     assert temporal.executions[run_id][0].result == {"abandoned": [], "status": "succeeded"}
+    # Of calls that are made at once, the first carries what was told, and the others wait until it is stored.
     assert {name: len(made) for name, made in temporal.made.items()} == {
         "begin": 1,
         "make-step": 4,
+        "tell": 1,
         "end": 1,
     }
 
@@ -48,6 +50,21 @@ async def test_what_agents_that_are_called_as_tools_do_is_told_with_their_path(t
     assert run.result.output == "Outer says so. "
     within = [data["text"] for type_, data in told if type_ == "text" and data["path"] == ["c1"]]
     assert within == ["Inner ", "says ", "so. "]
+
+
+async def test_what_calls_at_once_carry_grows_with_their_number_only(tmp_path, temporal):
+    def look(text: str) -> str:
+        """Look."""
+        return text[:1]
+
+    made = [call("look", f"c{number}", text="x" * 1000) for number in range(30)]
+    async with engine(tmp_path, {"agent": Agent(script(calls(*made), "Done."), [look])}) as here:
+        run = await here.ends(await here.start("agent"))
+    carried = sum(len(one.told.events) for [one, *_] in temporal.made["make-step"])
+
+    assert run.status == "succeeded"
+    # The start of the round's calls once, and then their ends.
+    assert carried <= 2 * 30 + 4
 
 
 async def test_what_was_about_to_be_told_when_a_run_ends_is_told_with_its_end(tmp_path, temporal):
@@ -69,7 +86,7 @@ async def test_what_was_about_to_be_told_when_a_run_ends_is_told_with_its_end(tm
 
     assert run.status == "succeeded"
     assert types(told).count("tool_ended") == 2
-    assert "tell" not in temporal.made
+    assert len(temporal.made["tell"]) == 1
 
 
 async def test_a_run_waits_for_a_person_and_goes_on(tmp_path):

@@ -97,7 +97,7 @@ async def test_a_run_that_tells_too_much_during_a_step_fails_by_the_next(tmp_pat
     assert executor.made.count("b") == 0
 
 
-async def test_what_a_step_has_told_already_is_not_told_apart(tmp_path, temporal):
+async def test_what_is_told_before_a_step_is_told_once_beside_another(tmp_path, temporal):
     temporal.pace = 5
 
     async def script(run):
@@ -117,7 +117,8 @@ async def test_what_a_step_has_told_already_is_not_told_apart(tmp_path, temporal
         run = await here.ends(run_id)
 
     assert run.status == "succeeded"
-    assert temporal.made["tell"] == []
+    # Stored before the step, so that it does not carry it, and nothing is left for later.
+    assert [len(told.told.events) for [told] in temporal.made["tell"]] == [1]
 
 
 async def test_a_run_that_cannot_be_stored_as_waiting_is_begun_anew(

@@ -74,6 +74,7 @@ class WorkflowExecution:
         self._first = 0
         self._known = told
         self._telling: asyncio.Task[None] | None = None
+        self._storing = asyncio.Lock()
         self._open = Counter[str]()
         self._held_back = 0
 
@@ -132,6 +133,9 @@ class WorkflowExecution:
                 await asyncio.sleep(_SOON)
             return decode(recorded)
         await self._wait_for_room()
+        if self._open.total():
+            # Nobody knows yet whether it is stored what others carry, and each call of a round would carry it again.
+            await self.store_told()
         told = self.untold
         self._open[key] += 1
         try:
@@ -173,11 +177,12 @@ class WorkflowExecution:
 
     async def store_told(self) -> None:
         """Store what was told so far. Where that fails, the next step tells it, and meets the same error."""
-        with suppress(FailureError):
-            while self._untold:
-                told = self.untold
-                await write(TELL, Tell(held=self.held, told=told), type(None))
-                self._confirm(told)
+        async with self._storing:
+            with suppress(FailureError):
+                while self._untold:
+                    told = self.untold
+                    await write(TELL, Tell(held=self.held, told=told), type(None))
+                    self._confirm(told)
 
 
 def translate(error: FailureError) -> BaseException:
