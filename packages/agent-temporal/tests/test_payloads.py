@@ -145,6 +145,7 @@ def test_an_address_is_read(url, target):
             "temporal://a:1",
             "temporal://a:1/",
             "temporal://a:x/b",
+            "temporal://a:65536/b",
             "http://a:1/b",
         ),
         *("temporal://a:1/b?c", "temporal://a:1/b/c", "temporal://u@a:1/b", "temporal://a:1/b c"),

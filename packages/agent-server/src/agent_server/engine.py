@@ -67,5 +67,6 @@ def _find(settings: ServerSettings) -> _Open:
                 f"engine: expected one that can be loaded; {found.value} of {scheme}:// cannot: {error}"
             ) from error
     raise EngineError(
-        f"engine: expected one that is installed; for {scheme}:// install gpt5-agent-{scheme} beside this server"
+        f"engine: expected one that is installed, and {scheme}:// is not;"
+        " for temporal:// install gpt5-agent-temporal beside this server"
     )

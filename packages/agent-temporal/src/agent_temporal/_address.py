@@ -8,9 +8,11 @@ from agent_server.engine import EngineError
 
 
 _URL: Final = re.compile(
-    r"temporal://(?P<target>(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5})/(?P<namespace>[^/?#\s]+)/?",
+    r"temporal://(?P<target>(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5}))/(?P<namespace>[^/?#\s]+)/?",
     re.ASCII,
 )
+
+_LARGEST_PORT: Final = 65535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,6 @@ class Address:
             EngineError: If it has another form.
         """
         found = _URL.fullmatch(url)
-        if found is None:
+        if found is None or int(found["port"]) > _LARGEST_PORT:
             raise EngineError("engine: expected temporal://HOST:PORT/NAMESPACE")
         return cls(target=found["target"], namespace=found["namespace"])
