@@ -30,6 +30,7 @@ __all__ = [
     "StoredEvent",
     "TooManyWatchersError",
     "WaitingFor",
+    "refuse_own_event",
 ]
 
 type RunStatus = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled"]
@@ -140,6 +141,17 @@ LAST_EVENTS: frozenset[str] = frozenset({"run_succeeded", "run_failed", "run_can
 
 OWN_EVENTS: frozenset[str] = LAST_EVENTS | {"run_started", "run_waiting", "run_answered"}
 """The types of the server's own events, which no executor may emit."""
+
+
+def refuse_own_event(type_: str) -> None:
+    """Refuse an executor's event of a type of the server's own.
+
+    Raises:
+        ValueError: If it is one.
+    """
+    if type_ in OWN_EVENTS:
+        raise ValueError(f"type: expected none of the server's own events, got {type_}")
+
 
 RESTING: frozenset[RunStatus] = frozenset({*FINISHED, "waiting"})
 """The states in which nothing happens to a run by itself."""

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from ._engine.apart import RunStore
 from ._engine.attempt import Attempt, Outcome, execute_run
 from ._engine.base import open_base
-from ._engine.execution import too_many_waiting
 from ._engine.step_try import RunFacts, StepLostError, StepTry
-from ._store import apart
+from ._store import apart, failures
 from ._store.answers import find_problems
 from ._store.apart import Telling, Try
 from ._store.errors import NO_DATABASE, StorageError
@@ -34,9 +33,9 @@ __all__ = [
     "Telling",
     "Try",
     "execute_run",
+    "failures",
     "find_problems",
     "open_store",
-    "too_many_waiting",
 ]
 
 

@@ -26,8 +26,6 @@ _USUAL: Final = (
     RunNotFoundError,
     StepLostError,
 )
-# A run may be attempted many times, and a step of each begun many times: of both together the newest counts.
-_TRIES_AN_ATTEMPT: Final = 10_000
 
 
 def _activity[**Arguments, Result](
@@ -95,9 +93,7 @@ class Activities:
     @_activity(MAKE_STEP)
     async def make_step(self, step: MakeStep, request: bytes) -> bytes:
         """Make a step, and return its result."""
-        hold, tries = step.held.to_hold(), activity.info().attempt
-        number = hold.attempt * _TRIES_AN_ATTEMPT + min(tries, _TRIES_AN_ATTEMPT - 1)
-        one = Try(hold=hold, key=step.key, number=number)
+        one = Try(hold=step.held.to_hold(), key=step.key, number=activity.info().attempt)
         async with self._beating():
             try:
                 told = step.told.to_telling()

@@ -21,7 +21,7 @@ from agent_server.executor import (
     StepWork,
     StoredEvent,
 )
-from agent_server.runs import OWN_EVENTS
+from agent_server.runs import refuse_own_event
 from stream_text import dump_json
 
 from ._calls import make_step, write
@@ -104,8 +104,7 @@ class WorkflowExecution:
 
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
-        if type_ in OWN_EVENTS:
-            raise ValueError(f"type: expected none of the server's own events, got {type_}")
+        refuse_own_event(type_)
         if self._first < self._known:
             # The same as before, whatever comes first now.
             self._first += 1

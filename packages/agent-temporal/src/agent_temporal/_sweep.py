@@ -10,7 +10,7 @@ from temporalio.service import RPCError
 
 from agent_server.executor import RunResult
 from agent_server.runs import DatabaseAwayError
-from agent_server.store import OpenRun, RunStore
+from agent_server.store import OpenRun, RunStore, failures
 
 from ._runs import Workflows
 
@@ -106,14 +106,11 @@ class Sweep:
 
     async def _end_gone(self, run: OpenRun) -> None:
         await self._workflows.terminate(run.run_id)
-        executor, seconds = self._server.executor, self._settings.unserved_seconds
         if run.is_begun:
-            error = f"it was begun by version {run.version} of {executor}, and no server of that version is there to go on with it"
-            result = RunResult(status="failed", error=error, error_type="version_changed")
+            result = failures.version_changed(run.version, self._server.executor)
             await self._store.end_run(run.run_id, result)
         elif run.agent in self._server.agents:
             await self._workflows.start(run.run_id, version=self._workflows.version_of(run.agent))
         else:
-            error = f"no server has had its agent {run.agent} for {seconds:g} s"
-            result = RunResult(status="failed", error=error, error_type="agent_gone")
+            result = failures.agent_gone(run.agent, self._settings.unserved_seconds)
             await self._store.end_run(run.run_id, result)

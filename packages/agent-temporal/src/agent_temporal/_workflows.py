@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_e
 
 from agent_server.executor import EventLimitError, RequestRefusedError, RunResult, Waiting
 from agent_server.runs import AnswerConflictError
-from agent_server.store import execute_run, find_problems, too_many_waiting
+from agent_server.store import execute_run, failures, find_problems
 
 from ._calls import execute, write
 from ._execution import WorkflowExecution, translate
@@ -36,13 +36,7 @@ from ._players import Player, find_player
 
 _SOON_SECONDS: Final = 0.001
 _ENDING_SECONDS: Final = 0.5  # For a run that was cancelled, within the second that is promised.
-_EXPIRED: Final = RunResult(
-    status="failed", error="nobody has answered it in time", error_type="input_expired"
-)
 _CANCELLED: Final = Ended(status="cancelled")
-_INTERNAL: Final = RunResult(
-    status="failed", error="an error inside the server", error_type="internal_error"
-)
 
 
 def _find_player() -> Player:
@@ -196,10 +190,10 @@ class AgentRun(_Waiting):
             if not isinstance(limit, EventLimitError):
                 raise
             self._ask(None)
-            return RunResult(status="failed", error=str(limit), error_type="event_limit")
+            return failures.event_limit(limit)
         if outcome != "waiting":
             self._ask(None)
-        return too_many_waiting(player.most_waiting) if outcome == "full" else None
+        return failures.too_many_waiting(player.most_waiting) if outcome == "full" else None
 
 
 @workflow.defn(name=WHOLE_RUN)
@@ -234,7 +228,7 @@ def _is_cancelled(error: BaseException) -> bool:
 
 
 async def _expire(run_id: str) -> Summary:
-    return await _end(End(run_id=run_id, result=Ended.of(_EXPIRED)))
+    return await _end(End(run_id=run_id, result=Ended.of(failures.unanswered())))
 
 
 async def _end(end: End) -> Summary:
@@ -249,5 +243,5 @@ def _to_ended(result: RunResult) -> Ended:
     except (TypeError, ValueError):
         # As if it could not be stored.
         workflow.logger.exception("the result of run %s is no JSON", workflow.info().workflow_id)
-        result = _INTERNAL
+        result = failures.internal_error()
     return Ended.of(result)

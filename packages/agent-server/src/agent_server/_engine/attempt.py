@@ -7,6 +7,7 @@ from typing import Literal
 
 from agent_server._store.claims import Claim
 from agent_server._store.endings import RunEnding, cancelled, with_result
+from agent_server._store.failures import event_limit, internal_error
 from agent_server.executor import (
     EventLimitError,
     Execution,
@@ -127,14 +128,12 @@ async def execute_run(executor: Executor, run: Execution) -> RunResult | Waiting
         if isinstance(result, Waiting):
             _refuse_nothing(result)
     except EventLimitError as error:
-        return RunResult(status="failed", error=str(error), error_type="event_limit")
+        return event_limit(error)
     except RunFailedError as error:
         return RunResult(status="failed", error=str(error), error_type=error.error_type)
     except Exception:
         _logger.exception("run %s failed", run.run_id)
-        return RunResult(
-            status="failed", error="an error inside the server", error_type="internal_error"
-        )
+        return internal_error()
     return result
 
 

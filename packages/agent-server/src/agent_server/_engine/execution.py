@@ -9,6 +9,7 @@ from agent_server._store import claims, holds
 from agent_server._store.claims import Claim
 from agent_server._store.endings import RunEnding, last_event
 from agent_server._store.events import read_events
+from agent_server._store.failures import too_many_waiting
 from agent_server._store.records import Event, measure, now
 from agent_server.executor import (
     EventLimitError,
@@ -17,7 +18,7 @@ from agent_server.executor import (
     StepWork,
     Waiting,
 )
-from agent_server.runs import OWN_EVENTS, StoredEvent
+from agent_server.runs import StoredEvent, refuse_own_event
 from stream_text import dump_json
 
 from .gathering import Gathering, try_step
@@ -84,8 +85,7 @@ class RunExecution:
 
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
-        if type_ in OWN_EVENTS:
-            raise ValueError(f"type: expected none of the server's own events, got {type_}")
+        refuse_own_event(type_)
         if self._number >= self._settings.max_events:
             raise EventLimitError(f"expected at most {self._settings.max_events} events")
         event = Event(number=self._number + 1, type=type_, created_at=now(), text=dump_json(data))
@@ -162,12 +162,3 @@ class RunExecution:
             self._on_lost()
         elif emitted:
             self._hub.publish(self.claim.seq, emitted)
-
-
-def too_many_waiting(maximum: int) -> RunResult:
-    """Return the result of a run that may not wait."""
-    return RunResult(
-        status="failed",
-        error=f"expected fewer than {maximum} runs that wait for an answer",
-        error_type="too_many_waiting",
-    )

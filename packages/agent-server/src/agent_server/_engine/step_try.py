@@ -8,7 +8,7 @@ from agent_server._store import apart
 from agent_server._store.apart import ApartRuns, StepBegun, Telling, Try
 from agent_server._store.records import Event, now
 from agent_server.executor import Executor, JsonObject, MakesSteps, Resumption
-from agent_server.runs import OWN_EVENTS
+from agent_server.runs import refuse_own_event
 from stream_text import dump_json
 
 from .gathering import Gathering, try_step
@@ -67,8 +67,7 @@ class StepTry:
 
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
-        if type_ in OWN_EVENTS:
-            raise ValueError(f"type: expected none of the server's own events, got {type_}")
+        refuse_own_event(type_)
         event = Event(number=0, type=type_, created_at=now(), text=dump_json(data))
         await self._gathering.add(event)
 

@@ -15,6 +15,7 @@ from agent_server.settings import ServerSettings
 from .clock import clock
 from .encryption import key_mark
 from .endings import Ended, end_idle, with_result
+from .failures import agent_gone, unanswered, version_changed
 from .schema import (
     answers,
     encryption_keys,
@@ -176,10 +177,7 @@ def end_stranded(write: Write, executor: str) -> Sequence[Ended]:
         runs.c.executor == executor,
         (_IS_QUEUED & (runs.c.attempt > 0)) | _WAITS,
         runs.c.version.not_in(sorted(versions)),
-        error_type="version_changed",
-        describe=lambda row: (
-            f"it was begun by version {row.version} of {executor}, and no server of that version is there to go on with it"
-        ),
+        build=lambda row: version_changed(row.version, executor),
     )
 
 
@@ -207,8 +205,7 @@ def end_unserved(
         write,
         runs.c.executor == executor,
         _IS_QUEUED & runs.c.agent.in_(gone),
-        error_type="agent_gone",
-        describe=lambda row: f"no server has had its agent {row.agent} for {seconds:g} s",
+        build=lambda row: agent_gone(row.agent, seconds),
     )
 
 
@@ -219,8 +216,7 @@ def end_unanswered(write: Write, executor: str, *, days: float) -> Sequence[Ende
         runs.c.executor == executor,
         # A run that is kept for a shorter time waits no longer than that.
         _WAITS & (runs.c.waiting_since < clock() - sa.func.coalesce(runs.c.keep, int(days * _DAY))),
-        error_type="input_expired",
-        describe=lambda _: "nobody has answered it in time",
+        build=lambda _: unanswered(),
     )
 
 
@@ -232,17 +228,13 @@ def _served(connection: sa.Connection, executor: str) -> frozenset[str]:
 def _fail(
     write: Write,
     *which: sa.ColumnElement[bool],
-    error_type: str,
-    describe: Callable[[sa.Row[Any]], str],
+    build: Callable[[sa.Row[Any]], RunResult],
 ) -> Sequence[Ended]:
     """End some of the runs that no server executes, and return them."""
     # Another engine ends its runs itself.
     idle = sa.select(runs).where(_IS_OURS, *which).limit(_MAX_ROWS)
-    ended: list[Ended] = []
-    for row in write.connection.execute(idle.with_for_update(skip_locked=True)).all():
-        result = RunResult(status="failed", error=describe(row), error_type=error_type)
-        ended.append(end_idle(write, row, with_result(result)))
-    return ended
+    rows = write.connection.execute(idle.with_for_update(skip_locked=True)).all()
+    return [end_idle(write, row, with_result(build(row))) for row in rows]
 
 
 def free_space(write: Write) -> bool:

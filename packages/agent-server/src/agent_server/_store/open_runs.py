@@ -25,6 +25,11 @@ _SHOWN = [
 ]
 
 
+_STANDING = [
+    runs.c[name] for name in ("status", "version", "keep", "wait_id", "waiting_since", "question")
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRun:
     """A run that has not ended.
@@ -49,6 +54,7 @@ class OpenRun:
 
 
 def is_of(server: Server) -> sa.ColumnElement[bool]:
+    """Return whether a run is one of a server's executor and engine."""
     return (runs.c.executor == server.executor) & (runs.c.engine == server.engine)
 
 
@@ -73,7 +79,7 @@ def read_standing(
     connection: sa.Connection, run_id: str, server: Server, encryption: Encryption
 ) -> Standing | None:
     """Return the state of a run; None if there is none."""
-    found = sa.select(runs).where(runs.c.run_id == run_id, is_of(server))
+    found = sa.select(*_STANDING).where(runs.c.run_id == run_id, is_of(server))
     row = connection.execute(found).one_or_none()
     if row is None:
         return None
