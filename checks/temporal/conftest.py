@@ -1,10 +1,8 @@
-import tempfile
 import uuid
-from pathlib import Path
 
 import pytest
 
-from temporal_server import TemporalServer
+from temporal_server import serving
 
 
 @pytest.fixture(scope="session")
@@ -16,11 +14,7 @@ def anyio_backend():
 @pytest.fixture(scope="session")
 def temporal():
     """A server of Temporal."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        server = TemporalServer(Path(folder))
-        server.start()
-        yield server
-        server.kill()
+    yield from serving()
 
 
 @pytest.fixture

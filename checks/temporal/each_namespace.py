@@ -1,14 +1,12 @@
 """Plugin for pytest: the tests of a package have their runs executed by Temporal, each test in a namespace of its own."""
 
-import tempfile
 import uuid
-from pathlib import Path
 
 import pytest
 
 import agent_server.engine
 from agent_temporal import open_temporal
-from temporal_server import TemporalServer
+from temporal_server import serving
 
 
 _VARIABLES = ("AGENT_ENDPOINT_ENGINE", "AGENT_RUNNER_ENGINE", "DIFY_AGENT_ENGINE")
@@ -17,11 +15,7 @@ _VARIABLES = ("AGENT_ENDPOINT_ENGINE", "AGENT_RUNNER_ENGINE", "DIFY_AGENT_ENGINE
 @pytest.fixture(scope="session")
 def temporal():
     """A server of Temporal."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        server = TemporalServer(Path(folder))
-        server.start()
-        yield server
-        server.kill()
+    yield from serving()
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,9 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
+from collections.abc import Generator
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -132,6 +134,15 @@ class TemporalServer:
                 "pollInterval": "10s",
             },
         }
+
+
+def serving() -> Generator[TemporalServer]:
+    """Yield a server in a folder of its own, and end it."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        server = TemporalServer(Path(folder))
+        server.start()
+        yield server
+        server.kill()
 
 
 async def _until_serving(target: str) -> None:
