@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ from gpt5_responses import (
     create,
     open_stream,
 )
-from gpt5_responses._http.client import trusted  # noqa: PLC2701 - what is read once a process is forgotten between tests
+from gpt5_responses._http.client import load_trusted, trusted  # noqa: PLC2701 - what is read once a process is forgotten between tests
 
 
 CERTIFICATE = Path(__file__).parent / "nobody_trusts_this.pem"
@@ -328,24 +328,11 @@ class Proxy(Wire):
                     inner.sendall(frames([DONE]))
 
 
-@pytest.fixture
-def trust(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path | None], None]]:
-    def choose(certificate: Path | None) -> None:
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate or ""))
-        trusted.cache_clear()
-
-    yield choose
-    trusted.cache_clear()
-
-
 @pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_a_proxy_is_used_with_its_password_and_its_connection_again(
-    transport: Transport,
-    monkeypatch: pytest.MonkeyPatch,
-    trust: Callable[[Path | None], None],
-    scheme: str,
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
-    trust(CERTIFICATE)
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
     target = Connection(api_key="k", base_url=f"{scheme}://gateway.example/v1", max_retries=0)
     with Proxy() as proxy:
         address = proxy.base_url.removesuffix("/v1").replace("//", "//ann:p%40ss@")
@@ -385,9 +372,9 @@ class TlsServer(Wire):
 
 
 async def test_a_certificate_that_the_environment_names_is_trusted(
-    transport: Transport, trust: Callable[[Path | None], None]
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trust(CERTIFICATE)
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
     with TlsServer(stream(DONE)) as server:
         url = server.base_url.replace("http:", "https:").replace("127.0.0.1", "localhost")
         known = Connection(api_key="k", base_url=url, max_retries=0)
@@ -399,17 +386,19 @@ async def test_a_certificate_that_the_environment_names_is_trusted(
 
 
 def test_the_machine_s_certificates_are_trusted_and_where_it_has_none_those_that_come_along(
-    monkeypatch: pytest.MonkeyPatch, trust: Callable[[Path | None], None]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda *_: None)
     monkeypatch.delenv("SSL_CERT_DIR")
-    trust(None)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    load_trusted.cache_clear()
 
     assert trusted().cert_store_stats()["x509_ca"] > 50
     own = lambda context, *_: context.load_verify_locations(CERTIFICATE)  # noqa: E731
     monkeypatch.setattr(ssl.SSLContext, "load_default_certs", own)
-    trust(None)
+    load_trusted.cache_clear()
     assert trusted().cert_store_stats()["x509_ca"] == 1
+    load_trusted.cache_clear()
 
 
 # What is sent.

@@ -14,17 +14,17 @@ from model_plugin import PLUGIN
 STARTED = """
 import json, os, sys, threading, time
 import main
-from gpt5_responses._http.client import trusted
+from gpt5_responses._http.client import load_trusted
 
 def tell():
     imported = {"httpcore", "gpt5_messages", "gpt5_payloads", "gpt5_responses"} & sys.modules.keys()
     config = main.plugin.config
     timeouts = [config.MAX_REQUEST_TIMEOUT, config.MAX_INVOCATION_TIMEOUT]
-    print(json.dumps({"event": "test", "imported": len(imported), "trusts": trusted.cache_info().currsize, "timeouts": timeouts}))
+    print(json.dumps({"event": "test", "imported": len(imported), "trusts": load_trusted.cache_info().currsize, "timeouts": timeouts}))
 
 tell()
 threading.Thread(target=main.plugin.run, daemon=True).start()
-while not trusted.cache_info().currsize:
+while not load_trusted.cache_info().currsize:
     time.sleep(0.01)
 tell()
 os._exit(0)

@@ -328,14 +328,18 @@ class HttpClient:
         )
 
 
-@cache
 def trusted() -> ssl.SSLContext:
-    """Return the trusted certificates, loaded once for all clients: they cost far more time and memory than the rest of a client.
+    """Return the certificates that the environment has trusted.
 
     Raises:
-        OSError: If the file or folder that the environment names cannot be read.
+        OSError: If the file or folder that it names cannot be read.
     """
-    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    return load_trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@cache
+def load_trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Load certificates, once for all clients: they cost far more time and memory than the rest of a client."""
     if file or folder:
         return ssl.create_default_context(cafile=file or None, capath=folder or None)
     context = ssl.create_default_context()
