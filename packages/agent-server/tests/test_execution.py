@@ -204,6 +204,23 @@ async def test_a_cancelled_executor_may_still_have_succeeded(tmp_path, status, e
     assert told[-1].type == f"run_{expected}"
 
 
+async def test_a_cancelled_run_tells_what_its_executor_has_left(tmp_path):
+    async def script(run):
+        await run.tell("began", {})
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return RunResult(status="failed", usage=Usage(input_tokens=3), details={"half": 1})
+
+    run, told, _ = await play(script, tmp_path, cancel=True)
+
+    last = told[-1].data
+    assert (run.status, run.result) == ("cancelled", None)
+    assert (last["reason"], last["details"]) == ("enough", {"half": 1})
+    assert last["usage"]["input_tokens"] == 3
+    assert "error" not in last
+
+
 async def test_an_executor_may_end_its_run_with_a_sentence(tmp_path):
     async def script(_run):
         raise RunFailedError("what was said is not there any more", error_type="lost")

@@ -284,7 +284,7 @@ class StoredEvent:
     """An event of a run.
 
     The server's own are `run_started` (`{"attempt": n}`); `run_waiting` with what the run waits for, `run_answered` with the answer; and, as the last of a run, `run_succeeded`,
-    `run_failed` or `run_cancelled` (`{"reason": …}`), with the result as data. The others are the executor's.
+    `run_failed` with the result as data, or `run_cancelled` with `{"reason": …}`, and with the `usage` and `details` of the result if the executor has ended with one. The others are the executor's.
 
     Attributes:
         number: Its number in the run, from 1 without gaps.
@@ -482,6 +482,7 @@ class Executor(Protocol):
         """Run an agent to its end, or until it waits for a person.
 
         If this raises a `RunFailedError`, the run fails as it says; with any other error it fails with `internal_error`, and only the server's log has the error's text.
+        Where a run is cancelled and this returns a failure all the same, the run is cancelled, and its last event has the failure's `usage` and `details`.
         """
         ...
 

@@ -111,10 +111,10 @@ class Attempt:
                 result = await self.execution.admit(result)
         except asyncio.CancelledError:
             return self._break_off()
+        left = None if isinstance(result, Waiting) else result
         # A cancelled executor may end with an error of its own. A success stays a success.
-        is_success = isinstance(result, RunResult) and result.status == "succeeded"
-        if self.is_asked_to_end and not is_success:
-            return cancelled(self.execution.cancel_reason)
+        if self.is_asked_to_end and (left is None or left.status != "succeeded"):
+            return cancelled(self.execution.cancel_reason, left)
         return result if isinstance(result, Waiting) else with_result(result)
 
     def _break_off(self) -> RunEnding | None:

@@ -75,9 +75,17 @@ class Ended:
     started_at: int
 
 
-def cancelled(reason: str | None) -> RunEnding:
-    """Return the end of a cancelled run."""
-    return RunEnding(status="cancelled", data={"reason": reason}, result=None)
+def cancelled(reason: str | None, left: RunResult | None = None) -> RunEnding:
+    """Return the end of a cancelled run.
+
+    Args:
+        reason: Why it was cancelled.
+        left: What its executor ended it with, if it took the time: its usage and details are told.
+    """
+    data: JsonObject = {"reason": reason}
+    if left is not None:
+        data |= {name: left.to_dict()[name] for name in ("usage", "details")}
+    return RunEnding(status="cancelled", data=data, result=None)
 
 
 def with_result(result: RunResult) -> RunEnding:
