@@ -15,11 +15,16 @@ YES = Approval(approved=True)
 pytestmark = pytest.mark.usefixtures("temporal")
 
 
+# What is told from time to time is told by no timer in such a test, however long a busy machine takes for a step.
+SLOW = 0.05
+
+
 def types(told):
     return [type_ for type_, _ in told]
 
 
 async def test_an_agent_answers_and_its_events_tell_how(tmp_path, temporal):
+    temporal.pace = SLOW
     async with engine(tmp_path, {"adding": adding()}) as here:
         run_id = await here.start("adding")
         run = await here.ends(run_id)
@@ -77,7 +82,7 @@ async def test_what_was_about_to_be_told_when_a_run_ends_is_told_with_its_end(tm
         await asyncio.sleep(0.2)
         return "slow"
 
-    temporal.pace = 1
+    temporal.pace = SLOW
     model = script(calls(call("quick"), call("slow", "c2")), "Done.")
     async with engine(tmp_path, {"agent": Agent(model, [quick, slow])}) as here:
         run_id = await here.start("agent")
