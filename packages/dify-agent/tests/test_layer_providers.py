@@ -7,7 +7,7 @@ from dify_agent.plugin_daemon_transport import SilenceLimits
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 
 
-def test_a_server_offers_six_kinds_of_layers():
+def test_a_server_offers_these_kinds_of_layers():
     """Source: docs/contracts/dify-agent.md, C37."""
     providers = create_default_layer_providers()
     assert [provider.type_id for provider in providers] == [
@@ -15,6 +15,7 @@ def test_a_server_offers_six_kinds_of_layers():
         "pydantic_ai.history",
         "dify.output",
         "dify.plugin",
+        "dify.execution_context",
         "dify.plugin.llm",
         "dify.plugin.tools",
     ]

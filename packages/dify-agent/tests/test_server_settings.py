@@ -13,6 +13,8 @@ from dify_agent.server.executor import build_layer_providers
     [
         ("plugin_daemon_url", "s3cret", "expected an address that begins with http:// or https://"),
         ("plugin_daemon_api_key", "s3cret\n", "expected one line of text"),
+        ("inner_api_url", "s3cret", "expected an address that begins with http:// or https://"),
+        ("inner_api_key", "s3cret\n", "expected one line of text"),
         ("max_model_requests", "0", "greater than or equal to 1"),
         ("model_silence_seconds", "0", "greater than 0"),
         ("keep_alive_silence_seconds", "nan", "greater than 0"),
@@ -34,3 +36,17 @@ def test_how_long_replies_may_be_silent_is_a_setting(monkeypatch):
     providers = {each.type_id: each for each in build_layer_providers(DifyAgentSettings())}
     layer = providers["dify.plugin"].create({"tenant_id": "t"})
     assert layer.silence == SilenceLimits(model_seconds=1, keep_alive_seconds=2, tool_seconds=3)
+
+
+def test_where_dify_s_inner_api_is_stands_in_settings_and_may_be_left_out(monkeypatch):
+    context = {"tenant_id": "t", "agent_mode": "agent_app", "invoke_from": "web-app"}
+
+    def inner_api():
+        providers = {each.type_id: each for each in build_layer_providers(DifyAgentSettings())}
+        layer = providers["dify.execution_context"].create(context)
+        return layer.inner_api_url, layer.inner_api_key
+
+    assert inner_api() == (None, "")
+    monkeypatch.setenv("DIFY_AGENT_INNER_API_URL", "http://api:5001")
+    monkeypatch.setenv("DIFY_AGENT_INNER_API_KEY", "s3cret")
+    assert inner_api() == ("http://api:5001", "s3cret")

@@ -82,23 +82,29 @@ def unwrap_plugin_daemon_error(*, error_type: str, message: str) -> PluginDaemon
 
 
 def build_reported_error(
-    raw_message: str, *, fallback: str, secrets: KnownSecrets, status_code: int | None = None
+    raw_message: str,
+    *,
+    error_type: str | None = None,
+    fallback: str,
+    secrets: KnownSecrets,
+    status_code: int | None = None,
 ) -> PluginDaemonError:
     """Build the error that the daemon or the plugin reported.
 
     Args:
         raw_message: The reported message, an error payload or a plain text.
+        error_type: The type of a plain text; a payload names its own.
         fallback: The message to use if it is empty.
         secrets: Texts that must not be shown.
         status_code: The HTTP status of the reply.
     """
     payload = decode_plugin_daemon_error_payload(raw_message)
-    if payload is None:
-        error_type, message = None, raw_message
-    else:
+    message = raw_message
+    if payload is not None:
         payload = unwrap_plugin_daemon_error(error_type=payload.error_type, message=payload.message)
-        error_type = secrets.redact(payload.error_type)[:_MAX_ERROR_TYPE_CHARACTERS]
-        message = payload.message
+        error_type, message = payload.error_type, payload.message
+    if error_type is not None:
+        error_type = secrets.redact(error_type)[:_MAX_ERROR_TYPE_CHARACTERS]
     # Redacted before it is cut: of a secret that is cut in two, nothing would be found.
     shown = secrets.redact(message)[:_MAX_ERROR_CHARACTERS]
     return PluginDaemonError(shown or fallback, error_type=error_type, status_code=status_code)

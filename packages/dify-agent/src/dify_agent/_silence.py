@@ -49,13 +49,22 @@ class Silence:
 
     Args:
         seconds: How long it may last.
+        peer: The service that replies, for the error.
+        cause: What may be the reason, for the error.
 
     Attributes:
         lasted: Seconds of silence before the latest data.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        peer: str = "The plugin daemon",
+        cause: str = "the plugin's process may have died",
+    ) -> None:
         self.lasted = 0.0
+        self._peer, self._cause = peer, cause
         self._seconds = seconds
         self._waited = 0.0
         self._expects_keep_alives = False
@@ -84,7 +93,6 @@ class Silence:
             return result
         promise = ", though this model sends keep-alives" if self._expects_keep_alives else ""
         raise PluginDaemonError(
-            f"The plugin daemon has sent nothing for {self._seconds:g} seconds{promise}: "
-            "the plugin's process may have died.",
+            f"{self._peer} has sent nothing for {self._seconds:g} seconds{promise}: {self._cause}.",
             error_type=SILENCE_ERROR_TYPE,
         )

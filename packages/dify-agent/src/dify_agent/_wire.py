@@ -23,21 +23,16 @@ from typing import Final, cast
 import httpx
 from pydantic import BaseModel
 
-from stream_text import KnownSecrets, LineSplitter, parse_json
+from stream_text import InvalidJsonError, KnownSecrets, LineSplitter, parse_json
 
-from ._daemon_errors import (
-    INVALID_ITEM,
-    PluginDaemonError,
-    build_protocol_error,
-    build_reported_error,
-)
+from ._daemon_errors import PluginDaemonError, build_protocol_error, build_reported_error
 from ._headers import is_header_text
 from ._silence import Silence
 
 
-_TOO_LARGE: Final = "Plugin daemon reply is too large."
 _MAX_REPLY_BYTES: Final = 128 * 1024 * 1024  # Three files of the largest size, in base64.
 _MAX_LINE_BYTES: Final = 48 * 1024 * 1024  # One such file, and its envelope.
+_MAX_BODY_BYTES: Final = 16 * 1024 * 1024  # Files come as links.
 _MAX_ERROR_BODY_BYTES: Final = 64 * 1024
 # The daemon compares the content type as a whole: a charset would make it refuse the call.
 _JSON_HEADERS: Final = {b"Content-Type": b"application/json", b"Accept-Encoding": b"identity"}
@@ -49,12 +44,14 @@ class Call:
     """A call of a service.
 
     Attributes:
+        peer: The service, for errors.
         url: Address of the operation.
         headers: The headers that name the caller, see `header_value`.
         body: The body, see `write_body`.
         secrets: The texts that no error may show.
     """
 
+    peer: str = "Plugin daemon"
     url: str
     headers: Mapping[bytes, bytes] = field(repr=False)
     body: bytes = field(repr=False)
@@ -102,16 +99,27 @@ def header_value(field: str, text: str) -> bytes:
     return text.encode()
 
 
-@asynccontextmanager
-async def open_reply(
-    http_client: httpx.AsyncClient, call: Call, silence: Silence
-) -> AsyncGenerator[httpx.Response]:
-    """Make a call, and open its reply, whatever the status; leaving the context closes the response.
+async def read_reply(http_client: httpx.AsyncClient, call: Call, silence: Silence) -> bytes:
+    """Make a call, and return the body of the reply.
 
     Raises:
-        PluginDaemonError: If the service is silent for too long.
-        httpx.TransportError: If it could not be reached, or the connection broke.
+        PluginDaemonError: If an error is reported, or the reply is packed, over 16 MiB, or silent for too long.
+        httpx.TransportError: If the service could not be reached, or the connection broke.
     """
+    async with _open_reply(http_client, call, silence) as response:
+        body = bytearray()
+        async for data in _iter_bytes(response, silence):
+            body += data
+            if len(body) > _MAX_BODY_BYTES:
+                raise build_protocol_error(f"{call.peer} reply is too large.")
+    return bytes(body)
+
+
+@asynccontextmanager
+async def _open_reply(
+    http_client: httpx.AsyncClient, call: Call, silence: Silence
+) -> AsyncGenerator[httpx.Response]:
+    """Make a call, and open its reply if it is one that can be read; leaving the context closes the response."""
     request = http_client.stream(
         "POST",
         call.url,
@@ -122,7 +130,12 @@ async def open_reply(
     )
     with _errors_without_request():
         async with AsyncExitStack() as stack:
-            yield await silence.wait(stack.enter_async_context(request))
+            response = await silence.wait(stack.enter_async_context(request))
+            if not response.is_success:
+                raise await _http_error(response, call, silence)
+            if _is_packed(response):
+                raise build_protocol_error(_invalid_item(call))
+            yield response
 
 
 async def stream_envelopes(
@@ -138,14 +151,14 @@ async def stream_envelopes(
             long.
         httpx.TransportError: If the service could not be reached, or the connection broke.
     """
-    async with open_reply(http_client, call, silence) as response:
-        if not response.is_success:
-            raise await _http_error(response, call.secrets, silence)
-        if _is_packed(response):
-            raise build_protocol_error(INVALID_ITEM)
-        async for line in _iter_lines(response, silence):
-            for data in _iter_data(line, call.secrets):
+    async with _open_reply(http_client, call, silence) as response:
+        async for line in _iter_lines(response, call, silence):
+            for data in _iter_data(line, call):
                 yield data
+
+
+def _invalid_item(call: Call) -> str:
+    return f"{call.peer} returned an invalid stream item."
 
 
 def _without_read_timeout(timeout: httpx.Timeout) -> httpx.Timeout:
@@ -176,7 +189,9 @@ async def _iter_bytes(response: httpx.Response, silence: Silence) -> AsyncIterat
         yield data
 
 
-async def _iter_lines(response: httpx.Response, silence: Silence) -> AsyncIterator[bytes]:
+async def _iter_lines(
+    response: httpx.Response, call: Call, silence: Silence
+) -> AsyncIterator[bytes]:
     """Yield the reply line by line, up to its limit."""
     splitter, size = LineSplitter(max_line_bytes=_MAX_LINE_BYTES), 0
     async for data in _iter_bytes(response, silence):
@@ -184,7 +199,7 @@ async def _iter_lines(response: httpx.Response, silence: Silence) -> AsyncIterat
         for line in splitter.feed(data):
             yield line
         if splitter.overflowed or size > _MAX_REPLY_BYTES:
-            raise build_protocol_error(_TOO_LARGE)
+            raise build_protocol_error(f"{call.peer} reply is too large.")
     for line in splitter.close():
         yield line
 
@@ -220,28 +235,26 @@ def _parse_envelope(line: bytes) -> _Envelope | None:
             raise ValueError("an envelope must be an object with an integer code")
 
 
-def _iter_data(line: bytes, secrets: KnownSecrets) -> Iterator[object]:
+def _iter_data(line: bytes, call: Call) -> Iterator[object]:
     """Yield the data of the frame on a line; nothing if there is no frame."""
     try:
         frame = _parse_envelope(line)
     except ValueError:
-        raise build_protocol_error(INVALID_ITEM) from None
+        raise build_protocol_error(_invalid_item(call)) from None
     if frame is None:
         return
     if frame.code != 0:
         raise build_reported_error(
             frame.message,
-            fallback="Plugin daemon returned an error stream item.",
-            secrets=secrets,
+            fallback=f"{call.peer} returned an error stream item.",
+            secrets=call.secrets,
         )
     if frame.data is None:
-        raise build_protocol_error("Plugin daemon returned an empty stream item.")
+        raise build_protocol_error(f"{call.peer} returned an empty stream item.")
     yield frame.data
 
 
-async def _http_error(
-    response: httpx.Response, secrets: KnownSecrets, silence: Silence
-) -> PluginDaemonError:
+async def _http_error(response: httpx.Response, call: Call, silence: Silence) -> PluginDaemonError:
     """Build the error of a reply with an error status, from the beginning of its body."""
     body = b""
     if not _is_packed(response):
@@ -249,19 +262,34 @@ async def _http_error(
             body += data
             if len(body) > _MAX_ERROR_BODY_BYTES:
                 break
+    message, error_type = _read_error(body[:_MAX_ERROR_BODY_BYTES])
     return build_reported_error(
-        _error_message(body[:_MAX_ERROR_BODY_BYTES]),
-        fallback="Plugin daemon stream request failed.",
-        secrets=secrets,
+        message,
+        error_type=error_type,
+        fallback=f"{call.peer} stream request failed.",
+        secrets=call.secrets,
         status_code=response.status_code,
     )
 
 
-def _error_message(body: bytes) -> str:
-    """Return the message of an envelope, which the daemon also sends with error statuses, or the body itself."""
+def _read_error(body: bytes) -> tuple[str, str | None]:
+    """Return the message and the type of an error: of an envelope, which the daemon also sends with error statuses, of Dify's API, or the body itself."""
     text = body.decode(errors="replace")
     try:
         frame = _parse_envelope(body)
     except ValueError:
-        return text
-    return text if frame is None else frame.message or text
+        return _read_api_error(text)
+    return (text if frame is None else frame.message or text), None
+
+
+def _read_api_error(text: str) -> tuple[str, str | None]:
+    """Return the message and the type of an error of Dify's API, which names it by a word; or else the text."""
+    try:
+        error: object = parse_json(text)
+    except InvalidJsonError:
+        return text, None
+    match error:
+        case {"code": str(code), "message": str(message)}:
+            return message, code
+        case _:
+            return text, None

@@ -6,6 +6,7 @@ DifyAgentError
 │   └── SnapshotError                      a session snapshot does not belong to this graph
 ├── UnknownLayerTypeError (KeyError)       no provider is registered under a layer's type id
 ├── LayerLifecycleError (RuntimeError)     a layer is used in a state that does not allow it
+├── InnerApiError                          Dify's inner API (in `_inner_api`)
 └── PluginDaemonError                      the daemon or a plugin behind it (in `plugin_daemon_transport`)
     └── DifyPluginToolClientError          the same, met while invoking a tool (in `layers.dify_plugin.tool_client`)
 

@@ -10,6 +10,7 @@ from dify_agent.compositor import LayerProvider
 from dify_agent.layers.dify_plugin.llm_layer import DifyPluginLLMLayer
 from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
+from dify_agent.layers.execution_context import DifyExecutionContextLayer
 from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.output import OutputLayer
 from dify_agent.layers.prompt import PromptLayer
@@ -25,14 +26,18 @@ def create_default_layer_providers(
     *,
     plugin_daemon_url: str = "http://localhost:5002",
     plugin_daemon_api_key: str = "",
+    inner_api_url: str | None = None,
+    inner_api_key: str = "",
     silence: SilenceLimits | None = None,
 ) -> tuple[LayerProvider[Any], ...]:
-    """Return providers of prompts, history, output, and the plugin, model and tools layers.
+    """Return providers of prompts, history and output, of the plugin, model and tools layers, and of the layers that only Dify has.
 
     Args:
         plugin_daemon_url: The daemon's address, which only layers made by this server get to know.
         plugin_daemon_api_key: The daemon's key; likewise.
-        silence: How long a reply of the daemon may be silent; the defaults of `SilenceLimits` if left out.
+        inner_api_url: The address of Dify's API; without it runs that need its inner part fail.
+        inner_api_key: The key of its inner part.
+        silence: How long a reply may be silent; the defaults of `SilenceLimits` if left out.
     """
     create_plugin_layer = partial(
         DifyPluginLayer.from_config_with_settings,
@@ -40,11 +45,20 @@ def create_default_layer_providers(
         daemon_api_key=plugin_daemon_api_key,
         silence=silence,
     )
+    create_context_layer = partial(
+        DifyExecutionContextLayer.from_config_with_settings,
+        daemon_url=plugin_daemon_url,
+        daemon_api_key=plugin_daemon_api_key,
+        silence=silence,
+        inner_api_url=inner_api_url,
+        inner_api_key=inner_api_key,
+    )
     return (
         LayerProvider.from_layer_type(PromptLayer),
         LayerProvider.from_layer_type(HistoryLayer),
         LayerProvider.from_layer_type(OutputLayer),
         LayerProvider.from_factory(DifyPluginLayer, create_plugin_layer),
+        LayerProvider.from_factory(DifyExecutionContextLayer, create_context_layer),
         LayerProvider.from_layer_type(DifyPluginLLMLayer),
         LayerProvider.from_layer_type(DifyPluginToolsLayer),
     )

@@ -153,10 +153,12 @@ class DifyAgentExecutor:
 
 
 def build_layer_providers(settings: DifyAgentSettings) -> Sequence[LayerProvider[Any]]:
-    """Return the kinds of layers that runs may ask for; only here do the daemon's settings go into them."""
+    """Return the kinds of layers that runs may ask for; only here do the settings of the daemon and of Dify's API go into them."""
     return create_default_layer_providers(
         plugin_daemon_url=settings.plugin_daemon_url,
         plugin_daemon_api_key=settings.plugin_daemon_api_key.get_secret_value(),
+        inner_api_url=settings.inner_api_url,
+        inner_api_key=settings.inner_api_key.get_secret_value(),
         silence=SilenceLimits(
             model_seconds=settings.model_silence_seconds,
             keep_alive_seconds=settings.keep_alive_silence_seconds,

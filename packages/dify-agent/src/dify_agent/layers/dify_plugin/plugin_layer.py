@@ -52,7 +52,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             TypeError: If it is called.
         """
         raise TypeError(
-            "DifyPluginLayer requires server-side daemon settings and must use a provider factory."
+            f"{cls.__name__} requires server-side daemon settings and must use a provider factory."
         )
 
     @classmethod
@@ -84,7 +84,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
         Raises:
             RuntimeError: If the HTTP client is closed.
         """
-        _require_open(http_client, caller="create_daemon_provider")
+        self._require_open(http_client, caller="create_daemon_provider")
         return self._connect(DifyPluginDaemonProvider, plugin_id, http_client)
 
     def create_tool_client(
@@ -99,7 +99,7 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
         Raises:
             RuntimeError: If the HTTP client is closed.
         """
-        _require_open(http_client, caller="create_tool_client")
+        self._require_open(http_client, caller="create_tool_client")
         return self._connect(DifyPluginDaemonToolClient, plugin_id, http_client)
 
     def _connect[Client](
@@ -116,7 +116,8 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
             silence=self.silence,
         )
 
-
-def _require_open(http_client: httpx.AsyncClient, *, caller: str) -> None:
-    if http_client.is_closed:
-        raise RuntimeError(f"DifyPluginLayer.{caller}() requires an open shared HTTP client.")
+    def _require_open(self, http_client: httpx.AsyncClient, *, caller: str) -> None:
+        if http_client.is_closed:
+            raise RuntimeError(
+                f"{type(self).__name__}.{caller}() requires an open shared HTTP client."
+            )
