@@ -7,14 +7,12 @@ rely on a hidden parameter for anything that a model must not decide.
 Source: docs/contracts/dify-agent.md, C20 to C25, and C32 to C34 for the model's view of replies and failures.
 """
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
 import httpx
-from pydantic_ai import RunContext, Tool, ToolReturn
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai import Tool, ToolReturn
 
 from agent_tooling import (
     CHECK_CREDENTIALS,
@@ -31,6 +29,7 @@ from agent_tooling import (
 from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
 from dify_agent.exceptions import AgentRunValidationError
 
+from ._prepared_tool import TOOL_FAILURE_KEY, ShownResults, build_tool, find_failure
 from ._secrets import ConfigSecrets
 from ._tool_files import readable_files
 from .configs import (
@@ -49,19 +48,11 @@ __all__ = [
     "find_failure",
 ]
 
-TOOL_FAILURE_KEY: Final = "dify_tool_failure"
-"""The key of a failure in the metadata of a tool's result: `{"error_type", "message", "status_code"}`. The model gets a sentence."""
+
 _BAD_REQUEST: Final = 400
 _CREDENTIAL_ERRORS: Final = ("Credential", "Authorization", "Unauthorized")
 _NOT_FOUND_ERRORS: Final = ("ToolNotFound", "ProviderNotFound")
 _PARAMETER_ERRORS: Final = ("BadRequest", "Validate", "Validation")
-
-
-def find_failure(metadata: object) -> Mapping[str, Any] | None:
-    """Return the failure of a tool call from the metadata of its result; None if it did not fail."""
-    if not isinstance(metadata, Mapping):
-        return None
-    return cast("Mapping[str, Any]", metadata).get(TOOL_FAILURE_KEY)
 
 
 class DifyPluginToolsDeps(LayerDeps):
@@ -120,8 +111,7 @@ class _PreparedTool:
     config: DifyPluginToolConfig
     parameters: Sequence[ToolParameter]
     client: DifyPluginDaemonToolClient
-    budget: ResultBudget
-    secrets: ConfigSecrets
+    shown: ShownResults
 
     @property
     def name(self) -> str:
@@ -141,31 +131,18 @@ class _PreparedTool:
             )
         except DifyPluginToolClientError as error:
             text = _error_text(error, tool_name=self.name)
-            return self._build_failure(text, error.error_type, error.message, error.status_code)
+            return self.shown.build_failure(
+                text, error.error_type, error.message, error.status_code
+            )
         # Arguments that cannot be cast or written as JSON: the model may try others.
         except ValueError as error:
             text = parameters_error_text(str(error))
-            return self._build_failure(text, "invalid_arguments", str(error))
+            return self.shown.build_failure(text, "invalid_arguments", str(error))
         files, left_out = readable_files(messages)
         text = "\n".join([observation_text(messages, policy=TOOL_LAYER_OBSERVATIONS), *left_out])
         # As a user message after the results: not every plugin reads files in a tool's message.
         shown = [f"Files from the tool {self.name}:", *files] if files else None
-        return ToolReturn(self._fit(text), content=shown)
-
-    def _build_failure(
-        self, text: str, error_type: str | None, message: str, status_code: int | None = None
-    ) -> ToolReturn[str]:
-        failure = {
-            "error_type": error_type,
-            "message": self.secrets.known.redact(message),
-            "status_code": status_code,
-        }
-        text = self._fit(self.secrets.known.redact(text))
-        return ToolReturn(text, metadata={TOOL_FAILURE_KEY: failure})
-
-    def _fit(self, text: str) -> str:
-        """Return the part of a text that fits the budget, without declared secrets."""
-        return self.budget.fit(self.secrets.declared.redact(text))
+        return ToolReturn(self.shown.fit(text), content=shown)
 
 
 def _build_pydantic_ai_tool(
@@ -180,25 +157,14 @@ def _build_pydantic_ai_tool(
             ToolParameter.from_raw(each.model_copy(deep=True)) for each in config.parameters
         ],
         client=client,
-        budget=budget,
-        secrets=ConfigSecrets([config.model_dump()]),
+        shown=ShownResults(budget=budget, secrets=ConfigSecrets([config.model_dump()])),
     )
-    schema = copy.deepcopy(config.parameters_json_schema)
-
-    # Positional only, because a tool may have a parameter of any name, `_ctx` included.
-    async def invoke_tool(_ctx: RunContext[object], /, **arguments: Any) -> ToolReturn[str]:
-        return await tool.invoke(arguments)
-
-    async def prepare(_ctx: RunContext[object], definition: ToolDefinition) -> ToolDefinition:
-        # Pydantic AI would derive a schema from the signature above.
-        return replace(definition, parameters_json_schema=schema, strict=config.strict)
-
-    return Tool(
-        invoke_tool,
-        takes_ctx=True,
+    return build_tool(
+        tool.invoke,
         name=tool.name,
-        description=config.description or tool.name,
-        prepare=prepare,
+        description=config.description,
+        schema=config.parameters_json_schema,
+        strict=config.strict,
     )
 
 
