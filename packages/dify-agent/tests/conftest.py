@@ -17,7 +17,7 @@ import pytest
 import uvicorn
 from hypothesis import HealthCheck, settings
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
 from agent_server.executor import TransientError
@@ -74,16 +74,19 @@ class Gate:
 
 @dataclass
 class FakeDaemon:
-    """A plugin daemon with one model and any tools.
+    """A plugin daemon with one model and any tools, and beside it Dify's inner API.
 
-    `model` answers a request's data with a list of chunks, gates and errors, or with a status; `tool` with messages likewise.
+    `model` answers a request's data with a list of chunks, gates and errors, or with a status; `tool` with messages likewise. `api` answers an
+    operation and its body with a JSON object, or with a list of chunks or a status likewise.
     """
 
     url: str = ""
     model: object = None
     tool: object = None
+    api: object = None
     model_requests: list = field(default_factory=list)
     tool_requests: list = field(default_factory=list)
+    api_requests: list = field(default_factory=list)
     headers: list = field(default_factory=list)
     gates: list = field(default_factory=list)
 
@@ -91,7 +94,9 @@ class FakeDaemon:
         """Forget what it was asked; the model says hello and the tools answer "done"."""
         self.model = lambda _data: [text_chunk("Hello"), text_chunk("!", finish_reason="stop")]
         self.tool = lambda _data: [{"type": "text", "message": {"text": "done"}}]
-        for recorded in (self.model_requests, self.tool_requests, self.headers, self.gates):
+        self.api = lambda _operation, _body: 404
+        requests = (self.model_requests, self.tool_requests, self.api_requests)
+        for recorded in (*requests, self.headers, self.gates):
             recorded.clear()
 
     def open_gates(self):
@@ -113,6 +118,13 @@ class FakeDaemon:
         self.headers.append(request.headers)
         self.tool_requests.append(data)
         return self._stream(self.tool(data))
+
+    async def call_api(self, request):
+        operation, body = request.path_params["operation"], await request.json()
+        self.headers.append(request.headers)
+        self.api_requests.append((operation, body))
+        answer = self.api(operation, body)
+        return JSONResponse(answer) if isinstance(answer, dict) else self._stream(answer)
 
     def _stream(self, items):
         if isinstance(items, int):
@@ -191,6 +203,7 @@ def served_daemon():
         routes=[
             Route("/plugin/{tenant}/dispatch/llm/invoke", fake.invoke_model, methods=["POST"]),
             Route("/plugin/{tenant}/dispatch/tool/invoke", fake.invoke_tool, methods=["POST"]),
+            Route("/inner/api/{operation:path}", fake.call_api, methods=["POST"]),
         ]
     )
     with _serve(app) as url:
@@ -250,6 +263,30 @@ def build_request():
             },
         ]
         return {"composition": {"layers": layers}}
+
+    return build
+
+
+@pytest.fixture
+def build_dify_request(build_request):
+    """Return a function that builds a run request with layers that only Dify has, between the model and the tools."""
+
+    def build(*layers, **options):
+        request = build_request(**options)
+        for layer in request["composition"]["layers"]:
+            if layer["name"] == "plugin":
+                layer["type"] = "dify.execution_context"
+                layer["config"] |= {
+                    "user_id": "user-1",
+                    "user_from": "end-user",
+                    "app_id": "app-1",
+                    "agent_mode": "workflow_run",
+                    "invoke_from": "service-api",
+                }
+        request["composition"]["layers"] += [
+            {"deps": {"execution_context": "plugin"}, **layer} for layer in layers
+        ]
+        return request
 
     return build
 

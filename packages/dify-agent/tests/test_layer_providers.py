@@ -18,6 +18,7 @@ def test_a_server_offers_these_kinds_of_layers():
         "dify.execution_context",
         "dify.plugin.llm",
         "dify.plugin.tools",
+        "dify.core.tools",
     ]
 
 

@@ -651,7 +651,7 @@ async def test_no_field_of_a_structured_output_shows_a_secret():
 
 
 @pytest.mark.parametrize("sizes", [(1_025,), (1_000, 25)])
-async def test_a_run_has_at_most_1024_plugin_tools(sizes):
+async def test_a_run_has_at_most_1024_tools_of_plugins(sizes):
     def tools(name: str, size: int) -> RunLayerSpec:
         named = [plugin_tool(name=f"{name}_{number}") for number in range(size)]
         config = {"tools": [tool.model_dump() for tool in named]}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 import httpx
-from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai import Agent, DeferredToolRequests, Tool
 from pydantic_ai.agent import AgentRunResult, EventStreamHandler
 from pydantic_ai.models import Model
 from pydantic_ai.usage import UsageLimits
@@ -27,6 +27,15 @@ class ModelLayer(Protocol):
 
     def get_model(self, *, http_client: httpx.AsyncClient) -> Model:
         """Return the model, which calls through the given client."""
+        ...
+
+
+@runtime_checkable
+class ToolsLayer(Protocol):
+    """A layer whose tools call through an HTTP client."""
+
+    async def get_tools(self, *, http_client: httpx.AsyncClient) -> list[Tool[object]]:
+        """Return the tools, which call through the given client."""
         ...
 
 

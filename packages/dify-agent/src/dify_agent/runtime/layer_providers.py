@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from dify_agent.compositor import LayerProvider
+from dify_agent.layers.core_tools import DifyCoreToolsLayer
 from dify_agent.layers.dify_plugin.llm_layer import DifyPluginLLMLayer
 from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
@@ -61,4 +62,5 @@ def create_default_layer_providers(
         LayerProvider.from_factory(DifyExecutionContextLayer, create_context_layer),
         LayerProvider.from_layer_type(DifyPluginLLMLayer),
         LayerProvider.from_layer_type(DifyPluginToolsLayer),
+        LayerProvider.from_layer_type(DifyCoreToolsLayer),
     )

@@ -28,7 +28,6 @@ from dify_agent.compositor import CompositorRun, LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.layers.dify_plugin.configs import MOST_TOOLS
-from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
 from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.output import OUTPUT_TOOL_NAME, OutputLayer
 from dify_agent.protocol import (
@@ -39,7 +38,13 @@ from dify_agent.protocol import (
     RunSucceededEvent,
 )
 
-from ._agent import PreparedAgent, find_model_layer, find_only_layer, require_user_prompts
+from ._agent import (
+    PreparedAgent,
+    ToolsLayer,
+    find_model_layer,
+    find_only_layer,
+    require_user_prompts,
+)
 from ._composition import build_compositor, find_layer_problems
 from ._failure import build_run_failed, composition_secrets
 from ._stream import RunEventReader, redact_json
@@ -241,18 +246,21 @@ class AgentRunRunner:
         return PreparedAgent(agent=agent, user_prompts=user_prompts, history=history)
 
     async def _resolve_run_tools(self, run: CompositorRun) -> list[Tool[object]]:
-        """Return the server's tools, the layers' ready-made ones and their plugin tools, in the order of the layers.
+        """Return the server's tools, the layers' ready-made ones, and those that plugins and Dify have, in the order of the layers.
 
         Raises:
             AgentRunValidationError: If two tools have the same name, wherever they come from, or there are too many.
         """
         resolved = [*self._tools, *run.tools]
         slots = run.slots.values()
-        layers = [slot.layer for slot in slots if isinstance(slot.layer, DifyPluginToolsLayer)]
-        if sum(len(layer.config.tools) for layer in layers) > MOST_TOOLS:
-            raise AgentRunValidationError(f"Agent run takes at most {MOST_TOOLS} plugin tools.")
-        for layer in layers:
-            resolved += await layer.get_tools(http_client=self._http_client)
+        called: list[Tool[object]] = []
+        for layer in (slot.layer for slot in slots if isinstance(slot.layer, ToolsLayer)):
+            called += await layer.get_tools(http_client=self._http_client)
+            if len(called) > MOST_TOOLS:
+                raise AgentRunValidationError(
+                    f"Agent run takes at most {MOST_TOOLS} tools of plugins and of Dify."
+                )
+        resolved += called
         names = Counter(tool.name for tool in resolved)
         # The model calls the output layer by a tool of this name, which no other tool may have.
         if any(isinstance(slot.layer, OutputLayer) for slot in slots):

@@ -44,7 +44,11 @@ def to_transient(error: BaseException) -> TransientError | None:
 def to_transient_result(result: object) -> TransientError | None:
     """Return the error that asks for another try of a tool, if its result is a failure that is worth one; else None."""
     failure = find_failure(result.metadata) if isinstance(result, ToolReturn) else None
-    return None if failure is None else _from_daemon(failure["message"], failure["status_code"])
+    if failure is None:
+        return None
+    if failure.get("is_transient"):
+        return TransientError(failure["message"])
+    return _from_daemon(failure["message"], failure["status_code"])
 
 
 def _from_daemon(message: str, status_code: int | None) -> TransientError | None:

@@ -18,7 +18,8 @@ from ._secrets import ConfigSecrets
 
 
 TOOL_FAILURE_KEY: Final = "dify_tool_failure"
-"""The key of a failure in the metadata of a tool's result: `{"error_type", "message", "status_code"}`. The model gets a sentence."""
+"""The key of a failure in the metadata of a tool's result: `{"error_type", "message", "status_code"}`, and `"is_transient": true` where it may pass
+whatever the status. The model gets a sentence."""
 
 
 def find_failure(metadata: object) -> Mapping[str, Any] | None:
@@ -50,6 +51,8 @@ class ShownResults:
         error_type: str | None,
         message: str,
         status_code: int | None = None,
+        *,
+        is_transient: bool = False,
     ) -> ToolReturn[str]:
         """Build the result of a call that failed.
 
@@ -58,12 +61,15 @@ class ShownResults:
             error_type: The type of the error.
             message: Its message.
             status_code: The HTTP status, if there was one.
+            is_transient: Whether the call may go well another time, whatever the status.
         """
-        failure = {
+        failure: dict[str, Any] = {
             "error_type": error_type,
             "message": self.secrets.known.redact(message),
             "status_code": status_code,
         }
+        if is_transient:
+            failure["is_transient"] = True
         text = self.fit(self.secrets.known.redact(text))
         return ToolReturn(text, metadata={TOOL_FAILURE_KEY: failure})
 
