@@ -350,7 +350,7 @@ def _serve_runs(daemon_url, state, *, layer_providers=(), **settings):
     server = importlib.import_module("dify_agent.server")  # takes seconds, and few tests need it
     agent_server = importlib.import_module("agent_server.http")
     engine = importlib.import_module("agent_server.engine")
-    routes = importlib.import_module("dify_agent.server.dify_routes")
+    routes = importlib.import_module("dify_agent.server.dify.routes")
     defaults = {
         "plugin_daemon_url": daemon_url,
         "plugin_daemon_api_key": "s3cret-daemon-key",
@@ -363,7 +363,7 @@ def _serve_runs(daemon_url, state, *, layer_providers=(), **settings):
 
     async def serve(listener):
         async with engine.open_engine(known, executor) as runs:
-            own = routes.build_dify_routes(executor)
+            own = routes.build_dify_routes(executor, known)
             app = agent_server.build_app(known, executor, runs, routes=own)
             config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
             stopping.append(uvicorn.Server(config))

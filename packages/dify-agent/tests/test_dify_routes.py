@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 
 @pytest.fixture(scope="module")
 def server(share_server):
-    with share_server() as client:
+    with share_server(dify_version="1.16.0") as client:
         yield client
 
 
@@ -132,10 +132,7 @@ def test_a_run_is_cancelled_with_a_reason(client, daemon, build_request, chunks)
     last = read_stream(client, run_id)[-1]
 
     assert cancelled.json() == {"run_id": run_id, "status": "cancelled"}
-    assert (last["type"], last["data"]) == (
-        "run_cancelled",
-        {"reason": "workflow_graph_aborted: stopped"},
-    )
+    assert (last["type"], last["data"]) == ("run_cancelled", body)
     again = client.post(f"/runs/{run_id}/cancel")
     assert (again.status_code, again.json()["status"]) == (200, "cancelled")
 
@@ -163,7 +160,7 @@ def test_a_failed_run_has_its_error_and_a_reason(client, daemon, build_request):
 def test_each_wrong_layer_is_named(client):
     layers = [
         {"name": "a", "type": "plain.prompt"},
-        {"name": "b", "type": "dify.ask_human"},
+        {"name": "b", "type": "dify.knowledge_fs"},
         {"name": "c", "type": "plain.prompt", "config": {"surprise": "s3cret"}},
         {"name": "d", "type": "plain.prompt", "deps": {"x": "nobody"}},
         {"name": "e", "type": "dify.plugin.llm", "deps": {"plugin": "b"}, "config": {}},
@@ -186,16 +183,16 @@ def test_each_wrong_layer_is_named(client):
     [
         ({"surprise": "s3cret"}, ["body", "surprise"]),
         (
-            {"composition": {"layers": [{"name": "a"}]}},
+            {"composition": {"schema_version": 1, "layers": [{"name": "a"}]}},
             ["body", "composition", "layers", 0, "type"],
         ),
         (
-            {"composition": {"layers": [{"name": "a", "type": "dify.ask_human"}]}},
+            {"composition": {"layers": [{"name": "a", "type": "dify.knowledge_fs"}]}},
             ["body", "composition", "layers", 0],
         ),
         (
-            {"deferred_tool_results": {"calls": {"a": "s3cret"}}},
-            ["body", "deferred_tool_results"],
+            {"deferred_tool_results": {"results": {"a": "s3cret"}}},
+            ["body", "deferred_tool_results", "results"],
         ),
     ],
 )
@@ -262,7 +259,7 @@ def test_a_fault_of_the_server_s_own_is_not_explained(client, build_request, mon
     def break_down(_self, _request):
         raise RuntimeError("s3cret")
 
-    routes = importlib.import_module("dify_agent.server.dify_routes")
+    routes = importlib.import_module("dify_agent.server.dify.routes")
     monkeypatch.setattr(routes, "project_run", break_down)
     with httpx.Client(base_url=client.base_url) as other:
         answer = other.get(f"/runs/{create(client, build_request())}")
@@ -274,6 +271,6 @@ def test_a_client_that_goes_while_it_asks_is_no_fault(client, monkeypatch):
     async def leave(*_args):
         raise ClientDisconnect
 
-    routes = importlib.import_module("dify_agent.server.dify_routes")
-    monkeypatch.setattr(routes, "read_model", leave)
+    routes = importlib.import_module("dify_agent.server.dify.routes")
+    monkeypatch.setattr(routes, "read_json", leave)
     assert client.post("/runs", json={}).status_code == 400

@@ -1,5 +1,6 @@
 """Compositions as an executor of an agent server runs them, on a daemon of this process."""
 
+import asyncio
 import json
 
 import pytest
@@ -438,3 +439,26 @@ async def test_failures_stand_in_a_run_s_log(run, daemon, chunks, tmp_path):
         answer, end = read_log(tmp_path / name)[-2:]
         assert answer["error"]
         assert (end["type"], bool(end["error"])) == ("end", True)
+
+
+@pytest.mark.parametrize("reason", ["enough", None])
+async def test_an_attempt_that_ends_early_leaves_a_snapshot_only_where_its_run_is_cancelled(
+    make_executor, build_execution, build_request, daemon, reason
+):
+    """Otherwise its server stops, and others go on with the run."""
+    gate = daemon.gate()
+    daemon.model = lambda _data: [gate]
+    executor = make_executor()
+    execution = build_execution(executor.check("composition", build_request()))
+    execution.cancel_reason = reason
+    async with executor.opened():
+        running = asyncio.create_task(executor.execute(execution))
+        await asyncio.to_thread(gate.wait_until_reached)
+        running.cancel()
+        await asyncio.wait([running])
+
+    assert running.cancelled() == (reason is None)
+    if reason is not None:
+        result = running.result()
+        assert (result.status, result.error) == ("failed", None)
+        assert result.details["session_snapshot"]["layers"]

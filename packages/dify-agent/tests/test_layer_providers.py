@@ -14,6 +14,7 @@ def test_a_server_offers_these_kinds_of_layers():
         "plain.prompt",
         "pydantic_ai.history",
         "dify.output",
+        "dify.ask_human",
         "dify.plugin",
         "dify.execution_context",
         "dify.plugin.llm",

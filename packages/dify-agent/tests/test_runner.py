@@ -18,6 +18,7 @@ from pydantic_ai.models.function import (
 from pydantic_ai.models.wrapper import WrapperModel
 
 from dify_agent.compositor import (
+    CompositorSessionSnapshot,
     EmptyRuntimeState,
     ExitIntent,
     LayerConfig,
@@ -212,7 +213,11 @@ async def test_a_run_tells_what_the_agent_does_as_it_happens():
         tools=[Tool(greet)],
     )
     told = [
-        event.model_dump(mode="json", exclude={"run_id", "created_at", "session_snapshot"})
+        event.model_dump(
+            mode="json",
+            exclude={"run_id", "created_at", "session_snapshot"},
+            exclude_none=True,
+        )
         for event in scripted.sink.events("run-1")
     ]
     assert told == [
@@ -313,6 +318,113 @@ async def test_a_conversation_goes_on_from_the_snapshot():
     assert len(kept) == 4
 
 
+async def test_a_conversation_goes_on_from_a_run_that_failed():
+    scripted = ScriptedRunner()
+    history = RunLayerSpec(name="history", type="pydantic_ai.history")
+
+    def boom() -> str:
+        """Fail."""
+        raise RuntimeError("broken")
+
+    await scripted.run(layers(history), calls("boom", "{}"), tools=[Tool(boom)])
+    failed = scripted.last()
+    assert isinstance(failed, RunFailedEvent)
+    seen: list[str] = []
+
+    async def turn(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        seen.extend(
+            str(getattr(part, "content", part.part_kind))
+            for message in messages
+            for part in message.parts
+        )
+        yield "Fine."
+
+    request = layers(history, user="And now?").model_copy(
+        update={"session_snapshot": failed.session_snapshot}
+    )
+    await scripted.run_turn(request, turn, run_id="run-2")
+    assert seen == [
+        "Hello",
+        "tool-call",
+        "The call was interrupted; it has no result.",
+        "And now?",
+    ]
+
+
+async def test_a_run_that_cannot_begin_leaves_the_conversation_as_it_was():
+    scripted = ScriptedRunner()
+    history = RunLayerSpec(name="history", type="pydantic_ai.history")
+    await scripted.run(layers(history), ["I am fine."])
+    first = scripted.last()
+    assert isinstance(first, RunSucceededEvent)
+    request = layers(history).model_copy(update={"session_snapshot": first.session_snapshot})
+    await scripted.run(request, ["Again."], run_id="run-1")  # which has run before
+    failed = scripted.last()
+    assert isinstance(failed, RunFailedEvent)
+    assert failed.session_snapshot == first.session_snapshot
+
+
+async def test_a_run_that_failed_before_its_layers_were_entered_leaves_no_snapshot():
+    scripted = ScriptedRunner()
+    await scripted.run(layers(RunLayerSpec(name="x", type="test.unknown")))
+    failed = scripted.last()
+    assert isinstance(failed, RunFailedEvent)
+    assert failed.session_snapshot is None
+
+
+async def test_a_run_that_takes_too_long_fails_and_keeps_what_was_said():
+    scripted = ScriptedRunner()
+    history = RunLayerSpec(name="history", type="pydantic_ai.history")
+
+    async def turn(_messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[Delta]:
+        await asyncio.sleep(60)
+        yield "Late."
+
+    await scripted.run_turn(layers(history), turn, max_seconds=0.05)
+    failed = scripted.last()
+    assert isinstance(failed, RunFailedEvent)
+    assert (failed.error_type, failed.error) == (
+        "run_time_limit",
+        "The run has taken longer than the 0.05 seconds that it may.",
+    )
+    assert failed.session_snapshot is not None
+    said = failed.session_snapshot.layers[1].runtime_state["messages"]
+    assert isinstance(said, list)
+    assert "Hello" in str(said[0])
+
+
+async def test_a_timeout_of_a_tool_s_own_is_not_the_run_s():
+    scripted = ScriptedRunner()
+
+    def slow() -> str:
+        """Be slow."""
+        raise TimeoutError("the tool's")
+
+    await scripted.run(layers(), calls("slow", "{}"), tools=[Tool(slow)], max_seconds=60)
+    failed = scripted.last()
+    assert isinstance(failed, RunFailedEvent)
+    assert (failed.error_type, failed.error) == ("TimeoutError", "the tool's")
+
+
+async def test_a_run_without_a_model_only_leaves_its_layers_as_the_request_says():
+    scripted = ScriptedRunner()
+    prompt = RunLayerSpec(name="prompt", type="plain.prompt")
+    composition = RunComposition(layers=[prompt])
+    snapshot = CompositorSessionSnapshot.model_validate(
+        {"layers": [{"name": "prompt", "type_id": "plain.prompt", "lifecycle_state": "suspended"}]}
+    )
+    request = CreateRunRequest(
+        composition=composition,
+        session_snapshot=snapshot,
+        on_exit=LayerExitSignals(default="delete"),
+    )
+    await scripted.run(request)
+    event = scripted.last()
+    assert isinstance(event, RunSucceededEvent)
+    assert event.output is None
+    assert [layer.lifecycle_state for layer in event.session_snapshot.layers] == ["closed"]
+
+
 async def test_an_answer_is_held_to_the_shape_that_the_output_layer_asks_for():
     scripted = ScriptedRunner()
     output = RunLayerSpec(
@@ -328,7 +440,7 @@ async def test_an_answer_is_held_to_the_shape_that_the_output_layer_asks_for():
         },
     )
     await scripted.run(
-        layers(output), calls("final_result", "{}"), calls("final_result", '{"age": 3}')
+        layers(output), calls("final_output", "{}"), calls("final_output", '{"age": 3}')
     )
     event = scripted.last()
     assert isinstance(event, RunSucceededEvent)
@@ -435,9 +547,9 @@ async def test_a_tool_named_as_the_answer_is_refused():
     output = RunLayerSpec(
         name="output", type="dify.output", config={"json_schema": {"type": "object"}}
     )
-    await scripted.run(layers(output), tools=[Tool(greet, name="final_result")])
+    await scripted.run(layers(output), tools=[Tool(greet, name="final_output")])
     assert scripted.refusal() == (
-        "Agent run requires unique tool names across all layers, got duplicates: final_result."
+        "Agent run requires unique tool names across all layers, got duplicates: final_output."
     )
 
 
@@ -644,7 +756,7 @@ async def test_no_field_of_a_structured_output_shows_a_secret():
     output = RunLayerSpec(name="output", type="dify.output", config={"json_schema": schema})
     scripted = ScriptedRunner()
     await scripted.run(
-        ask_with_secrets(output), calls("final_result", f'{{"keys": ["{SECRET}", 1]}}')
+        ask_with_secrets(output), calls("final_output", f'{{"keys": ["{SECRET}", 1]}}')
     )
 
     assert scripted.last().output == {"keys": ["[redacted]", 1]}

@@ -19,6 +19,10 @@ from dify_agent.server.executor import build_layer_providers
         ("model_silence_seconds", "0", "greater than 0"),
         ("keep_alive_silence_seconds", "nan", "greater than 0"),
         ("tool_silence_seconds", "-1", "greater than 0"),
+        ("run_timeout_seconds", "0", "greater than 0"),
+        ("dify_version", "1.15.0", r"expected a version of Dify from 1\.16\.0 on"),
+        ("run_retention_seconds", "s3cret", "a valid number"),
+        ("api_token", "s3cret,two words", "expected pairs of tenant:key"),
     ],
 )
 def test_a_bad_setting_is_refused_and_not_shown(monkeypatch, name, value, expected):
@@ -50,3 +54,38 @@ def test_where_dify_s_inner_api_is_stands_in_settings_and_may_be_left_out(monkey
     monkeypatch.setenv("DIFY_AGENT_INNER_API_URL", "http://api:5001")
     monkeypatch.setenv("DIFY_AGENT_INNER_API_KEY", "s3cret")
     assert inner_api() == ("http://api:5001", "s3cret")
+
+
+def test_dify_s_own_names_of_settings_are_taken(monkeypatch):
+    monkeypatch.setenv("DIFY_AGENT_API_TOKEN", "s3cret:1")
+    monkeypatch.setenv("DIFY_AGENT_RUN_RETENTION_SECONDS", "43200")
+    monkeypatch.setenv("DIFY_AGENT_SHUTDOWN_GRACE_SECONDS", "30")
+    settings = DifyAgentSettings()
+
+    assert [(key, holder.tenant) for key, holder in settings.keys().items()] == [
+        ("s3cret:1", "default")
+    ]
+    assert (settings.keep_days, settings.stop_seconds) == (0.5, 30)
+    assert "s3cret" not in repr(settings)
+
+
+def test_our_own_names_of_settings_come_first(monkeypatch):
+    monkeypatch.setenv("DIFY_AGENT_RUN_RETENTION_SECONDS", "43200")
+    monkeypatch.setenv("DIFY_AGENT_KEEP_DAYS", "3")
+    given = DifyAgentSettings(api_token="t0ken", api_keys="ann:k3y", stop_seconds=1)
+
+    assert (given.keep_days, given.stop_seconds) == (3, 1)
+    assert list(given.keys()) == ["k3y"]
+
+
+KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+
+
+@pytest.mark.parametrize(
+    "given", [{"storage_keys": KEY}, {"store_plain": True}, {"host": "127.0.0.1"}]
+)
+def test_where_others_reach_the_server_requests_are_encrypted_or_somebody_says_so(given):
+    open_to_others = {"host": "0.0.0.0", "api_keys": "k3y"}
+    with pytest.raises(ValidationError, match="requests hold credentials"):
+        DifyAgentSettings.model_validate(open_to_others)
+    assert DifyAgentSettings.model_validate(open_to_others | given)

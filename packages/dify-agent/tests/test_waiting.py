@@ -217,7 +217,7 @@ def test_a_layer_keeps_its_state_while_the_run_waits_whatever_becomes_of_it_then
 def test_an_answer_of_a_given_shape_may_wait_for_calls(client, asking):
     shape = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     output = {"name": "output", "type": "dify.output", "config": {"json_schema": shape}}
-    run = start(client, asking([call("pay")], [("final_result", {"n": 1})], layers=[output]))
+    run = start(client, asking([call("pay")], [("final_output", {"n": 1})], layers=[output]))
     ended = answer(client, run, approvals={"c0": YES})
 
     assert ended["output"] == {"n": 1}
@@ -321,3 +321,13 @@ async def test_a_runner_without_a_server_gives_back_what_a_run_waits_for(daemon,
         "text_delta",
         "run_succeeded",
     ]
+
+
+def test_a_question_to_a_person_cannot_wait_beside_another_call(client, asking):
+    history = {"name": "history", "type": "pydantic_ai.history"}
+    ask = {"name": "ask", "type": "dify.ask_human"}
+    question = ("ask_human", {"question": "Which door?"})
+    run = start(client, asking([call("open_door"), question], layers=[history, ask]))
+
+    assert run["status"] == "failed"
+    assert run["error"]["message"] == "A question to a person cannot wait beside other calls."

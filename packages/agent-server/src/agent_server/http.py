@@ -1,7 +1,7 @@
 """The HTTP side of a server, and the parts for an executor's own routes."""
 
 from ._app import build_app
-from ._http.access import find_tenant
+from ._http.access import find_tenant, require_start
 from ._http.bodies import read_json, read_model
 from ._http.problems import ProblemError, find_problems, refuse_field, to_problem
 from ._http.routes import find_runs, stream_events
@@ -20,6 +20,7 @@ __all__ = [
     "read_json",
     "read_model",
     "refuse_field",
+    "require_start",
     "stream_events",
     "to_problem",
 ]

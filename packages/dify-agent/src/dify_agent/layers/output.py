@@ -34,7 +34,7 @@ __all__ = [
 OUTPUT_LAYER_TYPE_ID: Final = "dify.output"
 """Type id of the layer with the shape of the answer."""
 
-OUTPUT_TOOL_NAME: Final = "final_result"
+OUTPUT_TOOL_NAME: Final = "final_output"
 """Name of the tool through which the model gives its answer; no other tool of the run may have it."""
 
 _MAX_PROBLEMS: Final = 10
@@ -48,11 +48,13 @@ class OutputLayerConfig(LayerConfig):
             names, or else 2020-12.
         name: The answer's name for the model.
         description: The answer's description for the model.
+        strict: Whether the model's provider is to enforce the schema itself, where it can; None leaves it to Pydantic AI.
     """
 
     json_schema: dict[str, JsonValue]
     name: str | None = None
     description: str | None = None
+    strict: bool | None = None
 
     @field_validator("json_schema")
     @classmethod
@@ -93,7 +95,7 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
             name=self.config.name,
             description=self.config.description,
         )
-        return ToolOutput(shape, name=OUTPUT_TOOL_NAME)
+        return ToolOutput(shape, name=OUTPUT_TOOL_NAME, strict=self.config.strict)
 
     def validate_output(self, output: dict[str, Any]) -> dict[str, Any]:
         """Return the answer if it fits. Nothing is fetched to resolve a `$ref`, and `format` is not checked.

@@ -19,6 +19,8 @@ from .events import (
 from .schemas import (
     CreateRunRequest,
     CreateRunResponse,
+    DeferredToolCall,
+    DeferredToolResultsPayload,
     LayerExitSignals,
     ProtocolModel,
     RunComposition,
@@ -33,6 +35,8 @@ __all__ = [
     "BaseRunEvent",
     "CreateRunRequest",
     "CreateRunResponse",
+    "DeferredToolCall",
+    "DeferredToolResultsPayload",
     "FileEvent",
     "LayerExitSignals",
     "ModelRequestStartedEvent",

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, TypeAdapter
 
 from dify_agent.compositor import CompositorSessionSnapshot
 
-from .schemas import ProtocolModel
+from .schemas import DeferredToolCall, ProtocolModel
 
 
 __all__ = [
@@ -154,15 +154,17 @@ class TerminalRunEvent(BaseRunEvent):
 
 
 class RunSucceededEvent(TerminalRunEvent):
-    """The end of a run that reached its answer.
+    """The end of a run that reached its answer, or asks for the result of a call before it goes on.
 
     Attributes:
-        output: The answer: text, or the object that the output layer asked for.
+        output: The answer: text, or the object that the output layer asked for; None if there is a `deferred_tool_call`.
+        deferred_tool_call: The call whose result a later run goes on with, from this one's snapshot.
         session_snapshot: The snapshot that a later run goes on from.
     """
 
     type: Literal["run_succeeded"] = "run_succeeded"
-    output: JsonValue
+    output: JsonValue = None
+    deferred_tool_call: DeferredToolCall | None = None
     session_snapshot: CompositorSessionSnapshot
 
 
@@ -172,17 +174,25 @@ class RunFailedEvent(TerminalRunEvent):
     Attributes:
         error: The reason, without credentials.
         error_type: The name of the error's class.
+        session_snapshot: The snapshot that a later run goes on from, with calls that were open marked as interrupted; None if the run
+            failed before its layers were entered.
     """
 
     type: Literal["run_failed"] = "run_failed"
     error: str
     error_type: str
+    session_snapshot: CompositorSessionSnapshot | None = None
 
 
 class RunCancelledEvent(TerminalRunEvent):
-    """The end of a run that was stopped from outside."""
+    """The end of a run that was stopped from outside.
+
+    Attributes:
+        session_snapshot: As that of a run that failed.
+    """
 
     type: Literal["run_cancelled"] = "run_cancelled"
+    session_snapshot: CompositorSessionSnapshot | None = None
 
 
 type RunEvent = Annotated[

@@ -24,6 +24,8 @@ from dify_agent.compositor import (
 __all__ = [
     "CreateRunRequest",
     "CreateRunResponse",
+    "DeferredToolCall",
+    "DeferredToolResultsPayload",
     "LayerExitSignals",
     "ProtocolModel",
     "RunComposition",
@@ -98,17 +100,51 @@ class LayerExitSignals(ProtocolModel):
     )
 
 
+class DeferredToolCall(ProtocolModel):
+    """A call of a tool whose result has to come with the request for a later run.
+
+    Attributes:
+        tool_call_id: Ties the result to the call.
+        tool_name: The tool's name as the model knows it.
+        args: The arguments; without credentials.
+        metadata: What the call is: `layer_type`, `tool_name` and the `schema_version` of the arguments.
+    """
+
+    tool_call_id: str
+    tool_name: str
+    args: JsonValue
+    metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+
+
+class DeferredToolResultsPayload(ProtocolModel):
+    """The results of deferred tool calls with which the earlier run has ended.
+
+    Attributes:
+        calls: The result of each call, by its id: any JSON.
+        metadata: More about each of them, which tools can read.
+    """
+
+    calls: Annotated[dict[str, JsonValue], FEW_MEMBERS] = Field(
+        default_factory=dict[str, JsonValue], repr=False
+    )
+    metadata: Annotated[dict[str, dict[str, JsonValue]], FEW_MEMBERS] = Field(
+        default_factory=dict[str, dict[str, JsonValue]], repr=False
+    )
+
+
 class CreateRunRequest(ProtocolModel):
     """The request for a run.
 
     Attributes:
         composition: The layers of the run.
         session_snapshot: The snapshot that an earlier run of the same composition ended with, to go on from.
+        deferred_tool_results: The results of the calls that were open at that run's end; its history layer holds the calls.
         on_exit: The exit intents of the layers.
     """
 
     composition: RunComposition
     session_snapshot: CompositorSessionSnapshot | None = None
+    deferred_tool_results: DeferredToolResultsPayload | None = None
     on_exit: LayerExitSignals = Field(default_factory=LayerExitSignals)
 
 

@@ -5,15 +5,25 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 import httpx
-from pydantic_ai import Agent, DeferredToolRequests, Tool
+from pydantic_ai import (
+    Agent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    Tool,
+    capture_run_messages,
+)
 from pydantic_ai.agent import AgentRunResult, EventStreamHandler
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import Model
 from pydantic_ai.usage import UsageLimits
 
 from dify_agent.compositor import CompositorRun, Layer, UserPrompt
 from dify_agent.exceptions import AgentRunValidationError
+from dify_agent.layers.ask_human import QUESTION_VERSION, AskHumanLayer
 from dify_agent.layers.history import HistoryLayer
+from dify_agent.protocol import DeferredToolCall, DeferredToolResultsPayload
 
+from ._history import find_open_calls, interrupt_open_calls
 from .waiting import RunResumption
 
 
@@ -45,13 +55,15 @@ class PreparedAgent:
 
     Attributes:
         agent: The agent.
-        user_prompts: The user's texts and files; at least one.
+        user_prompts: The user's texts and files; at least one, unless there are deferred results.
         history: The layer with the conversation so far, if there is one.
+        deferred_results: The results of the calls that are open at the conversation's end, if it goes on with them.
     """
 
     agent: Agent[object, Any]
     user_prompts: Sequence[UserPrompt]
     history: HistoryLayer | None
+    deferred_results: DeferredToolResults | None = None
 
     async def run(
         self,
@@ -61,16 +73,14 @@ class PreparedAgent:
         max_model_requests: int,
         resumption: RunResumption | None,
     ) -> AgentRunResult[Any]:
-        """Run the agent to its answer, or until calls wait; keep the conversation of an answer if a layer asks for it.
+        """Run the agent to its answer, or until calls wait; keep the conversation that has ended, well or not, if a layer asks for it.
 
         Raises:
             UsageLimitExceeded: If it would make more model requests than allowed, those before a wait included.
         """
-        history = None if self.history is None else self.history.runtime_state
         options: dict[str, Any]
         if resumption is None:
-            prompt = _single_text(self.user_prompts) or self.user_prompts
-            options = {"message_history": None if history is None else history.messages}
+            prompt, options = self._begin()
         else:
             prompt, state = None, resumption.state
             options = {
@@ -80,17 +90,37 @@ class PreparedAgent:
             }
             # Pydantic AI takes each id for one call of `run` only.
             run_id = f"{run_id}/{state.part}"
-        result = await self.agent.run(
-            prompt,
-            event_stream_handler=event_stream_handler,
-            run_id=run_id,
-            usage_limits=UsageLimits(request_limit=max_model_requests),
-            infer_name=False,
-            **options,
-        )
-        if history is not None and not isinstance(result.output, DeferredToolRequests):
-            history.messages = result.all_messages()
+        with capture_run_messages() as messages:
+            try:
+                result = await self.agent.run(
+                    prompt,
+                    event_stream_handler=event_stream_handler,
+                    run_id=run_id,
+                    usage_limits=UsageLimits(request_limit=max_model_requests),
+                    infer_name=False,
+                    **options,
+                )
+            except BaseException:
+                if messages:  # It had begun.
+                    self.keep(interrupt_open_calls(messages))
+                raise
+        if not isinstance(result.output, DeferredToolRequests):
+            self.keep(result.all_messages())
         return result
+
+    def keep(self, messages: Sequence[ModelMessage]) -> None:
+        """Keep a conversation for a later run, if a layer asks for it."""
+        if self.history is not None:
+            self.history.runtime_state.messages = [*messages]
+
+    def _begin(self) -> tuple[str | Sequence[UserPrompt] | None, dict[str, Any]]:
+        """Return the prompt and the options of a run that has not waited."""
+        told = None if self.history is None else self.history.runtime_state.messages
+        if self.deferred_results is not None:
+            return None, {"message_history": told, "deferred_tool_results": self.deferred_results}
+        # Calls that a client has not answered are not answered any more.
+        told = None if told is None else interrupt_open_calls(told)
+        return _single_text(self.user_prompts) or self.user_prompts, {"message_history": told}
 
 
 def _single_text(prompts: Sequence[UserPrompt]) -> str | None:
@@ -111,6 +141,51 @@ def require_user_prompts(run: CompositorRun) -> list[UserPrompt]:
     if not prompts:
         raise AgentRunValidationError("Agent run requires a user prompt that is not blank.")
     return prompts
+
+
+def require_open_calls(history: HistoryLayer | None, results: DeferredToolResultsPayload) -> None:
+    """Check that there is a result for each open call of the conversation, and no other.
+
+    Raises:
+        AgentRunValidationError: If there is not, or no conversation.
+    """
+    if history is None:
+        raise AgentRunValidationError(
+            "deferred_tool_results: expected a history layer with the calls that they belong to."
+        )
+    calls = sorted(find_open_calls(history.runtime_state.messages))
+    if sorted(results.calls) != calls:
+        expected = ", ".join(calls) or "none, since no call is open"
+        raise AgentRunValidationError(f"deferred_tool_results.calls: expected {expected}.")
+
+
+def find_question(run: CompositorRun, requests: DeferredToolRequests) -> DeferredToolCall | None:
+    """Return the call that asks a person, with which a run ends; None if there is none.
+
+    Raises:
+        AgentRunValidationError: If the run could not go on from it: without a conversation that is kept, or beside other calls that wait.
+    """
+    layer = find_only_layer(run, AskHumanLayer)
+    asked = [] if layer is None else [one for one in requests.calls if layer.is_question(one)]
+    if layer is None or not asked:
+        return None
+    if find_only_layer(run, HistoryLayer) is None:
+        raise AgentRunValidationError(
+            "A question to a person requires a history layer, from which the run goes on with the answer."
+        )
+    if len(requests.calls) + len(requests.approvals) > 1:
+        raise AgentRunValidationError("A question to a person cannot wait beside other calls.")
+    question = layer.read_question(asked[0].args_as_dict())
+    return DeferredToolCall(
+        tool_call_id=asked[0].tool_call_id,
+        tool_name=asked[0].tool_name,
+        args=question.model_dump(mode="json"),
+        metadata={
+            "layer_type": layer.type_id,
+            "tool_name": asked[0].tool_name,
+            "schema_version": QUESTION_VERSION,
+        },
+    )
 
 
 def find_model_layer(run: CompositorRun) -> ModelLayer:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from dify_agent.compositor import LayerProvider
+from dify_agent.layers.ask_human import AskHumanLayer
 from dify_agent.layers.core_tools import DifyCoreToolsLayer
 from dify_agent.layers.dify_plugin.llm_layer import DifyPluginLLMLayer
 from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
@@ -31,7 +32,7 @@ def create_default_layer_providers(
     inner_api_key: str = "",
     silence: SilenceLimits | None = None,
 ) -> tuple[LayerProvider[Any], ...]:
-    """Return providers of prompts, history and output, of the plugin, model and tools layers, and of the layers that only Dify has.
+    """Return providers of prompts, history, output and questions to a person, of the plugin, model and tools layers, and of the layers that only Dify has.
 
     Args:
         plugin_daemon_url: The daemon's address, which only layers made by this server get to know.
@@ -58,6 +59,7 @@ def create_default_layer_providers(
         LayerProvider.from_layer_type(PromptLayer),
         LayerProvider.from_layer_type(HistoryLayer),
         LayerProvider.from_layer_type(OutputLayer),
+        LayerProvider.from_layer_type(AskHumanLayer),
         LayerProvider.from_factory(DifyPluginLayer, create_plugin_layer),
         LayerProvider.from_factory(DifyExecutionContextLayer, create_context_layer),
         LayerProvider.from_layer_type(DifyPluginLLMLayer),

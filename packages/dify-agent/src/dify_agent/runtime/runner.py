@@ -7,8 +7,14 @@ request's fault and reported as such.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from functools import partial
 from typing import Any, Final
 
 import httpx
@@ -16,6 +22,7 @@ from pydantic_ai import (
     Agent,
     AgentStreamEvent,
     DeferredToolRequests,
+    DeferredToolResults,
     FunctionToolCallEvent,
     RunContext,
     Tool,
@@ -39,14 +46,17 @@ from dify_agent.protocol import (
 )
 
 from ._agent import (
+    MODEL_LAYER_NAME,
     PreparedAgent,
     ToolsLayer,
     find_model_layer,
     find_only_layer,
+    find_question,
+    require_open_calls,
     require_user_prompts,
 )
 from ._composition import build_compositor, find_layer_problems
-from ._failure import build_run_failed, composition_secrets
+from ._failure import RunTimeError, build_run_failed, composition_secrets
 from ._stream import RunEventReader, redact_json
 from .event_sink import RunEventSink
 from .layer_providers import create_default_layer_providers
@@ -61,10 +71,13 @@ __all__ = [
 ]
 
 
+type _End = Callable[..., RunSucceededEvent | WaitingRun]
+"""A function that returns the end of a run from its `session_snapshot`."""
+
 type ModelWrapper = Callable[[Model, EventStreamHandler[Any]], Model]
 """A function that puts something between an agent and its model; it also gets the handler of the agent's events."""
 
-MAX_MODEL_REQUESTS: Final = 50
+MAX_MODEL_REQUESTS: Final = 500
 """The most model requests of a run by default."""
 
 _REQUEST_FAULTS: Final = (KeyError, TypeError, RuntimeError, ValueError)
@@ -86,6 +99,7 @@ class AgentRunRunner:
         wrap_model: ModelWrapper | None = None,
         capabilities: Sequence[AbstractCapability[object]] = (),
         max_model_requests: int = MAX_MODEL_REQUESTS,
+        max_seconds: float | None = None,
     ) -> None:
         """Take the parts that all runs share.
 
@@ -97,6 +111,7 @@ class AgentRunRunner:
             wrap_model: Puts something between each agent and its model.
             capabilities: Pydantic AI capabilities of every agent.
             max_model_requests: The most model requests of a run; one that needs more fails with `model_request_limit`.
+            max_seconds: The most seconds of one call of `run`; a run that takes longer fails with `run_time_limit`. None for any number.
         """
         self._http_client = http_client
         self._event_sink = event_sink
@@ -107,6 +122,7 @@ class AgentRunRunner:
         self._wrap_model = wrap_model
         self._capabilities = tuple(capabilities)
         self._max_model_requests = max_model_requests
+        self._max_seconds = max_seconds
 
     async def run(
         self, run_id: str, request: CreateRunRequest, resumption: RunResumption | None = None
@@ -126,15 +142,22 @@ class AgentRunRunner:
             The calls that it waits for, and what it goes on from; None once it has ended.
         """
         secrets = composition_secrets(request.composition)
+        run: CompositorRun | None = None
         try:
             if resumption is None:
                 await self._event_sink.emit(RunStartedEvent(run_id=run_id))
-            ended = await self._execute(run_id, request, resumption, secrets=secrets)
+            async with AsyncExitStack() as stack:
+                run = await self._enter(request, resumption, stack)
+                async with _within(self._max_seconds):
+                    end = await self._execute(run_id, request, resumption, run=run, secrets=secrets)
+            ended = end(session_snapshot=run.session_snapshot)
         except asyncio.CancelledError:
-            await self._event_sink.emit(RunCancelledEvent(run_id=run_id))
+            snapshot = None if run is None else run.session_snapshot
+            await self._event_sink.emit(RunCancelledEvent(run_id=run_id, session_snapshot=snapshot))
             raise
         except Exception as error:  # noqa: BLE001 - whatever a model, a tool or a layer raises is how the run ended
-            ended = build_run_failed(run_id, error, secrets=secrets)
+            snapshot = None if run is None else run.session_snapshot
+            ended = build_run_failed(run_id, error, secrets=secrets, session_snapshot=snapshot)
         if isinstance(ended, WaitingRun):
             return ended
         await self._event_sink.emit(ended)
@@ -146,8 +169,13 @@ class AgentRunRunner:
         request: CreateRunRequest,
         resumption: RunResumption | None,
         *,
+        run: CompositorRun,
         secrets: ConfigSecrets,
-    ) -> RunSucceededEvent | WaitingRun:
+    ) -> _End:
+        """Run the agent, and return what makes the run's end of the snapshot, which exists only once the layers are left."""
+        if MODEL_LAYER_NAME not in run.slots and request.session_snapshot is not None:
+            return partial(RunSucceededEvent, run_id=run_id)  # Only the layers' exit intents count.
+
         # The first events of a run that goes on are of the calls that waited, which were told before it did.
         are_calls_told = resumption is not None
 
@@ -169,66 +197,65 @@ class AgentRunRunner:
                 for emitted in reader.end():
                     await self._event_sink.emit(emitted)
 
-        async with AsyncExitStack() as stack:
-            run, prepared = await self._prepare(request, resumption, report, stack=stack)
-            result = await prepared.run(
-                run_id,
-                event_stream_handler=report,
-                max_model_requests=self._max_model_requests,
-                resumption=resumption,
-            )
-            waits = isinstance(result.output, DeferredToolRequests)
-            if waits:
-                run.set_exit_intents(default="suspend")  # The request's are for the run's end.
-        if waits:
-            state = WaitingState(
-                part=1 if resumption is None else resumption.state.part + 1,
-                messages=result.all_messages(),
-                usage=result.usage,
-                session_snapshot=run.session_snapshot,
-            )
-            return WaitingRun(requests=result.output, state=state)
-        return RunSucceededEvent(
-            run_id=run_id,
-            output=redact_json(result.output, secrets.spoken),
-            session_snapshot=run.session_snapshot,
+        prepared = await self._prepare(request, run, report)
+        result = await prepared.run(
+            run_id,
+            event_stream_handler=report,
+            max_model_requests=self._max_model_requests,
+            resumption=resumption,
         )
+        if not isinstance(result.output, DeferredToolRequests):
+            output = redact_json(result.output, secrets.spoken)
+            return partial(RunSucceededEvent, run_id=run_id, output=output)
+        if (question := find_question(run, result.output)) is not None:
+            prepared.keep(result.all_messages())
+            call = question.model_copy(update={"args": redact_json(question.args, secrets.known)})
+            return partial(RunSucceededEvent, run_id=run_id, deferred_tool_call=call)
+        run.set_exit_intents(default="suspend")  # The request's are for the run's end.
+        return partial(
+            _wait,
+            result.output,
+            part=1 if resumption is None else resumption.state.part + 1,
+            messages=result.all_messages(),
+            usage=result.usage,
+        )
+
+    async def _enter(
+        self, request: CreateRunRequest, resumption: RunResumption | None, stack: AsyncExitStack
+    ) -> CompositorRun:
+        """Enter the layers on `stack`."""
+
+        def build() -> AbstractAsyncContextManager[CompositorRun]:
+            configs = {spec.name: spec.config for spec in request.composition.layers}
+            begun = request if resumption is None else resumption.state
+            return build_compositor(request.composition, self._layer_providers).enter(
+                configs, session_snapshot=begun.session_snapshot
+            )
+
+        with _as_request_faults():
+            # In a thread, because a large composition would hold up the event loop.
+            run = await stack.enter_async_context(await asyncio.to_thread(build))
+            run.set_exit_intents(default=request.on_exit.default, layers=request.on_exit.layers)
+            return run
 
     async def _prepare(
-        self,
-        request: CreateRunRequest,
-        resumption: RunResumption | None,
-        handler: EventStreamHandler[object],
-        *,
-        stack: AsyncExitStack,
-    ) -> tuple[CompositorRun, PreparedAgent]:
-        """Enter the layers on `stack` and build the agent; any error is the request's fault."""
-        try:
-            # In a thread, because a large composition would hold up the event loop.
-            run = await stack.enter_async_context(
-                await asyncio.to_thread(self._enter, request, resumption)
+        self, request: CreateRunRequest, run: CompositorRun, handler: EventStreamHandler[object]
+    ) -> PreparedAgent:
+        with _as_request_faults():
+            history = find_only_layer(run, HistoryLayer)
+            results = request.deferred_tool_results
+            if results is not None:
+                require_open_calls(history, results)
+            return PreparedAgent(
+                agent=await self._build_agent(run, handler),
+                user_prompts=require_user_prompts(run) if results is None else (),
+                history=history,
+                deferred_results=None if results is None else DeferredToolResults(**dict(results)),
             )
-            run.set_exit_intents(default=request.on_exit.default, layers=request.on_exit.layers)
-            return run, await self._build_agent(run, handler)
-        # A ValueError, too, but one that already says what it has to.
-        except AgentRunValidationError:
-            raise
-        except _REQUEST_FAULTS as error:
-            raise AgentRunValidationError(str(error) or type(error).__name__) from error
-
-    def _enter(
-        self, request: CreateRunRequest, resumption: RunResumption | None
-    ) -> AbstractAsyncContextManager[CompositorRun]:
-        configs = {spec.name: spec.config for spec in request.composition.layers}
-        begun = request if resumption is None else resumption.state
-        return build_compositor(request.composition, self._layer_providers).enter(
-            configs, session_snapshot=begun.session_snapshot
-        )
 
     async def _build_agent(
         self, run: CompositorRun, handler: EventStreamHandler[object]
-    ) -> PreparedAgent:
-        user_prompts = require_user_prompts(run)
+    ) -> Agent[object, Any]:
         model = find_model_layer(run).get_model(http_client=self._http_client)
         tools = await self._resolve_run_tools(run)
         output = find_only_layer(run, OutputLayer)
@@ -242,8 +269,7 @@ class AgentRunRunner:
         )
         if output is not None:
             agent.output_validator(output.validate_output)
-        history = find_only_layer(run, HistoryLayer)
-        return PreparedAgent(agent=agent, user_prompts=user_prompts, history=history)
+        return agent
 
     async def _resolve_run_tools(self, run: CompositorRun) -> list[Tool[object]]:
         """Return the server's tools, the layers' ready-made ones, and those that plugins and Dify have, in the order of the layers.
@@ -270,6 +296,35 @@ class AgentRunRunner:
                 f"Agent run requires unique tool names across all layers, got duplicates: {', '.join(duplicates)}."
             )
         return resolved
+
+
+@contextmanager
+def _as_request_faults() -> Generator[None]:
+    """Raise what goes wrong before the agent runs as the request's fault."""
+    try:
+        yield
+    # A ValueError, too, but one that already says what it has to.
+    except AgentRunValidationError:
+        raise
+    except _REQUEST_FAULTS as error:
+        raise AgentRunValidationError(str(error) or type(error).__name__) from error
+
+
+@asynccontextmanager
+async def _within(seconds: float | None) -> AsyncGenerator[None]:
+    """Raise a `RunTimeError` if it takes longer."""
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            yield
+    except TimeoutError:
+        if limit.expired():
+            raise RunTimeError(seconds) from None
+        raise
+
+
+def _wait(requests: DeferredToolRequests, **state: Any) -> WaitingRun:
+    return WaitingRun(requests=requests, state=WaitingState(**state))
 
 
 def validate_composition(

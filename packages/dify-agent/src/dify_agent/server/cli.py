@@ -4,7 +4,7 @@ import typer
 
 from agent_server import command
 
-from .dify_routes import build_dify_routes
+from .dify.routes import build_dify_routes
 from .executor import DifyAgentExecutor
 from .settings import RENAMED_SETTINGS, DifyAgentSettings
 
@@ -31,7 +31,7 @@ def _name_commands() -> None:
 def serve(settings: DifyAgentSettings) -> None:
     """Serve agent runs over HTTP. Each option is an environment variable, too: DIFY_AGENT_ and its name."""
     executor = DifyAgentExecutor(settings)
-    command.serve(executor, settings, routes=build_dify_routes(executor))
+    command.serve(executor, settings, routes=build_dify_routes(executor, settings))
 
 
 def main() -> None:

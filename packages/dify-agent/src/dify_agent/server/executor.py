@@ -1,10 +1,8 @@
 """The executor, which checks and executes compositions as runs of an agent server."""
 
 import asyncio
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from decimal import Decimal
 from typing import Any, Final
 
 import httpx
@@ -19,15 +17,18 @@ from agent_server.executor import (
     RequestRefusedError,
     RunResult,
     UnknownAgentError,
-    Usage,
     Waiting,
 )
 from dify_agent._daemon_client import make_http_client
-from dify_agent.adapters.llm import PRICE_KEY
 from dify_agent.compositor import LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.plugin_daemon_transport import SilenceLimits
-from dify_agent.protocol import CreateRunRequest, RunFailedEvent, RunSucceededEvent
+from dify_agent.protocol import (
+    CreateRunRequest,
+    RunCancelledEvent,
+    RunFailedEvent,
+    RunSucceededEvent,
+)
 from dify_agent.runtime._failure import composition_secrets
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
@@ -38,6 +39,7 @@ from .recorder import RunRecorder
 from .settings import DifyAgentSettings
 from .sink import ExecutionSink
 from .steps import RunSteps
+from .usage import sum_prices, sum_usage
 
 
 __all__ = [
@@ -133,15 +135,21 @@ class DifyAgentExecutor:
                 wrap_model=steps.wrap_model,
                 capabilities=[steps.build_capability()],
                 max_model_requests=self._settings.max_model_requests,
+                max_seconds=self._settings.run_timeout_seconds,
             )
-            waiting = await runner.run(run.run_id, request, resumption)
+            try:
+                waiting = await runner.run(run.run_id, request, resumption)
+            except asyncio.CancelledError:
+                if run.cancel_reason is None:
+                    raise  # Others may go on with it.
+                return _build_result(sink.take_end(), steps.answers)
             if waiting is not None:
                 ended = await asyncio.to_thread(
                     build_waiting, waiting, steps.answers, secrets.known
                 )
                 recorder.wait(len(steps.answers), ended.request)
                 return ended
-            result = _build_result(sink.take_end(), _sum_usage(steps.answers))
+            result = _build_result(sink.take_end(), steps.answers)
             recorder.end(result)
         finally:
             recorder.close()
@@ -167,33 +175,23 @@ def build_layer_providers(settings: DifyAgentSettings) -> Sequence[LayerProvider
     )
 
 
-def _build_result(end: RunSucceededEvent | RunFailedEvent, usage: Usage) -> RunResult:
-    if isinstance(end, RunFailedEvent):
-        return RunResult(status="failed", error=end.error, error_type=end.error_type, usage=usage)
-    snapshot = end.session_snapshot.model_dump(mode="json")
-    return RunResult(
-        status="succeeded",
-        output=end.output,
-        usage=usage,
-        details={"session_snapshot": snapshot},
-    )
-
-
-def _sum_usage(answers: Sequence[ModelResponse]) -> Usage:
-    """Return the sum of the usage that a run's answers report; it has a cost if plugins reported prices in a single currency."""
-    costs: defaultdict[str, Decimal] = defaultdict(Decimal)
-    for answer in answers:
-        if price := (answer.provider_details or {}).get(PRICE_KEY):
-            costs[str(price["currency"])] += Decimal(price["total"])
-    currency, cost = next(iter(costs.items())) if len(costs) == 1 else (None, None)
-    return Usage(
-        input_tokens=sum(answer.usage.input_tokens for answer in answers),
-        output_tokens=sum(answer.usage.output_tokens for answer in answers),
-        cached_tokens=sum(answer.usage.cache_read_tokens for answer in answers) or None,
-        model_requests=len(answers),
-        cost=None if cost is None else format(cost, "f"),
-        currency=currency or None,
-    )
+def _build_result(
+    end: RunSucceededEvent | RunFailedEvent | RunCancelledEvent, answers: Sequence[ModelResponse]
+) -> RunResult:
+    usage = sum_usage(answers)
+    details: JsonObject = {}
+    if end.session_snapshot is not None:
+        details["session_snapshot"] = end.session_snapshot.model_dump(mode="json")
+    if prices := sum_prices(answers):
+        details["prices"] = prices
+    if not isinstance(end, RunSucceededEvent):
+        why = (end.error, end.error_type) if isinstance(end, RunFailedEvent) else (None, None)
+        return RunResult(
+            status="failed", error=why[0], error_type=why[1], usage=usage, details=details
+        )
+    if end.deferred_tool_call is not None:
+        details["deferred_tool_call"] = end.deferred_tool_call.model_dump(mode="json")
+    return RunResult(status="succeeded", output=end.output, usage=usage, details=details)
 
 
 def _problems(error: ValidationError) -> Iterator[Problem]:

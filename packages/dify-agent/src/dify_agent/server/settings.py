@@ -1,14 +1,17 @@
 """The settings of `dify-agent serve`, on top of those of every server."""
 
 import re
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from agent_server.settings import ServerSettings
+from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS, ServerSettings
 from dify_agent._headers import is_header_text
 from dify_agent.runtime.runner import MAX_MODEL_REQUESTS
+
+from .dify.versions import DifyVersion
 
 
 __all__ = [
@@ -25,6 +28,8 @@ RENAMED_SETTINGS: Final = {
 }
 """Earlier names of settings, without their prefix, and the present ones."""
 
+_DAY: Final = 24 * 60 * 60
+
 
 class DifyAgentSettings(ServerSettings):
     """The settings of `dify-agent serve`.
@@ -39,6 +44,13 @@ class DifyAgentSettings(ServerSettings):
         tool_silence_seconds: How long a tool's reply may be silent before the tool counts as failed.
         max_model_requests: The most model requests of a run.
         repeat_shown: Whether to repeat a model request that broke off even if part of the answer was shown.
+        run_timeout_seconds: How long a run may be executed at a stretch before it fails; None for as long as it takes.
+        store_plain: Whether requests, which hold credentials, may be stored unencrypted by a server that other machines can reach.
+        dify_version: The version of the Dify that calls `/runs`, which decides what it is told. From 1.18 on requests say it themselves.
+        replay_requests: Whether a request of Dify that comes again, with the same `idempotency_key` and the same body, gets the run that it has made before.
+        api_token: Dify's name for a key in `api_keys`, of the tenant `default`.
+        run_retention_seconds: Dify's name for `keep_days`, in seconds.
+        shutdown_grace_seconds: Dify's name for `stop_seconds`.
     """
 
     model_config = SettingsConfigDict(
@@ -55,6 +67,45 @@ class DifyAgentSettings(ServerSettings):
     tool_silence_seconds: float = Field(default=600, gt=0)
     max_model_requests: int = Field(default=MAX_MODEL_REQUESTS, ge=1)
     repeat_shown: bool = True
+    run_timeout_seconds: float | None = Field(default=None, gt=0)
+    store_plain: bool = False
+    dify_version: str = "1.17.1"
+    replay_requests: bool = False
+    api_token: SecretStr | None = None
+    run_retention_seconds: float | None = Field(default=None, ge=0)
+    shutdown_grace_seconds: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_dify_names(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Take what has another name in Dify's own server, unless it is given by ours as well."""
+        named = dict(values)
+        if (token := values.get("api_token")) is not None:
+            text = token.get_secret_value() if isinstance(token, SecretStr) else token
+            named.setdefault("api_keys", f"{DEFAULT_TENANT}:{text}")
+        if (seconds := values.get("run_retention_seconds")) is not None:
+            with suppress(ValueError):  # Its own check says so.
+                named.setdefault("keep_days", float(seconds) / _DAY)
+        if (seconds := values.get("shutdown_grace_seconds")) is not None:
+            named.setdefault("stop_seconds", seconds)
+        return named
+
+    @field_validator("store_plain")
+    @classmethod
+    def _validate_store_plain(cls, value: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - pydantic's signature
+        # Settings that were refused themselves are not in the data.
+        is_open = info.data.get("host", "localhost") not in LOOPBACK_HOSTS
+        if is_open and not value and info.data.get("storage_keys", "refused") is None:
+            raise ValueError(
+                "expected storage_keys where other machines can reach the server, since requests hold credentials; or this, to store them unencrypted"
+            )
+        return value
+
+    @field_validator("dify_version")
+    @classmethod
+    def _validate_dify_version(cls, value: str) -> str:
+        DifyVersion.parse(value)
+        return value
 
     @field_validator("plugin_daemon_url", "inner_api_url")
     @classmethod

@@ -6,13 +6,16 @@ from contextlib import asynccontextmanager
 from agent_server.executor import Execution, JsonObject
 from dify_agent.protocol import (
     ModelRequestStartedEvent,
+    RunCancelledEvent,
     RunEvent,
     RunFailedEvent,
     RunStartedEvent,
     RunSucceededEvent,
     TerminalRunEvent,
+    TextDeltaEvent,
 )
 
+from .coalescing import TextCoalescer
 from .recorder import RunRecorder
 
 
@@ -39,6 +42,7 @@ class ExecutionSink:
         self._is_in_request = False
         self._started: ModelRequestStartedEvent | None = None
         self._terminal: TerminalRunEvent | None = None
+        self._text = TextCoalescer(self._tell_text)
 
     async def emit(self, event: RunEvent) -> None:
         """Emit the event; the server itself emits the beginning and the end."""
@@ -47,6 +51,10 @@ class ExecutionSink:
         elif self._is_in_request:
             self._recorder.hear(event)
             await self.tell_started()
+            if isinstance(event, TextDeltaEvent):
+                await self._text.add(event.text)
+                return
+            await self._text.end()
             await self._run.tell(event.type, _data(event))
         elif not isinstance(event, RunStartedEvent):
             await self._emit_once(event)
@@ -59,7 +67,10 @@ class ExecutionSink:
         """
         self._is_in_request, self._started = True, started
         try:
-            yield
+            try:
+                yield
+            finally:
+                await self._text.end()
         finally:
             self._is_in_request, self._started = False, None
 
@@ -69,15 +80,19 @@ class ExecutionSink:
             started, self._started = self._started, None
             await self._run.tell(started.type, _data(started))
 
-    def take_end(self) -> RunSucceededEvent | RunFailedEvent:
+    def take_end(self) -> RunSucceededEvent | RunFailedEvent | RunCancelledEvent:
         """Return the event that ended the run.
 
         Raises:
             RuntimeError: If it has not ended.
         """
-        if not isinstance(self._terminal, RunSucceededEvent | RunFailedEvent):
+        if not isinstance(self._terminal, RunSucceededEvent | RunFailedEvent | RunCancelledEvent):
             raise RuntimeError("The runner returned without a result.")  # noqa: TRY004 - not a wrong type, but a missing call
         return self._terminal
+
+    async def _tell_text(self, text: str) -> None:
+        event = TextDeltaEvent(run_id=self._run.run_id, text=text)
+        await self._run.tell(event.type, _data(event))
 
     async def _emit_once(self, event: RunEvent) -> None:
         # These events come in the same order in every attempt, so a number names them.

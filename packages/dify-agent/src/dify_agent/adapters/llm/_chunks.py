@@ -111,15 +111,43 @@ class TokenDetails(_Wire):
     cached_tokens: int | None = Field(default=None, ge=0)
 
 
+_PARTS = {
+    "prompt_unit_price",
+    "prompt_price_unit",
+    "prompt_price",
+    "completion_unit_price",
+    "completion_price_unit",
+    "completion_price",
+    "latency",
+    "time_to_first_token",
+    "time_to_generate",
+}
+
+
 class TokenUsage(_Wire):
-    """The tokens and the price of a call so far."""
+    """The tokens, the price and the seconds of a call so far."""
 
     prompt_tokens: int = Field(ge=0)
     completion_tokens: int = Field(ge=0)
+    prompt_unit_price: Decimal = Decimal(0)
+    prompt_price_unit: Decimal = Decimal(0)
+    prompt_price: Decimal = Decimal(0)
+    completion_unit_price: Decimal = Decimal(0)
+    completion_price_unit: Decimal = Decimal(0)
+    completion_price: Decimal = Decimal(0)
     total_price: Decimal = Decimal(0)
     currency: _Text = ""
+    latency: float | None = None
+    time_to_first_token: float | None = None
+    time_to_generate: float | None = None
     cached_tokens: int | None = Field(default=None, ge=0)
     prompt_tokens_details: TokenDetails | None = None
+
+    @property
+    def parts(self) -> dict[str, str | float]:
+        """What the price is made of, as decimals, and what took how many seconds; only what the plugin reports."""
+        found = self.model_dump(mode="json", include=_PARTS)
+        return {name: value for name, value in found.items() if value not in {None, "0"}}
 
     @property
     def cache_read_tokens(self) -> int:

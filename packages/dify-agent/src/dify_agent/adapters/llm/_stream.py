@@ -38,7 +38,8 @@ _FINISH_REASONS: Final[Mapping[str, FinishReason]] = {
 
 
 PRICE_KEY: Final = "price"
-"""The key in `provider_details` of the answer's price as the plugin reports it: `{"total": "0.0012", "currency": "USD"}`."""
+"""The key in `provider_details` of the answer's price as the plugin reports it: `{"total": "0.0012", "currency": "USD"}`, with what it is
+made of (`prompt_unit_price`, …) and the seconds (`latency`, …) where the plugin reports them."""
 
 
 @dataclass
@@ -113,7 +114,7 @@ class DifyStreamedResponse(StreamedResponse):
             self._add_usage(_request_usage(usage), reported=True, cumulative=True)
             if usage.total_price > 0:
                 price = {"total": str(usage.total_price), "currency": usage.currency}
-                self._add_detail(PRICE_KEY, price)
+                self._add_detail(PRICE_KEY, price | usage.parts)
         if reason := chunk.delta.finish_reason:
             self.finish_reason = _FINISH_REASONS.get(reason.lower(), "error")
             self._add_detail("finish_reason", reason)

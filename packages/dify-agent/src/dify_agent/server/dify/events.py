@@ -2,7 +2,7 @@
 
 An agent's work is reported in events of Pydantic AI, and only in those that its versions 1.102 and 2.x both know.
 
-Source: docs/contracts/dify-agent.md, C59; the client and the models of dify-agent 1.16.0.
+Source: docs/contracts/dify-agent.md, C59 and C66; the client and the models of dify-agent 1.16.0, and what can be read of later ones.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,8 +10,11 @@ from typing import Any, Final
 
 from agent_server.executor import JsonObject
 from agent_server.runs import Run, StoredEvent
+from dify_agent.runtime._failure import MODEL_REQUEST_LIMIT, RUN_TIME_LIMIT
 
-from .dify_requests import without_type_ids
+from . import protocol_1, protocol_2
+from .requests import CancelRequest
+from .versions import DifyVersion
 
 
 __all__ = [
@@ -29,6 +32,8 @@ FIRST_CURSOR: Final = "0-0"
 _MOST_DIGITS: Final = 15  # More events than any run has; unbounded numbers are slow to parse.
 # Of Dify's closed models; any other outcome, such as `retried`, counts as failed.
 _KNOWN_OUTCOMES: Final = frozenset({"success", "failed", "denied"})
+# The only type of failure that Dify has a word for.
+_LIMIT_EXCEEDED: Final = "agent_run_limit_exceeded"
 
 
 def format_cursor(number: int) -> str:
@@ -49,20 +54,27 @@ def parse_cursor(text: str) -> int:
     return int(text)
 
 
-def project_run(run: Run) -> JsonObject:
+def project_run(run: Run, version: DifyVersion) -> JsonObject:
     """Return the status of a run. Dify knows no queue and no waiting for answers, so such a run is running."""
-    return {
+    error = None if run.result is None else run.result.error
+    if run.status == "cancelled":
+        asked = CancelRequest.parse(run.cancel_reason or "")
+        error = asked.message or asked.reason
+    shown: JsonObject = {
         "run_id": run.run_id,
         "status": "running" if run.status in {"queued", "waiting"} else run.status,
         "created_at": run.created_at.isoformat(),
         "updated_at": (run.finished_at or run.started_at or run.created_at).isoformat(),
-        "error": None if run.result is None else run.result.error,
+        "error": error,
     }
+    if version.tells_how_failed:
+        shown["error_type"] = _error_type(None if run.result is None else run.result.error_type)
+    return shown
 
 
-def project_event(run_id: str, event: StoredEvent) -> JsonObject | None:
+def project_event(run_id: str, event: StoredEvent, version: DifyVersion) -> JsonObject | None:
     """Return an event for Dify; None for one that Dify does not know, such as a file or a request that is repeated."""
-    projected = _project(event)
+    projected = _project(event, version)
     if projected is None:
         return None
     envelope = {
@@ -73,12 +85,12 @@ def project_event(run_id: str, event: StoredEvent) -> JsonObject | None:
     return envelope | projected
 
 
-def _project(event: StoredEvent) -> JsonObject | None:
+def _project(event: StoredEvent, version: DifyVersion) -> JsonObject | None:
     data = event.data
     if event.type == "run_started" and data["attempt"] > 1:
         return None  # reported once; a later attempt goes on with the same run
     if (end := _OF_RUNS.get(event.type)) is not None:
-        return {"type": event.type, "data": end(data)}
+        return {"type": event.type, "data": end(data, version)}
     if (agent := _OF_AGENTS.get(event.type)) is None:
         return None
     projected: JsonObject = {"type": "pydantic_ai_event", "data": agent(data)}
@@ -112,28 +124,71 @@ def _tool_result(data: Mapping[str, Any]) -> JsonObject:
     return {"event_kind": "function_tool_result", "part": part}
 
 
-def _succeeded(data: Mapping[str, Any]) -> JsonObject:
-    snapshot = without_type_ids(data["details"]["session_snapshot"])
-    succeeded: JsonObject = {"output": data["output"], "session_snapshot": snapshot}
-    if usage := data.get("usage"):
-        prompt, completion = usage["input_tokens"], usage["output_tokens"]
-        succeeded["usage"] = {
-            "prompt_tokens": prompt,
-            "completion_tokens": completion,
-            "total_tokens": prompt + completion,
-        }
-    return succeeded
+def _started(_data: Mapping[str, Any], _version: DifyVersion) -> JsonObject:
+    return {}
 
 
-type _Projection = Callable[[Mapping[str, Any]], JsonObject]
+def _succeeded(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
+    details = data["details"]
+    # Exactly one of the two may be there.
+    if (call := details.get("deferred_tool_call")) is not None:
+        result: JsonObject = {"deferred_tool_call": call}
+    else:
+        result = {"output": data["output"]}
+    return result | _left_behind(data, version)
+
+
+def _failed(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
+    error_type = _error_type(data["error_type"])
+    failed: JsonObject = {
+        "error": data["error"],
+        "reason": None if error_type else data["error_type"],
+    }
+    if version.tells_how_failed:
+        failed |= {"error_type": error_type} | _left_behind(data, version)
+    return failed
+
+
+def _cancelled(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
+    cancelled = CancelRequest.parse(data["reason"] or "").model_dump()
+    return cancelled | (_left_behind(data, version) if version.tells_how_failed else {})
+
+
+def _left_behind(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
+    """Return the snapshot and the usage of a run that has ended, as far as there are any."""
+    left: JsonObject = {}
+    details: JsonObject = data.get("details") or {}
+    if (snapshot := details.get("session_snapshot")) is not None:
+        build = (protocol_1 if version.protocol == 1 else protocol_2).build_snapshot
+        left["session_snapshot"] = build(snapshot)
+    if (usage := data.get("usage")) is not None:
+        left["usage"] = _usage(usage, details.get("prices") or {}, version)
+    return left
+
+
+def _usage(usage: Mapping[str, Any], prices: Mapping[str, Any], version: DifyVersion) -> JsonObject:
+    prompt, completion = usage["input_tokens"], usage["output_tokens"]
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        **(prices if version.has_prices else {}),
+    }
+
+
+def _error_type(error_type: str | None) -> str | None:
+    return _LIMIT_EXCEEDED if error_type in {MODEL_REQUEST_LIMIT, RUN_TIME_LIMIT} else None
+
+
+type _Projection = Callable[[Mapping[str, Any], DifyVersion], JsonObject]
 
 _OF_RUNS: Final[Mapping[str, _Projection]] = {
-    "run_started": lambda _data: {},
+    "run_started": _started,
     "run_succeeded": _succeeded,
-    "run_failed": lambda data: {"error": data["error"], "reason": data["error_type"]},
-    "run_cancelled": lambda data: {"reason": data.get("reason")},
+    "run_failed": _failed,
+    "run_cancelled": _cancelled,
 }
-_OF_AGENTS: Final[Mapping[str, _Projection]] = {
+_OF_AGENTS: Final[Mapping[str, Callable[[Mapping[str, Any]], JsonObject]]] = {
     "text_delta": lambda data: _part_delta("text", data["text"]),
     "thinking_delta": lambda data: _part_delta("thinking", data["text"]),
     "tool_call": _tool_call,

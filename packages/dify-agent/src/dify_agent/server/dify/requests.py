@@ -1,0 +1,85 @@
+"""Requests that Dify's API sends, in whichever version of its protocol."""
+
+from collections.abc import Mapping
+from typing import Any, Self, cast
+
+from pydantic import ValidationError
+
+from agent_server.executor import Problem, RequestRefusedError
+from agent_server.http import find_problems
+from dify_agent.protocol import ProtocolModel
+
+from . import protocol_1, protocol_2
+
+
+__all__ = [
+    "CancelRequest",
+    "RunRequest",
+    "read_run_request",
+]
+
+type RunRequest = protocol_1.RunRequest | protocol_2.RunRequest
+"""A request for a run in either protocol."""
+
+
+class CancelRequest(ProtocolModel):
+    """The request of Dify's API to stop a run.
+
+    Attributes:
+        reason: The reason, in a word.
+        message: The reason, in a sentence.
+    """
+
+    reason: str | None = None
+    message: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Both in one text, which is empty if there is neither."""
+        return "\n".join((self.reason or "", self.message or "")).rstrip("\n")
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the request with a text; any other is a reason."""
+        reason, _, message = text.partition("\n")
+        return cls(reason=reason or None, message=message or None)
+
+
+def read_run_request(body: Any) -> RunRequest:
+    """Return the request in a body.
+
+    Raises:
+        RequestRefusedError: If it is none; the problems name fields, never values.
+    """
+    if not _is_protocol_2(body):
+        return _build(protocol_1.RunRequest, body)
+    asked: Mapping[str, Any] = body
+    earlier = asked.get("session_snapshot")
+    # Of a conversation that began before Dify was upgraded.
+    if isinstance(earlier, dict) and isinstance(cast("Any", earlier).get("layers"), list):
+        snapshot = _build(protocol_1.Snapshot, earlier, within="session_snapshot.")
+        asked = {**asked, "session_snapshot": protocol_2.migrate_snapshot(snapshot)}
+    return _build(protocol_2.RunRequest, asked)
+
+
+def _is_protocol_2(body: Any) -> bool:
+    """Return whether a composition is of protocol 2. Each protocol has its own version as the default, and only the first has layers with types."""
+    if not isinstance(body, dict):
+        return False
+    composition = cast("dict[str, Any]", body).get("composition")
+    if not isinstance(composition, dict):
+        return False
+    known = cast("dict[str, Any]", composition)
+    version, layers = known.get("schema_version"), known.get("layers")
+    if version is not None or not isinstance(layers, list):
+        return version == protocol_2.SCHEMA_VERSION
+    return not any(isinstance(one, dict) and "type" in one for one in cast("list[Any]", layers))
+
+
+def _build[Model: ProtocolModel](model: type[Model], value: Any, *, within: str = "") -> Model:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        found = find_problems(error)
+        problems = [Problem(field=f"{within}{each.field}", message=each.message) for each in found]
+        raise RequestRefusedError(*problems) from None

@@ -1,0 +1,90 @@
+"""The versions of Dify's protocol for agents, and what an answer in each of them has.
+
+Source: docs/contracts/dify-agent.md, C65.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, Self, override
+
+
+__all__ = [
+    "METADATA_KEY",
+    "DifyVersion",
+]
+
+
+METADATA_KEY: Final = "dify_version"
+"""The key in a run's metadata of the version in which the run was asked for, and is answered."""
+
+_VERSION: Final = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DifyVersion:
+    """A version of Dify's API.
+
+    Attributes:
+        major: The first number.
+        minor: The second.
+        patch: The third.
+    """
+
+    major: int
+    minor: int
+    patch: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return a version from its text, such as `1.17.1`; the latest patch if it has two numbers only.
+
+        Raises:
+            ValueError: If it is another text, or a version without agents.
+        """
+        found = _VERSION.fullmatch(text)
+        version = (
+            None
+            if found is None
+            else cls(int(found[1]), int(found[2]), int(found[3] or _LATEST_PATCH))
+        )
+        if version is None or version < cls(1, 16, 0):
+            raise ValueError("expected a version of Dify from 1.16.0 on, such as 1.17.1")
+        return version
+
+    @override
+    def __str__(self) -> str:
+        """Return its text, which `parse` reads."""
+        whole = f"{self.major}.{self.minor}.{self.patch}"
+        return whole.removesuffix(f".{_LATEST_PATCH}")
+
+    @property
+    def protocol(self) -> Literal[1, 2]:
+        """The `schema_version` of compositions and snapshots."""
+        return 1 if self < DifyVersion(1, 18, 0) else 2
+
+    def for_protocol(self, protocol: Literal[1, 2]) -> "DifyVersion":
+        """Return this version, or the one that a request of the other protocol stands for."""
+        return self if self.protocol == protocol else _OF_PROTOCOLS[protocol]
+
+    @property
+    def has_model_gateway(self) -> bool:
+        """Whether models are called through Dify's API, which has their credentials, and requests have none."""
+        return self >= DifyVersion(1, 17, 0)
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether usage has prices."""
+        return self >= DifyVersion(1, 17, 0)
+
+    @property
+    def tells_how_failed(self) -> bool:
+        """Whether runs that failed or were cancelled tell `error_type`, a snapshot and their usage."""
+        return self >= DifyVersion(1, 17, 1)
+
+
+_LATEST_PATCH: Final = 9999
+_OF_PROTOCOLS: Final[Mapping[Literal[1, 2], DifyVersion]] = {
+    1: DifyVersion(1, 17, 1),
+    2: DifyVersion(1, 18, 0),
+}
