@@ -77,7 +77,7 @@ class FakeDaemon:
     """A plugin daemon with one model and any tools, and beside it Dify's inner API.
 
     `model` answers a request's data with a list of chunks, gates and errors, or with a status; `tool` with messages likewise. `api` answers an
-    operation and its body with a JSON object, or with a list of chunks or a status likewise.
+    operation and its body with a JSON object, alone or after a status, or with a list of chunks or a status likewise.
     """
 
     url: str = ""
@@ -124,7 +124,11 @@ class FakeDaemon:
         self.headers.append(request.headers)
         self.api_requests.append((operation, body))
         answer = self.api(operation, body)
-        return JSONResponse(answer) if isinstance(answer, dict) else self._stream(answer)
+        if isinstance(answer, dict):
+            return JSONResponse(answer)
+        if isinstance(answer, tuple):
+            return JSONResponse(answer[1], status_code=answer[0])
+        return self._stream(answer)
 
     def _stream(self, items):
         if isinstance(items, int):

@@ -117,3 +117,78 @@ async def test_a_core_tool_s_name_must_be_its_own(run, build_dify_request):
     result, _ = await run(request=build_dify_request(tools, tools=["search"]))
 
     assert "duplicates: search" in result.error
+
+
+def knowledge(mode, **query):
+    config = {
+        "id": "set-1",
+        "name": "News",
+        "datasets": [{"id": "d1"}],
+        "query": {"mode": mode, **query},
+        "retrieval": {"mode": "multiple", "top_k": 2},
+    }
+    return {"name": "knowledge", "type": "dify.knowledge_base", "config": {"sets": [config]}}
+
+
+ASKED_BY_THE_APP = knowledge("user_query", value="What is new?")
+FOUND = {"results": [{"title": "News", "content": "Much.", "metadata": {}}]}
+
+
+async def test_what_the_app_asks_is_searched_once_in_the_life_of_a_run(run, daemon):
+    daemon.api = answers(503, FOUND)
+
+    _, execution = await run(ASKED_BY_THE_APP)
+    for key in [key for key in execution.recorded if key.startswith("model:")]:
+        del execution.recorded[key]
+    await run(execution=execution.again())
+
+    assert len(daemon.api_requests) == 2
+    for asked in daemon.model_requests:
+        [said] = [m["content"] for m in asked["prompt_messages"] if m["role"] == "user"]
+        assert "Much." in str(said)
+
+
+async def test_what_the_app_asked_is_kept_for_the_next_run(run, daemon, build_dify_request):
+    daemon.api = answers(FOUND)
+    result, _ = await run(ASKED_BY_THE_APP)
+    request = build_dify_request(ASKED_BY_THE_APP)
+
+    await run(request=request | {"session_snapshot": result.details["session_snapshot"]})
+
+    assert len(daemon.api_requests) == 1
+
+
+async def test_a_run_goes_on_without_knowledge_that_cannot_be_searched_now(run, daemon):
+    daemon.api = answers(503)
+
+    result, _ = await run(ASKED_BY_THE_APP)
+
+    assert (result.status, len(daemon.api_requests)) == ("succeeded", 4)
+
+
+async def test_a_run_fails_with_dify_s_word_where_knowledge_is_gone(run, daemon):
+    daemon.api = answers((404, {"code": "dataset_not_found", "message": "No such dataset."}))
+
+    result, _ = await run(ASKED_BY_THE_APP)
+
+    assert (result.error, result.error_type) == ("No such dataset.", "dataset_not_found")
+    assert daemon.model_requests == []
+
+
+async def test_a_search_of_the_model_is_made_again_where_it_may_pass(run, daemon, chunks):
+    calls(daemon, chunks, "knowledge_base_search", {"set_name": "News", "query": "q"})
+    daemon.api = answers(503, FOUND)
+
+    _, execution = await run(knowledge("generated_query"))
+
+    assert "Much." in told(execution, "tool_result")[0]["content"]
+
+
+async def test_a_search_of_the_model_that_never_goes_well_fails_the_run(run, daemon, chunks):
+    calls(daemon, chunks, "knowledge_base_search", {"set_name": "News", "query": "q"})
+    daemon.api = answers(404)
+
+    result, _ = await run(knowledge("generated_query"))
+
+    assert (result.status, result.error_type) == ("failed", "InnerApiError")
+    assert len(daemon.api_requests) == 1

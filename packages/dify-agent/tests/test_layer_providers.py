@@ -20,6 +20,7 @@ def test_a_server_offers_these_kinds_of_layers():
         "dify.plugin.llm",
         "dify.plugin.tools",
         "dify.core.tools",
+        "dify.knowledge_base",
     ]
 
 

@@ -14,8 +14,12 @@ from ._layer import (
     LayerDeps,
     LifecycleState,
     NoLayerDeps,
+    Once,
     PlainLayer,
+    RunStart,
+    StepWork,
     UserPrompt,
+    do_once,
 )
 from ._provider import LayerProvider
 from ._run import CompositorRun, LayerRunSlot
@@ -40,7 +44,11 @@ __all__ = [
     "LayerSessionSnapshot",
     "LifecycleState",
     "NoLayerDeps",
+    "Once",
     "PlainLayer",
+    "RunStart",
+    "StepWork",
     "StrictModel",
     "UserPrompt",
+    "do_once",
 ]

@@ -1,6 +1,6 @@
 """Layers: each is one concern of a run, with a configuration, dependencies and a state that outlives the run."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from types import get_original_bases
 from typing import (
@@ -8,6 +8,7 @@ from typing import (
     Any,
     ClassVar,
     Literal,
+    Protocol,
     Self,
     cast,
     dataclass_transform,
@@ -15,6 +16,7 @@ from typing import (
     override,
 )
 
+import httpx
 from pydantic import BaseModel, ConfigDict, Discriminator
 from pydantic_ai import Tool
 from pydantic_ai.messages import AudioUrl, BinaryContent, DocumentUrl, ImageUrl, VideoUrl
@@ -39,6 +41,43 @@ type UserPrompt = (
     | Annotated[ImageUrl | AudioUrl | VideoUrl | DocumentUrl | BinaryContent, Discriminator("kind")]
 )
 """A text or a file, in the classes of Pydantic AI; in JSON a file is recognised by its `kind`."""
+
+
+type StepWork = Callable[[], Awaitable[bytes]]
+"""The work of a step; its result is what a record of it holds."""
+
+
+class Once(Protocol):
+    """A function that does a step once in the life of a run, even if the process dies."""
+
+    async def __call__(self, key: str, work: StepWork) -> bytes:
+        """Return the result of the step: what `work` returns, or what an earlier attempt of the run has recorded.
+
+        Args:
+            key: The step's name, which is its own and the same in every attempt.
+            work: Does the step.
+        """
+        ...
+
+
+async def do_once(key: str, work: StepWork) -> bytes:  # noqa: ARG001 - nothing is recorded under it
+    """Do a step where nothing is recorded, so that a run has one attempt."""
+    return await work()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStart:
+    """The means by which a layer gets ready for a run.
+
+    Attributes:
+        run_id: The run.
+        http_client: The caller's open client, which remains the caller's.
+        once: Does a step once in the life of the run; keys are the layer's own.
+    """
+
+    run_id: str
+    http_client: httpx.AsyncClient = field(repr=False)
+    once: Once = do_once
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -132,6 +171,15 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
 
         Args:
             resumed: Whether the layer's state comes from an earlier run.
+        """
+
+    async def on_start(self, start: RunStart) -> None:
+        """Get ready for the run where that takes a network, before prompts, model and tools are read; the default does nothing.
+
+        All layers have been entered; a run that goes on after a wait starts again.
+
+        Args:
+            start: The means.
         """
 
     async def on_exit(self, intent: ExitIntent) -> None:

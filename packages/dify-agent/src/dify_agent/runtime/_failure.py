@@ -5,6 +5,7 @@ from typing import Final, cast
 
 from pydantic_ai.exceptions import ModelHTTPError, UsageLimitExceeded
 
+from dify_agent._inner_api import InnerApiError
 from dify_agent.compositor import CompositorSessionSnapshot
 from dify_agent.exceptions import DifyAgentError
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
@@ -52,6 +53,8 @@ def build_run_failed(
             session_snapshot=session_snapshot,
         )
     known: Mapping[str, object] = {}
+    if isinstance(error, InnerApiError):
+        known = {"error_type": error.error_type, "message": error.message}
     # The daemon's own sentence and type, where `to_model_error` left them.
     if isinstance(error, ModelHTTPError) and isinstance(error.body, Mapping):
         known = cast("Mapping[str, object]", error.body)

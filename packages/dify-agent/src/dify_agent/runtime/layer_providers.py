@@ -14,6 +14,7 @@ from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
 from dify_agent.layers.execution_context import DifyExecutionContextLayer
 from dify_agent.layers.history import HistoryLayer
+from dify_agent.layers.knowledge import DifyKnowledgeLayer
 from dify_agent.layers.output import OutputLayer
 from dify_agent.layers.prompt import PromptLayer
 from dify_agent.plugin_daemon_transport import SilenceLimits
@@ -65,4 +66,5 @@ def create_default_layer_providers(
         LayerProvider.from_layer_type(DifyPluginLLMLayer),
         LayerProvider.from_layer_type(DifyPluginToolsLayer),
         LayerProvider.from_layer_type(DifyCoreToolsLayer),
+        LayerProvider.from_layer_type(DifyKnowledgeLayer),
     )

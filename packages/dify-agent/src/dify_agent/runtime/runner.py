@@ -31,7 +31,14 @@ from pydantic_ai.agent import EventStreamHandler
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
 
-from dify_agent.compositor import CompositorRun, LayerProvider
+from dify_agent.compositor import (
+    CompositorRun,
+    LayerProvider,
+    Once,
+    RunStart,
+    StepWork,
+    do_once,
+)
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.layers.dify_plugin.configs import MOST_TOOLS
@@ -100,6 +107,7 @@ class AgentRunRunner:
         capabilities: Sequence[AbstractCapability[object]] = (),
         max_model_requests: int = MAX_MODEL_REQUESTS,
         max_seconds: float | None = None,
+        once: Once = do_once,
     ) -> None:
         """Take the parts that all runs share.
 
@@ -112,6 +120,7 @@ class AgentRunRunner:
             capabilities: Pydantic AI capabilities of every agent.
             max_model_requests: The most model requests of a run; one that needs more fails with `model_request_limit`.
             max_seconds: The most seconds of one call of `run`; a run that takes longer fails with `run_time_limit`. None for any number.
+            once: Does a step of a layer that gets ready once in the life of a run.
         """
         self._http_client = http_client
         self._event_sink = event_sink
@@ -123,6 +132,7 @@ class AgentRunRunner:
         self._capabilities = tuple(capabilities)
         self._max_model_requests = max_model_requests
         self._max_seconds = max_seconds
+        self._once = once
 
     async def run(
         self, run_id: str, request: CreateRunRequest, resumption: RunResumption | None = None
@@ -197,7 +207,7 @@ class AgentRunRunner:
                 for emitted in reader.end():
                     await self._event_sink.emit(emitted)
 
-        prepared = await self._prepare(request, run, report)
+        prepared = await self._prepare(run_id, request, run, report)
         result = await prepared.run(
             run_id,
             event_stream_handler=report,
@@ -239,9 +249,14 @@ class AgentRunRunner:
             return run
 
     async def _prepare(
-        self, request: CreateRunRequest, run: CompositorRun, handler: EventStreamHandler[object]
+        self,
+        run_id: str,
+        request: CreateRunRequest,
+        run: CompositorRun,
+        handler: EventStreamHandler[object],
     ) -> PreparedAgent:
         with _as_request_faults():
+            await self._start(run_id, run)
             history = find_only_layer(run, HistoryLayer)
             results = request.deferred_tool_results
             if results is not None:
@@ -252,6 +267,16 @@ class AgentRunRunner:
                 history=history,
                 deferred_results=None if results is None else DeferredToolResults(**dict(results)),
             )
+
+    async def _start(self, run_id: str, run: CompositorRun) -> None:
+        """Let the layers get ready, in the order of the graph; their steps are named by their places in it."""
+        for number, slot in enumerate(run.slots.values()):
+
+            async def once(key: str, work: StepWork, place: str = f"{number}:") -> bytes:
+                return await self._once(place + key, work)
+
+            start = RunStart(run_id=run_id, http_client=self._http_client, once=once)
+            await slot.layer.on_start(start)
 
     async def _build_agent(
         self, run: CompositorRun, handler: EventStreamHandler[object]

@@ -10,6 +10,7 @@ from pydantic_ai import ToolReturn
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
 
 from agent_server.executor import TransientError
+from dify_agent._inner_api import InnerApiError
 from dify_agent.adapters.llm import EMPTY_REPLY
 from dify_agent.layers.dify_plugin.tools_layer import find_failure
 from dify_agent.plugin_daemon_transport import PluginDaemonError
@@ -36,6 +37,8 @@ def to_transient(error: BaseException) -> TransientError | None:
         status = error.status_code if isinstance(error, ModelHTTPError) else None
         is_transient = status in _STATUSES or error.message.endswith(EMPTY_REPLY)
         return TransientError(str(error)) if is_transient else None
+    if isinstance(error, InnerApiError):
+        return TransientError(error.message) if error.is_transient else None
     if isinstance(error, PluginDaemonError):
         return _from_daemon(error.message, error.status_code)
     return TransientError(str(error)) if isinstance(error, httpx.TransportError) else None

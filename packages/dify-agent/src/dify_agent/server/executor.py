@@ -136,6 +136,7 @@ class DifyAgentExecutor:
                 capabilities=[steps.build_capability()],
                 max_model_requests=self._settings.max_model_requests,
                 max_seconds=self._settings.run_timeout_seconds,
+                once=steps.do_once,
             )
             try:
                 waiting = await runner.run(run.run_id, request, resumption)

@@ -31,6 +31,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agent_server.executor import Execution, TransientError
+from dify_agent.compositor import StepWork
 from dify_agent.protocol import ModelRequestStartedEvent
 
 from ._records import TOOL_ERRORS, ToolRecord, dump_response, parse_response
@@ -85,6 +86,18 @@ class RunSteps:
     def build_capability(self) -> AbstractCapability[Any]:
         """Return the capability that makes every tool call a step."""
         return _ToolSteps(self)
+
+    async def do_once(self, key: str, work: StepWork) -> bytes:
+        """Do a step of a layer that gets ready once in the life of the run; one that fails in a transient way is done again."""
+
+        async def take() -> bytes:
+            with _raising_transient():
+                return await work()
+
+        try:
+            return await self._run.step(f"start:{key}", take)
+        except TransientError as error:
+            raise _fault(error) from None
 
     async def request_model(
         self, request: Callable[[], Awaitable[ModelResponse]], asked: ModelRequestContext
