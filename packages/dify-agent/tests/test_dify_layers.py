@@ -192,3 +192,20 @@ async def test_a_search_of_the_model_that_never_goes_well_fails_the_run(run, dae
 
     assert (result.status, result.error_type) == ("failed", "InnerApiError")
     assert len(daemon.api_requests) == 1
+
+
+async def test_what_the_user_of_an_app_says_reaches_the_model_with_its_files(run, daemon):
+    file = {
+        "type": "image",
+        "mime_type": "image/png",
+        "base64_data": "iVBORw0KGgo=",
+        "format": "png",
+    }
+    config = {"text": "What is on it?", "files": [file | {"filename": "chart.png"}]}
+
+    await run({"name": "user", "type": "dify.user_prompt", "deps": {}, "config": config})
+
+    [asked] = daemon.model_requests
+    hi, text, image = asked["prompt_messages"][-1]["content"]
+    assert (hi["data"], text["data"]) == ("Hi", "What is on it?")
+    assert (image["base64_data"], image["filename"]) == ("iVBORw0KGgo=", "chart.png")

@@ -12,6 +12,7 @@ def test_a_server_offers_these_kinds_of_layers():
     providers = create_default_layer_providers()
     assert [provider.type_id for provider in providers] == [
         "plain.prompt",
+        "dify.user_prompt",
         "pydantic_ai.history",
         "dify.output",
         "dify.ask_human",

@@ -17,6 +17,7 @@ from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.knowledge import DifyKnowledgeLayer
 from dify_agent.layers.output import OutputLayer
 from dify_agent.layers.prompt import PromptLayer
+from dify_agent.layers.user_prompt import UserPromptLayer
 from dify_agent.plugin_daemon_transport import SilenceLimits
 
 
@@ -58,6 +59,7 @@ def create_default_layer_providers(
     )
     return (
         LayerProvider.from_layer_type(PromptLayer),
+        LayerProvider.from_layer_type(UserPromptLayer),
         LayerProvider.from_layer_type(HistoryLayer),
         LayerProvider.from_layer_type(OutputLayer),
         LayerProvider.from_layer_type(AskHumanLayer),
