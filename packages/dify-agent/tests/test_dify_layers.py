@@ -209,3 +209,97 @@ async def test_what_the_user_of_an_app_says_reaches_the_model_with_its_files(run
     hi, text, image = asked["prompt_messages"][-1]["content"]
     assert (hi["data"], text["data"]) == ("Hi", "What is on it?")
     assert (image["base64_data"], image["filename"]) == ("iVBORw0KGgo=", "chart.png")
+
+
+def through_the_api(request):
+    """Return a request with a model that Dify's API calls."""
+    for layer in request["composition"]["layers"]:
+        if layer["name"] == "llm":
+            layer |= {"type": "dify.gateway.llm", "deps": {"execution_context": "plugin"}}
+    return request
+
+
+def answers_by_the_api(daemon, chunks, *before):
+    """Let the API answer a model's request with these, then as a model that calls a tool once."""
+    left = list(before)
+
+    def api(_operation, body):
+        if left:
+            return left.pop(0)
+        if not chunks.tool_results(body["target"]):
+            return [chunks.call(("c1", "search", {"q": "a"}))]
+        return [chunks.text("It is.", finish_reason="stop")]
+
+    daemon.api = api
+
+
+def numbers(daemon):
+    return [body["caller"]["call_index"] for _, body in daemon.api_requests]
+
+
+async def test_a_model_may_be_called_by_dify(run, daemon, chunks, build_dify_request):
+    answers_by_the_api(daemon, chunks)
+
+    result, _ = await run(request=through_the_api(build_dify_request()))
+
+    assert result.output == "It is."
+    assert numbers(daemon) == [1, 2]
+    assert {body["caller"]["agent_run_id"] for _, body in daemon.api_requests} == {"run-1"}
+    assert daemon.model_requests == []
+    assert "s3cret-model-key" not in str(daemon.api_requests)
+
+
+async def test_a_request_has_the_same_number_in_a_later_attempt(
+    run, daemon, chunks, build_dify_request
+):
+    answers_by_the_api(daemon, chunks)
+    _, execution = await run(request=through_the_api(build_dify_request()))
+    del execution.recorded["model:2"]
+
+    await run(execution=execution.again())
+
+    assert numbers(daemon) == [1, 2, 2]
+
+
+async def test_a_request_has_the_same_number_when_it_is_made_again(
+    run, daemon, chunks, build_dify_request
+):
+    answers_by_the_api(daemon, chunks, 503)
+
+    result, _ = await run(request=through_the_api(build_dify_request()))
+
+    assert (result.output, numbers(daemon)) == ("It is.", [1, 1, 2])
+
+
+async def test_the_numbers_of_a_later_run_of_the_conversation_begin_anew(
+    run, daemon, chunks, build_dify_request, build_execution
+):
+    history = {"name": "history", "type": "pydantic_ai.history", "deps": {}}
+    request = through_the_api(build_dify_request(history))
+    answers_by_the_api(daemon, chunks)
+    result, _ = await run(request=request)
+    snapshot = {"session_snapshot": result.details["session_snapshot"]}
+
+    later = build_execution(request | snapshot)
+    later.run_id = "run-2"
+    await run(execution=later)
+
+    assert numbers(daemon) == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        (429, {"code": "agent_llm_quota_exceeded", "message": "Used up."}),
+        [type("AgentLLMQuotaExceededError", (Exception,), {})("Used up.")],
+    ],
+)
+async def test_a_workspace_that_has_used_up_what_it_may_is_not_asked_again(
+    run, daemon, chunks, build_dify_request, refusal
+):
+    answers_by_the_api(daemon, chunks, refusal)
+
+    result, _ = await run(request=through_the_api(build_dify_request()))
+
+    assert (result.status, result.error) == ("failed", "Used up.")
+    assert len(daemon.api_requests) == 1

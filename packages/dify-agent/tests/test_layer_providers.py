@@ -19,6 +19,7 @@ def test_a_server_offers_these_kinds_of_layers():
         "dify.plugin",
         "dify.execution_context",
         "dify.plugin.llm",
+        "dify.gateway.llm",
         "dify.plugin.tools",
         "dify.core.tools",
         "dify.knowledge_base",

@@ -4,7 +4,7 @@ Source: docs/contracts/dify-agent.md, C65; dify-agent 1.16.0, its `layers/dify_c
 langgenius/dify at 483984280d51, `api/controllers/inner_api/agent/tools.py`.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,7 @@ import httpx
 
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
 
-from ._wire import Call, header_value, read_reply, write_body
+from ._wire import Call, header_value, read_reply, stream_envelopes, write_body
 from .exceptions import DifyAgentError
 from .plugin_daemon_transport import (
     PROTOCOL_ERROR_TYPE,
@@ -22,10 +22,12 @@ from .plugin_daemon_transport import (
 )
 
 
+INNER_API: Final = "Dify's API"
+"""What errors call it."""
+
 UNREACHABLE_ERROR_TYPE: Final = "InnerApiUnreachableError"
 """The error type of a call that did not reach Dify's API, or whose connection broke."""
 
-_PEER: Final = "Dify's API"
 _TOO_MANY_REQUESTS: Final = 429
 _SERVER_ERROR: Final = 500
 # Of a tool that raised, which is no fault of the API: it would do so again, and what it did before it did.
@@ -83,13 +85,15 @@ class InnerApiClient:
             InnerApiError: If Dify could not be reached, refused or failed the call, was silent for longer than a tool may be, or
                 answered with more than 16 MiB or with anything other than JSON.
         """
-        silence = Silence(self.silence.tool_seconds, peer=_PEER, cause="it may still be at work")
+        silence = Silence(
+            self.silence.tool_seconds, peer=INNER_API, cause="it may still be at work"
+        )
         try:
             body = await read_reply(self.http_client, self._build_call(operation, payload), silence)
         except PluginDaemonError as error:
             raise _to_inner_error(error) from None
         except httpx.TransportError as error:
-            message = f"{_PEER} could not be reached: {str(error) or type(error).__name__}"
+            message = f"{INNER_API} could not be reached: {str(error) or type(error).__name__}"
             raise InnerApiError(
                 message, error_type=UNREACHABLE_ERROR_TYPE, is_transient=True
             ) from None
@@ -97,12 +101,28 @@ class InnerApiClient:
             return parse_json(body.decode())
         except (InvalidJsonError, UnicodeDecodeError):
             raise InnerApiError(
-                f"{_PEER} answered with something other than JSON.", error_type=PROTOCOL_ERROR_TYPE
+                f"{INNER_API} answered with something other than JSON.",
+                error_type=PROTOCOL_ERROR_TYPE,
             ) from None
+
+    def stream(
+        self, operation: str, payload: Mapping[str, object], *, silence: Silence
+    ) -> AsyncGenerator[object]:
+        """Call an operation that answers as the plugin daemon does, and yield the data of each frame of the reply.
+
+        Close the generator as `stream_plugin_daemon` says.
+
+        Raises:
+            ValueError: If the payload holds a number or a nesting that JSON cannot carry.
+            TypeError: If it holds a value that JSON does not know.
+            PluginDaemonError: If Dify, the daemon or the plugin reported an error, or the reply is malformed or silent for too long.
+            httpx.TransportError: If Dify could not be reached, or the connection broke.
+        """
+        return stream_envelopes(self.http_client, self._build_call(operation, payload), silence)
 
     def _build_call(self, operation: str, payload: Mapping[str, object]) -> Call:
         return Call(
-            peer=_PEER,
+            peer=INNER_API,
             url=f"{self.url.rstrip('/')}/inner/api/{operation}",
             headers={b"X-Inner-Api-Key": header_value("the inner API's key", self.api_key)},
             body=write_body(payload),

@@ -13,6 +13,7 @@ from dify_agent.layers.dify_plugin.llm_layer import DifyPluginLLMLayer
 from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
 from dify_agent.layers.execution_context import DifyExecutionContextLayer
+from dify_agent.layers.gateway_llm import DifyGatewayLLMLayer
 from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.knowledge import DifyKnowledgeLayer
 from dify_agent.layers.output import OutputLayer
@@ -66,6 +67,7 @@ def create_default_layer_providers(
         LayerProvider.from_factory(DifyPluginLayer, create_plugin_layer),
         LayerProvider.from_factory(DifyExecutionContextLayer, create_context_layer),
         LayerProvider.from_layer_type(DifyPluginLLMLayer),
+        LayerProvider.from_layer_type(DifyGatewayLLMLayer),
         LayerProvider.from_layer_type(DifyPluginToolsLayer),
         LayerProvider.from_layer_type(DifyCoreToolsLayer),
         LayerProvider.from_layer_type(DifyKnowledgeLayer),

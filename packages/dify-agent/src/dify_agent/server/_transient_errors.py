@@ -17,6 +17,10 @@ from dify_agent.plugin_daemon_transport import PluginDaemonError
 
 
 _STATUSES: Final = frozenset({429, 502, 503, 504, 529})
+# Of Dify's API, whose 429 does not pass: the workspace has used up what it may.
+_QUOTAS: Final = frozenset(
+    {"agent_llm_quota_exceeded", "AgentLLMQuotaExceededError", "QuotaExceededError"}
+)
 # The daemon's answer, with 404, while it starts the plugins after its own restart: for up to 40 seconds.
 _STARTING: Final = "plugin runtime not found"
 _STARTING_SECONDS: Final = 10.0
@@ -29,6 +33,8 @@ def to_transient(error: BaseException) -> TransientError | None:
     is overloaded or away (429, 502, 503, 504, 529). A silence is not: it has already lasted for minutes.
     """
     if isinstance(error, ModelAPIError):
+        if error.provider_error_type in _QUOTAS:
+            return None
         # The cause is the daemon's own error, whose text decides: 404 alone may also mean no such
         # plugin.
         cause = error.__cause__

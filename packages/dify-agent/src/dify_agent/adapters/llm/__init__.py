@@ -1,7 +1,7 @@
-"""A Pydantic AI model that is served by a Dify plugin, through the plugin daemon.
+"""A Pydantic AI model that is served by a Dify plugin, through the plugin daemon or through Dify's API.
 
-`DifyLLMAdapterModel` turns messages, tools and settings into one call of the daemon's LLM dispatch, and the chunks that
-come back into Pydantic AI's stream. Whole and streamed requests run the same code.
+`DifyLLMAdapterModel` turns messages, tools and settings into one call of the daemon's LLM dispatch, or of the API's, and the chunks
+that come back into Pydantic AI's stream. Whole and streamed requests run the same code.
 
 These names of Pydantic AI are not public, and are used because a model cannot be written without them:
 `StreamedResponse._get_event_iterator`, `_parts_manager` (`handle_text_delta`, `handle_thinking_delta`,
@@ -11,6 +11,7 @@ These names of Pydantic AI are not public, and are used because a model cannot b
 """
 
 from ._client import EMPTY_REPLY, DifyPluginDaemonLLMClient
+from ._gateway import DifyGatewayLLMClient, DifyGatewayProvider
 from ._model import DifyLLMAdapterModel
 from ._provider import DifyPluginDaemonProvider
 from ._stream import PRICE_KEY, DifyStreamedResponse
@@ -19,6 +20,8 @@ from ._stream import PRICE_KEY, DifyStreamedResponse
 __all__ = [
     "EMPTY_REPLY",
     "PRICE_KEY",
+    "DifyGatewayLLMClient",
+    "DifyGatewayProvider",
     "DifyLLMAdapterModel",
     "DifyPluginDaemonLLMClient",
     "DifyPluginDaemonProvider",

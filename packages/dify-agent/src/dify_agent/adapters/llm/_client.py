@@ -1,22 +1,23 @@
-"""The client for the daemon's LLM dispatch."""
+"""The clients of models: what a model asks of any of them, and the one for the daemon's LLM dispatch."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol, Self
 
 import httpx
 from pydantic import BaseModel, ValidationError
+from pydantic_ai.messages import ModelMessage
 
 from dify_agent._daemon_client import PluginDaemonClient
 from dify_agent._daemon_errors import build_protocol_error
-from dify_agent.plugin_daemon_transport import PluginDaemonError, Silence
+from dify_agent.plugin_daemon_transport import PluginDaemonError, Silence, SilenceLimits
 
 from ._chunks import Chunk, read_chunk
 
 
-EMPTY_REPLY: Final = "Plugin daemon ended its reply without an LLM chunk."
-"""The error of a reply without any chunk, such as that of a daemon that is being stopped."""
+EMPTY_REPLY: Final = "ended its reply without an LLM chunk."
+"""The end of the error of a reply without any chunk, such as that of a daemon that is being stopped."""
 
 _PAUSE: Final = 1 / 6  # of the silence that is allowed to a model with keep-alives
 
@@ -27,6 +28,76 @@ class _ModelSchema(BaseModel):
 
 class _ModelAnswer(BaseModel):
     model_schema: _ModelSchema | None = None
+
+
+class LLMClient(Protocol):
+    """What calls the models of one plugin."""
+
+    def for_request(self, messages: Sequence[ModelMessage]) -> "LLMClient":
+        """Return the client for the request that follows these messages."""
+        ...
+
+    async def features(
+        self, *, provider: str, model: str, credentials: Mapping[str, object]
+    ) -> frozenset[str] | None:
+        """Return the features that are declared for a model, such as `vision`; None if nothing is."""
+        ...
+
+    def invoke(  # noqa: PLR0913 - the fields of a call
+        self,
+        *,
+        provider: str,
+        model: str,
+        credentials: Mapping[str, object],
+        prompt_messages: Sequence[Mapping[str, object]],
+        model_parameters: Mapping[str, object],
+        tools: Sequence[Mapping[str, object]] | None,
+        stop: Sequence[str] | None,
+        stream: bool,
+    ) -> AsyncGenerator[Chunk]:
+        """Call a model, and yield the chunks of its answer."""
+        ...
+
+
+async def read_chunks(  # noqa: PLR0913 - what an answer is read with
+    frames: AsyncGenerator[object],
+    silence: Silence,
+    *,
+    limits: SilenceLimits,
+    keeping_alive: set[tuple[str, str]],
+    model: tuple[str, str],
+    peer: str = "Plugin daemon",
+) -> AsyncGenerator[Chunk]:
+    """Yield the chunks of an answer, and see from them whether its model sends keep-alives.
+
+    Args:
+        frames: The data of the answer's frames, which end with this.
+        silence: Their clock.
+        limits: How long they may be silent.
+        keeping_alive: The providers and models that have shown that they send keep-alives; this one is added once it has.
+        model: The provider and the model.
+        peer: What answers, for errors.
+
+    Raises:
+        PluginDaemonError: If a frame is not a chunk, or no chunk came at all.
+    """
+    pause = limits.keep_alive_seconds * _PAUSE
+    is_first = True
+    async with aclosing(frames):
+        # Known from an earlier answer, so the shorter limit holds from the first chunk on.
+        if model in keeping_alive:
+            silence.expect_keep_alives(limits.keep_alive_seconds)
+        async for frame in frames:
+            chunk = read_chunk(frame)
+            # Many plugins begin at once with an empty chunk and send no other; after a pause it is
+            # a keep-alive.
+            if chunk.is_empty and not (is_first and silence.lasted < pause):
+                keeping_alive.add(model)
+                silence.expect_keep_alives(limits.keep_alive_seconds)
+            is_first = False
+            yield chunk
+    if is_first:
+        raise build_protocol_error(f"{peer} {EMPTY_REPLY}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +113,10 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
         default_factory=dict[tuple[str, str], frozenset[str]], init=False, repr=False, compare=False
     )
     """The features of the providers' models that were asked about so far."""
+
+    def for_request(self, messages: Sequence[ModelMessage]) -> Self:  # noqa: ARG002 - only Dify's API counts requests
+        """Return this client, which takes any request."""
+        return self
 
     async def features(
         self, *, provider: str, model: str, credentials: Mapping[str, object]
@@ -102,20 +177,13 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
             "stream": stream,
         }
         silence = Silence(self.silence.model_seconds)
-        pause = self.silence.keep_alive_seconds * _PAUSE
-        is_first = True
-        async with aclosing(self.dispatch("llm/invoke", data, silence=silence)) as frames:
-            # Known from an earlier answer, so the shorter limit holds from the first chunk on.
-            if (provider, model) in self._keeping_alive:
-                silence.expect_keep_alives(self.silence.keep_alive_seconds)
-            async for frame in frames:
-                chunk = read_chunk(frame)
-                # Many plugins begin at once with an empty chunk and send no other; after a pause it is
-                # a keep-alive.
-                if chunk.is_empty and not (is_first and silence.lasted < pause):
-                    self._keeping_alive.add((provider, model))
-                    silence.expect_keep_alives(self.silence.keep_alive_seconds)
-                is_first = False
+        chunks = read_chunks(
+            self.dispatch("llm/invoke", data, silence=silence),
+            silence,
+            limits=self.silence,
+            keeping_alive=self._keeping_alive,
+            model=(provider, model),
+        )
+        async with aclosing(chunks):
+            async for chunk in chunks:
                 yield chunk
-        if is_first:
-            raise build_protocol_error(EMPTY_REPLY)

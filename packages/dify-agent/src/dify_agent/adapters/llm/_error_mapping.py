@@ -40,6 +40,8 @@ _STATUSES: Final[Mapping[str, int]] = {
     "PluginDaemonNotFoundError": 404,
     "PluginNotFoundError": 404,
     "InvokeRateLimitError": 429,
+    "AgentLLMQuotaExceededError": 429,
+    "QuotaExceededError": 429,
     "PluginDaemonInternalServerError": 500,
     "PluginDaemonInnerError": 500,
     "InnerError": 500,

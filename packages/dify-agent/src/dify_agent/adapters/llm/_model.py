@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar, cast, override
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -17,8 +17,9 @@ from pydantic_ai.providers import Provider
 from pydantic_ai.settings import ModelSettingName, ModelSettings
 
 from ._chunks import Chunk
-from ._client import DifyPluginDaemonLLMClient
+from ._client import LLMClient
 from ._files import fit_files, has_files, replace_unreadable
+from ._gateway import DifyGatewayProvider
 from ._messages import build_prompt_messages
 from ._provider import DifyPluginDaemonProvider
 from ._reader import ChunkReader
@@ -27,12 +28,12 @@ from ._stream import DifyStreamedResponse
 
 
 @dataclass(init=False)
-class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
+class DifyLLMAdapterModel(Model[LLMClient]):
     """A model that a Dify plugin serves.
 
     Args:
         model: The model's name at the provider, such as `gpt-5`.
-        daemon_provider: The plugin, and the way to it.
+        daemon_provider: The plugin, and the way to it: through the daemon, or through Dify's API.
         model_provider: The provider inside the plugin, such as `openai`.
         credentials: The provider's credentials; never shown.
         model_settings: Pydantic AI's settings for every request.
@@ -45,21 +46,22 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
     _relocates_tool_files: ClassVar[bool] = True
 
     _model_name: str = field(repr=False)
-    _provider: Provider[DifyPluginDaemonLLMClient] = field(repr=False)
+    _provider: Provider[LLMClient] = field(repr=False)
     _model_provider: str = field(repr=False)
     _credentials: dict[str, object] = field(repr=False)
 
     def __init__(
         self,
         model: str,
-        daemon_provider: DifyPluginDaemonProvider,
+        daemon_provider: DifyPluginDaemonProvider | DifyGatewayProvider,
         *,
         model_provider: str,
         credentials: Mapping[str, object],
         model_settings: ModelSettings | None = None,
     ) -> None:
         self._model_name = model
-        self._provider = daemon_provider
+        # To the type checker a provider of one kind of client is none of another, though it only gives it away.
+        self._provider = cast("Provider[LLMClient]", daemon_provider)
         self._model_provider = model_provider
         self._credentials = dict(credentials)
         super().__init__(settings=model_settings)
@@ -130,7 +132,10 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
         check_allow_model_requests()
         settings, parameters = self.prepare_request(model_settings, model_request_parameters)
         prompts = await self._build_prompts(messages, parameters)
-        chunks = self._invoke(prompts, settings or ModelSettings(), parameters, stream=stream)
+        client = self._provider.client.for_request(messages)
+        chunks = self._invoke(
+            client, prompts, settings or ModelSettings(), parameters, stream=stream
+        )
         async with aclosing(ChunkReader(chunks, model_name=self._model_name)) as reader:
             await reader.open()
             yield DifyStreamedResponse(
@@ -162,6 +167,7 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
 
     def _invoke(
         self,
+        client: LLMClient,
         prompts: list[dict[str, object]],
         settings: ModelSettings,
         parameters: ModelRequestParameters,
@@ -169,7 +175,7 @@ class DifyLLMAdapterModel(Model[DifyPluginDaemonLLMClient]):
         stream: bool,
     ) -> AsyncGenerator[Chunk]:
         tools, tool_choice = build_tools(parameters, settings)
-        return self._provider.client.invoke(
+        return client.invoke(
             provider=self._model_provider,
             model=self._model_name,
             credentials=self._credentials,
