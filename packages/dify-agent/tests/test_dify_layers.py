@@ -303,3 +303,14 @@ async def test_a_workspace_that_has_used_up_what_it_may_is_not_asked_again(
 
     assert (result.status, result.error) == ("failed", "Used up.")
     assert len(daemon.api_requests) == 1
+
+
+async def test_a_run_with_a_shell_goes_without_it_and_tells_its_model(run, daemon):
+    config = {"cli_tools": [{"name": "ffmpeg"}]}
+    shell = {"name": "shell", "type": "dify.shell", "config": config}
+
+    result, _ = await run(shell)
+
+    assert result.status == "succeeded"
+    [asked] = daemon.model_requests
+    assert "there is no shell" in str(asked["prompt_messages"][0])

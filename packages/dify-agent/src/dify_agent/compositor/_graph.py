@@ -1,11 +1,13 @@
 """The nodes of a graph, and the rules for them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, get_type_hints
+from dataclasses import dataclass, field, fields
+from types import NoneType
+from typing import Any, cast, get_args, get_type_hints
 
 from dify_agent.exceptions import CompositionError
 
+from ._layer import Layer, LayerDeps
 from ._provider import LayerProvider
 
 
@@ -32,12 +34,14 @@ def validate_node(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None:
     """
     if node.name in earlier:
         raise CompositionError(f"Layer name {node.name!r} is used twice.", layer=node.name)
-    needed = get_type_hints(node.provider.layer_type.deps_type)
-    if set(node.deps) != set(needed):
+    needed, optional = _read_deps(node.provider.layer_type.deps_type)
+    if not needed.keys() <= node.deps.keys() <= (needed | optional).keys():
+        more = f" and may have {sorted(optional)}" if optional else ""
         raise CompositionError(
-            f"Layer {node.name!r} needs the dependencies {sorted(needed)}, got {sorted(node.deps)}.",
+            f"Layer {node.name!r} needs the dependencies {sorted(needed)}{more}, got {sorted(node.deps)}.",
             layer=node.name,
         )
+    kinds = needed | optional
     for name, target in node.deps.items():
         if target not in earlier:
             raise CompositionError(
@@ -45,8 +49,23 @@ def validate_node(node: LayerNode, *, earlier: Mapping[str, LayerNode]) -> None:
                 layer=node.name,
             )
         actual = earlier[target].provider.layer_type
-        if not issubclass(actual, needed[name]):
+        if not issubclass(actual, kinds[name]):
             raise CompositionError(
-                f"Layer {node.name!r} needs a {needed[name].__name__} as its {name!r}, but {target!r} is a {actual.__name__}.",
+                f"Layer {node.name!r} needs a {kinds[name].__name__} as its {name!r}, but {target!r} is a {actual.__name__}.",
                 layer=node.name,
             )
+
+
+def _read_deps(
+    deps_type: type[LayerDeps],
+) -> tuple[dict[str, type[Layer[Any, Any, Any]]], dict[str, type[Layer[Any, Any, Any]]]]:
+    """Return the classes of the layers that are needed, and of those that a layer does without where they are missing."""
+    hints = get_type_hints(deps_type)
+    has_default = {each.name: each.default is None for each in fields(cast("Any", deps_type))}
+    needed = {name: hint for name, hint in hints.items() if not has_default[name]}
+    optional = {
+        name: next(kind for kind in get_args(hint) if kind is not NoneType)
+        for name, hint in hints.items()
+        if has_default[name]
+    }
+    return needed, optional

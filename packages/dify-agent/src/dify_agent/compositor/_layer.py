@@ -82,11 +82,12 @@ class RunStart:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class LayerDeps:
-    """The base of a layer's dependencies: one annotated field per layer that it needs.
+    """The base of a layer's dependencies: one annotated field per layer that it needs, with the default None for one that it does without.
 
     ```python
     class SearchDeps(LayerDeps):
         index: IndexLayer
+        cache: CacheLayer | None = None
     ```
     """
 

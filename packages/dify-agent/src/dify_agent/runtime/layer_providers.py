@@ -16,6 +16,7 @@ from dify_agent.layers.execution_context import DifyExecutionContextLayer
 from dify_agent.layers.gateway_llm import DifyGatewayLLMLayer
 from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.knowledge import DifyKnowledgeLayer
+from dify_agent.layers.not_offered import NOT_OFFERED_LAYERS
 from dify_agent.layers.output import OutputLayer
 from dify_agent.layers.prompt import PromptLayer
 from dify_agent.layers.user_prompt import UserPromptLayer
@@ -71,4 +72,5 @@ def create_default_layer_providers(
         LayerProvider.from_layer_type(DifyPluginToolsLayer),
         LayerProvider.from_layer_type(DifyCoreToolsLayer),
         LayerProvider.from_layer_type(DifyKnowledgeLayer),
+        *(LayerProvider.from_layer_type(kind) for kind in NOT_OFFERED_LAYERS),
     )

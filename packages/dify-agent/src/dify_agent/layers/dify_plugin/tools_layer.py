@@ -29,6 +29,7 @@ from agent_tooling import (
 from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
 from dify_agent.exceptions import AgentRunValidationError
 
+from dify_agent.layers.not_offered import NotOfferedLayer
 from ._prepared_tool import TOOL_FAILURE_KEY, ShownResults, build_tool, find_failure
 from ._secrets import ConfigSecrets
 from ._tool_files import readable_files
@@ -60,9 +61,11 @@ class DifyPluginToolsDeps(LayerDeps):
 
     Attributes:
         plugin: The layer with the caller and the daemon.
+        shell: The layer of a shell, which Dify names and nothing here needs.
     """
 
     plugin: DifyPluginLayer
+    shell: NotOfferedLayer | None = None
 
 
 @dataclass(slots=True, eq=False)
