@@ -253,6 +253,11 @@ def test_without_the_key_nothing_is_told(share_server, build_request):
         for headers, status in [(ann, 200), ({"X-Api-Key": "0ther"}, 404)]:
             answer = client.get(f"/runs/{made['run_id']}", headers=headers)
             assert answer.status_code == status
+        # Dify 1.16.0 has no token, but what its address has.
+        for password, status in [("k3y", 200), ("0ther", 404), ("wr0ng", 401)]:
+            address = client.base_url.copy_with(username="", password=password)
+            assert httpx.get(f"{address}/runs/{made['run_id']}").status_code == status
+            assert httpx.get(f"{address}/v1/runs").status_code == 401
 
 
 def test_a_fault_of_the_server_s_own_is_not_explained(client, build_request, monkeypatch):

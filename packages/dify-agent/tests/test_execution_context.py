@@ -88,9 +88,10 @@ def test_it_needs_a_tenant_and_why_it_runs(field):
     assert field in errors({name: value for name, value in CALLER.items() if name != field})
 
 
-@pytest.mark.parametrize("field", ["agent_mode", "invoke_from", "user_from"])
-def test_it_takes_only_the_words_that_dify_has(field):
-    assert field in errors(CALLER | {field: "other"})
+def test_it_takes_words_of_a_later_dify_but_no_empty_ones():
+    assert errors(CALLER | {"agent_mode": "later", "invoke_from": "later"}) == ""
+    for field, value in [("agent_mode", ""), ("invoke_from", ""), ("user_from", "other")]:
+        assert field in errors(CALLER | {field: value})
 
 
 def test_plugin_layers_take_it_for_the_plugin_layer():

@@ -21,6 +21,7 @@ from .problems import ProblemError, build_problem
 _OPEN: Final = frozenset({"/health", "/ready"})
 _OPEN_FILES: Final = "/v1/chat"
 _PAGES: Final = "/v1/view"
+_VERSION: Final = "/v1"
 _CALLER: Final = "agent_server.caller"
 _DIGEST_LENGTH: Final = 16
 
@@ -77,7 +78,10 @@ class AccessMiddleware:
                 holder=KeyHolder(tenant=DEFAULT_TENANT, may_start=False, may_answer=False)
             )
         is_page = is_read and _is_within(scope["path"], _PAGES)
-        given = _digest(_read_key(headers, basic=is_page))
+        # A client that has no place for a key may have it in its URL, `http://:key@host`. On an executor's own paths no browser is asked
+        # for a password that it would then send by itself.
+        is_own = not _is_within(scope["path"], _VERSION)
+        given = _digest(_read_key(headers, basic=is_page or is_own))
         # All are compared, so that the time reveals nothing.
         found = [holder for digest, holder in self._holders if hmac.compare_digest(digest, given)]
         if not found:
@@ -140,8 +144,8 @@ def _read_key(headers: Headers, *, basic: bool) -> bytes:
     scheme, _, token = given.partition(" ")
     if scheme.lower() == "bearer":
         return token.strip().encode()
-    # A browser asks its user for the password and then sends it with every request of a page. Only pages
-    # that read accept it: requests that act must not be authorised by a browser on its own.
+    # A browser asks its user for the password and then sends it with every request of a page. Under `/v1` only
+    # pages that read accept it: requests that act must not be authorised by a browser on its own.
     if basic and scheme.lower() == "basic":
         with suppress(ValueError):
             return base64.b64decode(token, validate=True).partition(b":")[2]

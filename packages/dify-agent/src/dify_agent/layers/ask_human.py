@@ -2,7 +2,7 @@
 
 The model's call ends the run: the client shows the question, and goes on with the answer as a deferred tool result. One question is asked at a time.
 
-Source: docs/contracts/dify-agent.md, C64; Dify 1.16.0.
+Source: docs/contracts/dify-agent.md, C73; Dify 1.16.0.
 """
 
 from collections.abc import Sequence
@@ -145,7 +145,7 @@ class _Action(_Part):
 type _Field = Annotated[_Paragraph | _Select | _File | _FileList, Field(discriminator="type")]
 
 
-class HumanQuestion(_Part):
+class HumanQuestion(BaseModel):
     """A question for a person, as the model asks it.
 
     Attributes:
@@ -156,6 +156,8 @@ class HumanQuestion(_Part):
         actions: The buttons to choose from; a single one, `submit`, if there are none.
         urgency: How urgent the answer is.
     """
+
+    model_config = ConfigDict(extra="forbid")
 
     title: _Text | None = None
     question: _Text

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, Self, cast, override
 
 import httpx
+from pydantic import Field
 
 from dify_agent._inner_api import InnerApiClient
 from dify_agent.compositor import LayerConfig
@@ -48,8 +49,8 @@ class DifyExecutionContextLayerConfig(DifyPluginLayerConfig):
         agent_id: The agent.
         agent_config_version_id: The version of the agent's configuration.
         agent_config_version_kind: The kind of this version.
-        agent_mode: The reason for which the agent runs.
-        invoke_from: The place that the app was called from.
+        agent_mode: The reason for which the agent runs, such as `workflow_run` and `agent_app`.
+        invoke_from: The place that the app was called from, such as `debugger` and `service-api`.
         trace_id: The trace that the run belongs to.
     """
 
@@ -63,17 +64,9 @@ class DifyExecutionContextLayerConfig(DifyPluginLayerConfig):
     agent_id: str | None = None
     agent_config_version_id: str | None = None
     agent_config_version_kind: Literal["snapshot", "draft", "build_draft"] | None = None
-    agent_mode: Literal["workflow_run", "single_step", "agent_app", "babysit", "fasten"]
-    invoke_from: Literal[
-        "service-api",
-        "openapi",
-        "web-app",
-        "trigger",
-        "explore",
-        "debugger",
-        "published",
-        "validation",
-    ]
+    # Of values that grow with Dify's versions; its API refuses those that it does not know.
+    agent_mode: str = Field(min_length=1)
+    invoke_from: str = Field(min_length=1)
     trace_id: str | None = None
 
 

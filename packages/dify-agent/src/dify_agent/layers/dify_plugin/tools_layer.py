@@ -28,8 +28,8 @@ from agent_tooling import (
 )
 from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
 from dify_agent.exceptions import AgentRunValidationError
-
 from dify_agent.layers.not_offered import NotOfferedLayer
+
 from ._prepared_tool import TOOL_FAILURE_KEY, ShownResults, build_tool, find_failure
 from ._secrets import ConfigSecrets
 from ._tool_files import readable_files

@@ -3,7 +3,7 @@
 This server offers no environment. Dify asks for a binding before the first run all the same, and for a snapshot where an agent is published, so
 both get references that mean nothing. What would have to be read from an environment is answered as by Dify's own server without one.
 
-Source: docs/contracts/dify-agent.md, C67; langgenius/dify, its `protocol/execution_binding.py`, `binding_file.py` and `home_snapshot.py`.
+Source: docs/contracts/dify-agent.md, C76; langgenius/dify, its `protocol/execution_binding.py`, `binding_file.py` and `home_snapshot.py`.
 """
 
 from collections.abc import Sequence

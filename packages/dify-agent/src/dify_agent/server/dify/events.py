@@ -2,7 +2,7 @@
 
 An agent's work is reported in events of Pydantic AI, and only in those that its versions 1.102 and 2.x both know.
 
-Source: docs/contracts/dify-agent.md, C59 and C66; the client and the models of dify-agent 1.16.0, and what can be read of later ones.
+Source: docs/contracts/dify-agent.md, C59 and C75; the client and the models of dify-agent 1.16.0, and what can be read of later ones.
 """
 
 from collections.abc import Callable, Mapping

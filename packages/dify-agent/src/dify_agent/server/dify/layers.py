@@ -9,6 +9,15 @@ from typing import Any, Final
 from agent_server.executor import JsonObject
 
 
+__all__ = [
+    "CONTEXT_KIND",
+    "MODEL_KIND",
+    "TOOLS_KIND",
+    "to_layer",
+    "to_layer_snapshot",
+]
+
+
 CONTEXT_KIND: Final = "dify.execution_context"
 """The type id of the layer that the layers with models, tools and knowledge depend on."""
 

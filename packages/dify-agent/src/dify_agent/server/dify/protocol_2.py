@@ -1,6 +1,6 @@
 """Requests for runs in protocol 2, of Dify 1.18 and later, and their conversion to ours.
 
-Source: docs/contracts/dify-agent.md, C65: read in langgenius/dify, where no release of it could be run.
+Source: docs/contracts/dify-agent.md, C74: read in langgenius/dify, where no release of it could be run.
 """
 
 from collections.abc import Collection, Mapping, Sequence

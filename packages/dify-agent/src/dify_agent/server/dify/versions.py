@@ -1,6 +1,6 @@
 """The versions of Dify's protocol for agents, and what an answer in each of them has.
 
-Source: docs/contracts/dify-agent.md, C65.
+Source: docs/contracts/dify-agent.md, C74.
 """
 
 import re
