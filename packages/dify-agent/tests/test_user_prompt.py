@@ -53,7 +53,7 @@ def test_a_blank_text_says_nothing():
 )
 def test_a_file_may_be_behind_a_link(kind, mime, expected):
     file = linked(type=kind, mime_type=mime, url="https://dify.example/file", filename="")
-    [_, link] = prompts(file)
+    [_, link] = prompts(file | {"base64_data": None})
 
     assert isinstance(link, expected)
     assert (link.url, link.media_type) == ("https://dify.example/file", mime)
