@@ -148,6 +148,19 @@ async def test_what_the_app_asks_is_searched_once_in_the_life_of_a_run(run, daem
         assert "Much." in str(said)
 
 
+async def test_what_was_found_follows_what_the_user_says(run, daemon, build_dify_request):
+    daemon.api = answers(FOUND)
+    request = build_dify_request(ASKED_BY_THE_APP)
+    layers = request["composition"]["layers"]
+    layers.append(layers.pop(0))  # the user's words come last
+
+    await run(request=request)
+
+    said, found = daemon.model_requests[0]["prompt_messages"][-1]["content"]
+    assert said["data"] == "Hi"
+    assert found["data"].startswith("Knowledge base search results:")
+
+
 async def test_what_the_app_asked_is_kept_for_the_next_run(run, daemon, build_dify_request):
     daemon.api = answers(FOUND)
     result, _ = await run(ASKED_BY_THE_APP)

@@ -251,7 +251,7 @@ async def test_the_app_s_question_is_answered_before_the_model_is_asked():
     layer = await start(layer_of(LAWS, NEWS), api)
 
     assert [body["query"] for body in api.asked] == ["What is new?"]
-    assert layer.user_prompts == [
+    assert layer.found_prompts == [
         "Knowledge base search results:\n\nSet: News\nQuery: What is new?\nResults:\n1. T\n   Content: Much."
     ]
     assert layer.runtime_state.eager_results[0].status == "success"
@@ -264,14 +264,14 @@ async def test_the_same_question_is_not_asked_again_in_a_later_run():
     other = NEWS | {"query": {"mode": "user_query", "value": "And now?"}}
     await start(layer_of(other, state=first.runtime_state), api)
 
-    assert later.user_prompts == first.user_prompts
+    assert later.found_prompts == first.found_prompts
     assert [body["query"] for body in api.asked] == ["And now?"]
 
 
 async def test_what_was_answered_before_is_dropped_once_it_is_not_asked():
     first = await start(layer_of(NEWS), Api())
     later = await start(layer_of(LAWS, state=first.runtime_state), Api())
-    assert later.user_prompts == []
+    assert later.found_prompts == []
 
 
 async def test_where_the_api_is_away_the_prompt_says_so_and_the_next_run_asks_again():
@@ -279,8 +279,8 @@ async def test_where_the_api_is_away_the_prompt_says_so_and_the_next_run_asks_ag
     api = Api({"results": []})
     later = await start(layer_of(NEWS, state=away.runtime_state), api)
 
-    assert "could not be searched just now" in away.user_prompts[0]
-    assert "Nothing relevant" in later.user_prompts[0]
+    assert "could not be searched just now" in away.found_prompts[0]
+    assert "Nothing relevant" in later.found_prompts[0]
     assert later.runtime_state.eager_results[0].status == "empty"
 
 

@@ -216,6 +216,11 @@ class PlainLayer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel](
         return ()
 
     @property
+    def found_prompts(self) -> Sequence[str]:
+        """Return texts that follow what the user says, and that the user did not say."""
+        return ()
+
+    @property
     def tools(self) -> Sequence[Tool[object]]:
         """Return tools that are ready to use."""
         return ()

@@ -84,9 +84,15 @@ class CompositorRun:
         return [*prefixes, *suffixes]
 
     @property
-    def user_prompts(self) -> list[UserPrompt]:
+    def said_prompts(self) -> list[UserPrompt]:
         """Return the user's texts and files."""
         return [text for layer in self._plain_layers() for text in layer.user_prompts]
+
+    @property
+    def user_prompts(self) -> list[UserPrompt]:
+        """Return the user's texts and files, and then what was found for them."""
+        found = [text for layer in self._plain_layers() for text in layer.found_prompts]
+        return [*self.said_prompts, *found]
 
     @property
     def tools(self) -> list[Tool[object]]:

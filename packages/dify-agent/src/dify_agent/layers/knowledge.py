@@ -176,7 +176,7 @@ class DifyKnowledgeLayer(
 
     @property
     @override
-    def user_prompts(self) -> Sequence[str]:
+    def found_prompts(self) -> Sequence[str]:
         """Return the answers to the app's questions."""
         answers = "\n\n".join(
             f"Set: {each.set_name}\nQuery: {each.query}\nResults:\n{each.observation}"
