@@ -327,3 +327,60 @@ async def test_a_run_with_a_shell_goes_without_it_and_tells_its_model(run, daemo
     assert result.status == "succeeded"
     [asked] = daemon.model_requests
     assert "there is no shell" in str(asked["prompt_messages"][0])
+
+
+MEMORY_TOOL = {
+    "plugin_id": "acme/memory",
+    "provider": "memory",
+    "credential_type": "api-key",
+    "credentials": {"token": "s3cret-memory-token"},
+}
+MEMORY = {
+    "name": "external_memory",
+    "type": "dify.external_memory",
+    "config": {
+        "prepare": MEMORY_TOOL | {"tool_name": "prepare"},
+        "observe": MEMORY_TOOL | {"tool_name": "observe"},
+    },
+}
+
+
+def remembers(daemon, content):
+    def tool(data):
+        answer = {"status": "accepted"}
+        if data["tool"] == "prepare":
+            answer = {"status": "ready", "content": content}
+        return [{"type": "json", "message": {"json_object": answer}}]
+
+    daemon.tool = tool
+
+
+async def test_a_memory_is_asked_and_told_once_in_the_life_of_a_run(run, daemon):
+    remembers(daemon, "Likes tea.")
+
+    result, execution = await run(MEMORY)
+    again, _ = await run(execution=execution.again())
+
+    assert result.output == again.output == "Hello!"
+    assert "Likes tea." in daemon.model_requests[0]["prompt_messages"][0]["content"]
+    told = [data["tool_parameters"]["request"] for data in daemon.tool_requests]
+    assert [each.get("event") for each in told] == [None, "user_prompt", "model_response"]
+    assert [each.get("payload") for each in told[1:]] == [{"text": "Hi"}, {"text": "Hello!"}]
+    assert execution.told[0][0] == "model_request_started"
+
+
+async def test_a_memory_that_is_away_fails_nothing_and_is_not_asked_again(run, daemon):
+    daemon.tool = lambda _data: 503
+
+    result, _ = await run(MEMORY)
+
+    assert (result.output, len(daemon.tool_requests)) == ("Hello!", 3)
+
+
+async def test_no_event_shows_the_credentials_of_a_memory(run, daemon, chunks):
+    remembers(daemon, "")
+    daemon.model = lambda _data: [chunks.text("It is s3cret-memory-token.")]
+
+    result, execution = await run(MEMORY)
+
+    assert "s3cret-memory-token" not in f"{result.output}{execution.told}"

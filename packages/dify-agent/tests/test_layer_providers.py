@@ -23,6 +23,7 @@ def test_a_server_offers_these_kinds_of_layers():
         "dify.plugin.tools",
         "dify.core.tools",
         "dify.knowledge_base",
+        "dify.external_memory",
         "dify.runtime",
         "dify.shell",
         "dify.config",

@@ -72,12 +72,27 @@ class RunStart:
     Attributes:
         run_id: The run.
         http_client: The caller's open client, which remains the caller's.
+        said: The user's texts and files.
         once: Does a step once in the life of the run; keys are the layer's own.
     """
 
     run_id: str
     http_client: httpx.AsyncClient = field(repr=False)
+    said: Sequence[UserPrompt] = ()
     once: Once = do_once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnd:
+    """What was said in a run that has ended well.
+
+    Attributes:
+        said: The user's texts and files; none if the run went on with the results of deferred calls.
+        output: The answer; None if the run ended with a question.
+    """
+
+    said: Sequence[UserPrompt]
+    output: object
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -181,6 +196,14 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
 
         Args:
             start: The means.
+        """
+
+    async def on_end(self, start: RunStart, end: RunEnd) -> None:
+        """Note what was said, once the agent has answered and before the layers are left; the default does nothing.
+
+        Args:
+            start: The means that `on_start` had.
+            end: What was said.
         """
 
     async def on_exit(self, intent: ExitIntent) -> None:

@@ -13,6 +13,7 @@ from dify_agent.layers.dify_plugin.llm_layer import DifyPluginLLMLayer
 from dify_agent.layers.dify_plugin.plugin_layer import DifyPluginLayer
 from dify_agent.layers.dify_plugin.tools_layer import DifyPluginToolsLayer
 from dify_agent.layers.execution_context import DifyExecutionContextLayer
+from dify_agent.layers.external_memory import ExternalMemoryLayer
 from dify_agent.layers.gateway_llm import DifyGatewayLLMLayer
 from dify_agent.layers.history import HistoryLayer
 from dify_agent.layers.knowledge import DifyKnowledgeLayer
@@ -72,5 +73,6 @@ def create_default_layer_providers(
         LayerProvider.from_layer_type(DifyPluginToolsLayer),
         LayerProvider.from_layer_type(DifyCoreToolsLayer),
         LayerProvider.from_layer_type(DifyKnowledgeLayer),
+        LayerProvider.from_layer_type(ExternalMemoryLayer),
         *(LayerProvider.from_layer_type(kind) for kind in NOT_OFFERED_LAYERS),
     )

@@ -7,7 +7,7 @@ request's fault and reported as such.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -33,8 +33,10 @@ from pydantic_ai.models import Model
 
 from dify_agent.compositor import (
     CompositorRun,
+    Layer,
     LayerProvider,
     Once,
+    RunEnd,
     RunStart,
     StepWork,
     do_once,
@@ -214,11 +216,14 @@ class AgentRunRunner:
             max_model_requests=self._max_model_requests,
             resumption=resumption,
         )
+        said = run.said_prompts if request.deferred_tool_results is None else ()
         if not isinstance(result.output, DeferredToolRequests):
             output = redact_json(result.output, secrets.spoken)
+            await self._end(run_id, run, RunEnd(said=said, output=output))
             return partial(RunSucceededEvent, run_id=run_id, output=output)
         if (question := find_question(run, result.output)) is not None:
             prepared.keep(result.all_messages())
+            await self._end(run_id, run, RunEnd(said=said, output=None))
             call = question.model_copy(update={"args": redact_json(question.args, secrets.known)})
             return partial(RunSucceededEvent, run_id=run_id, deferred_tool_call=call)
         run.set_exit_intents(default="suspend")  # The request's are for the run's end.
@@ -269,14 +274,27 @@ class AgentRunRunner:
             )
 
     async def _start(self, run_id: str, run: CompositorRun) -> None:
-        """Let the layers get ready, in the order of the graph; their steps are named by their places in it."""
+        """Let the layers get ready, in the order of the graph."""
+        for layer, start in self._starts(run_id, run):
+            await layer.on_start(start)
+
+    async def _end(self, run_id: str, run: CompositorRun, end: RunEnd) -> None:
+        """Let the layers note what was said, in the order of the graph."""
+        for layer, start in self._starts(run_id, run):
+            await layer.on_end(start, end)
+
+    def _starts(
+        self, run_id: str, run: CompositorRun
+    ) -> Iterator[tuple[Layer[Any, Any, Any], RunStart]]:
+        """Yield each layer with its means; the names of steps begin with its place in the graph."""
+        said = run.said_prompts
         for number, slot in enumerate(run.slots.values()):
 
             async def once(key: str, work: StepWork, place: str = f"{number}:") -> bytes:
                 return await self._once(place + key, work)
 
-            start = RunStart(run_id=run_id, http_client=self._http_client, once=once)
-            await slot.layer.on_start(start)
+            start = RunStart(run_id=run_id, http_client=self._http_client, said=said, once=once)
+            yield slot.layer, start
 
     async def _build_agent(
         self, run: CompositorRun, handler: EventStreamHandler[object]

@@ -64,6 +64,8 @@ def _with_tools(configs: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, A
     for config in configs:
         yield config
         yield from _objects(config.get("tools"))
+        # The tools of an external memory.
+        yield from (_object(config.get(name)) for name in ("prepare", "observe"))
 
 
 def _named_secrets(credentials: object) -> Iterator[str]:
