@@ -205,6 +205,18 @@ def clients(session: nox.Session) -> None:
     )
 
 
+@nox.session(name="dify-backend", default=False)
+def dify_backend(session: nox.Session) -> None:
+    """Have what `dify-agent serve` tells Dify read by the versions of Pydantic AI that Dify has had; `-- --checkout DIFY` tries Dify's own client, too."""
+    sync(session, "--package", "dify-agent", "--all-extras")
+    session.install("pytest")
+    paths = "pythonpath=checks/dify_backend checks/durability"
+    session.run(
+        *("pytest", "--import-mode=importlib", "-W", "error", "-o", paths, "checks/dify_backend"),
+        *session.posargs,
+    )
+
+
 _FACES = (
     *("langchain-openai>=1.7", "litellm>=1.110", "openai>=3.54", "openai-agents>=0.24"),
     *("pydantic-ai-slim[openai]>=2.68", "pytest>=9.0"),
