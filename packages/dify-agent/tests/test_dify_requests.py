@@ -114,8 +114,7 @@ def test_a_request_of_protocol_1_becomes_one_of_ours_layer_by_layer():
         "dify.execution_context",
         CONTEXT,
     )
-    assert found["shell"].deps == {}
-    assert found["tools"].deps == {"plugin": "execution_context"}
+    assert found["tools"].deps == {"plugin": "execution_context", "shell": "shell"}
     assert request.on_exit.layers == {"history": "suspend"}
     assert request.deferred_tool_results.calls == {"c1": {"status": "submitted"}}
 
@@ -132,7 +131,7 @@ def test_the_model_s_credentials_come_with_the_request_in_1_16_and_stay_in_dify_
     assert through.config == MODEL | {"context_window_tokens": 9}
 
 
-def test_a_snapshot_gets_the_kinds_of_layers_and_loses_what_is_not_offered():
+def test_a_snapshot_gets_the_kinds_of_layers():
     snapshot = read(PROTOCOL_1, V16).session_snapshot
 
     assert [(one.name, one.type_id, one.lifecycle_state) for one in snapshot.layers] == [
@@ -143,7 +142,7 @@ def test_a_snapshot_gets_the_kinds_of_layers_and_loses_what_is_not_offered():
         ("llm", "dify.plugin.llm", "closed"),
         ("tools", "dify.plugin.tools", "suspended"),
     ]
-    assert [one.runtime_state for one in snapshot.layers[2:4]] == [{}, MESSAGES]
+    assert [one.runtime_state for one in snapshot.layers[2:4]] == [{"job_ids": ["1"]}, MESSAGES]
 
 
 def test_a_request_of_ours_stays_as_it_is(build_request):
@@ -173,7 +172,10 @@ def test_a_snapshot_of_protocol_2_is_read_by_names():
     snapshot = read(PROTOCOL_2, V18).session_snapshot
     states = {one.name: one.runtime_state for one in snapshot.layers}
 
-    assert states == {name: {} for name in layers(read(PROTOCOL_2))} | {"history": MESSAGES}
+    assert states == {name: {} for name in layers(read(PROTOCOL_2))} | {
+        "history": MESSAGES,
+        "shell": {"job_ids": ["1"]},
+    }
 
 
 def test_a_conversation_that_began_under_protocol_1_goes_on_under_protocol_2():

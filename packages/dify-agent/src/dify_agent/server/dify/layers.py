@@ -10,6 +10,7 @@ from agent_server.executor import JsonObject
 
 
 __all__ = [
+    "CONTEXT_DEP",
     "CONTEXT_KIND",
     "MODEL_KIND",
     "TOOLS_KIND",
@@ -21,6 +22,9 @@ __all__ = [
 CONTEXT_KIND: Final = "dify.execution_context"
 """The type id of the layer that the layers with models, tools and knowledge depend on."""
 
+CONTEXT_DEP: Final = "execution_context"
+"""The name by which they depend on it."""
+
 MODEL_KIND: Final = "dify.plugin.llm"
 """The type id of the layer with the model, in Dify's requests and in ours where the request has its credentials."""
 
@@ -28,9 +32,6 @@ TOOLS_KIND: Final = "dify.plugin.tools"
 """The type id of the layer with plugin tools."""
 
 _GATEWAY_KIND: Final = "dify.gateway.llm"
-_NOT_OFFERED: Final = frozenset({"dify.runtime", "dify.shell", "dify.config", "dify.drive"})
-_NOT_OFFERED_DEPS: Final = frozenset({"runtime", "shell"})
-_CONTEXT: Final = "execution_context"
 _PLUGIN: Final = "plugin"
 
 
@@ -51,15 +52,10 @@ def to_layer(
         deps: The layers that it needs.
         by_gateway: Whether the model is called through Dify's API, which has its credentials.
     """
-    deps = {
-        dep: target
-        for dep, target in deps.items()
-        if kind not in _NOT_OFFERED and dep not in _NOT_OFFERED_DEPS
-    }
     if kind == MODEL_KIND and by_gateway:
         kind, config = _GATEWAY_KIND, _without(config, "credentials")
     elif kind in {MODEL_KIND, TOOLS_KIND}:
-        deps = {_PLUGIN if dep == _CONTEXT else dep: target for dep, target in deps.items()}
+        deps = {_PLUGIN if dep == CONTEXT_DEP else dep: target for dep, target in deps.items()}
         config = _without(config, "context_window_tokens")
     return {"name": name, "type": kind, "deps": deps, "config": config}
 
@@ -72,7 +68,7 @@ def to_layer_snapshot(
         "name": name,
         "type_id": kind,
         "lifecycle_state": "closed" if is_closed else "suspended",
-        "runtime_state": {} if kind in _NOT_OFFERED else state,
+        "runtime_state": state,
     }
 
 

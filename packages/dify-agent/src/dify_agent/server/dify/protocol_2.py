@@ -13,7 +13,7 @@ from dify_agent.compositor import FEW_MEMBERS, MOST_LAYERS
 from dify_agent.protocol import ProtocolModel
 
 from . import protocol_1
-from .layers import CONTEXT_KIND, MODEL_KIND, TOOLS_KIND, to_layer, to_layer_snapshot
+from .layers import CONTEXT_DEP, CONTEXT_KIND, MODEL_KIND, TOOLS_KIND, to_layer, to_layer_snapshot
 from .versions import DifyVersion
 
 
@@ -172,5 +172,6 @@ def _convert(layer: LayerRequest, names: Collection[str], *, field: str) -> Json
             expected = f"expected {reference}, and a layer of this name"
             problem = Problem(field=f"{field}.config.{reference}", message=expected)
             raise RequestRefusedError(problem)
-        deps[reference] = reference
+        if reference == CONTEXT_DEP:  # Nothing is needed of the others, which are not offered.
+            deps[reference] = reference
     return to_layer(layer.name, kind, config, deps, by_gateway=True)
