@@ -58,6 +58,7 @@ class DifyAgentSettings(ServerSettings):
     )
 
     port: int = Field(default=8081, ge=0, le=65535)
+    concurrency: int = Field(default=64, ge=1, le=1000)  # A run mostly waits for its model.
     plugin_daemon_url: str = "http://localhost:5002"
     plugin_daemon_api_key: SecretStr = SecretStr("")
     inner_api_url: str | None = None
