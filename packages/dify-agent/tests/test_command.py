@@ -22,6 +22,7 @@ def run_without(monkeypatch):
         for name in [name for name in sys.modules if name.startswith((*OURS, module))]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, module, None)
+        monkeypatch.setattr(sys, "argv", ["dify-agent", "serve", "--port", "0"])
         entry_points(group="console_scripts")["dify-agent"].load()()
 
     yield run
@@ -67,13 +68,46 @@ def test_with_its_extra_the_command_is_there(monkeypatch, capsys):
     assert "serve" in capsys.readouterr().out
 
 
+LISTENS = """
+import sys
+from contextlib import contextmanager
+from agent_server import command
+
+@contextmanager
+def listen(settings):
+    slow = {"dify_agent.server.executor", "pydantic_ai", "uvicorn"} & sys.modules.keys()
+    print(settings.port, sorted(slow), flush=True)
+    sys.exit()
+    yield
+
+command.listen = listen
+sys.argv = ["dify-agent", "serve", "--port", "5"]
+from dify_agent._command import main
+main()
+"""
+
+
+def test_a_server_listens_before_it_imports_what_takes_long():
+    """So clients wait for a server that was restarted, where they would give up one that refuses them."""
+    done = subprocess.run(
+        [sys.executable, "-c", LISTENS], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("5 []\n", "")
+
+
 def test_serve_hands_the_settings_and_dify_s_own_paths_to_the_server(monkeypatch):
     served = []
     server = importlib.import_module("agent_server.command")
-    monkeypatch.setattr(server, "serve", lambda *given, routes: served.append((*given, routes)))
+    monkeypatch.setattr(
+        server,
+        "serve",
+        lambda *given, routes, listener: served.append((*given, routes, listener.getsockname())),
+    )
     app = importlib.import_module("dify_agent.server.cli").app
     result = CliRunner().invoke(app, ["serve", "--port", "0", "--max-model-requests", "7"])
     assert (result.exit_code, result.output) == (0, "")
-    [(executor, settings, routes)] = served
+    [(executor, settings, routes, (host, port))] = served
     assert (executor.name, settings.max_model_requests) == ("dify-agent", 7)
     assert "/runs" in [route.path for route in routes]
+    assert host == "127.0.0.1"
+    assert port > 0

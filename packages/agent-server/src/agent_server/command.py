@@ -3,19 +3,27 @@
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache, wraps
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from ._command.serving import refuse, serve
+from ._command.listening import listen, refuse
 from .settings import ServerSettings
 
 
-__all__ = ["read_settings", "refuse", "serve", "takes_settings"]
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from .executor import Executor
+
+
+__all__ = ["listen", "read_settings", "refuse", "serve", "takes_settings"]
 
 # Our wording for pydantic's errors about numbers; the settings word all others themselves.
 _EXPECTED: Final = {
@@ -103,6 +111,33 @@ def read_settings[Settings: ServerSettings](
             own = one["msg"].removeprefix("Value error, ")
             problems.append(f"{where}: {words.format(**one.get('ctx', {})) if words else own}")
         refuse(*problems)
+
+
+def serve(
+    executor: "Executor",
+    settings: ServerSettings,
+    *,
+    routes: "Sequence[BaseRoute]" = (),
+    listener: socket.socket | None = None,
+) -> None:
+    """Serve an agent system until the process is asked to stop, and print the address that it listens on.
+
+    Args:
+        executor: The agent system.
+        settings: Its address, keys and limits.
+        routes: Additional routes of the executor.
+        listener: What listens at the address already, from `listen`; otherwise it does so here, before the database is opened: a server that
+            cannot listen must not claim runs.
+
+    Raises:
+        Exit: If the address or the database cannot be used, or the server's name is taken: code 2, after one sentence.
+    """
+    with ExitStack() as stack:
+        listening = stack.enter_context(listen(settings)) if listener is None else listener
+        # Who listens need not wait for this import, which takes half a second.
+        from ._command import serving  # noqa: PLC0415
+
+        serving.serve(executor, settings, routes=routes, listener=listening)
 
 
 def _build_flag(kind: type[ServerSettings], name: str, field: FieldInfo) -> inspect.Parameter:

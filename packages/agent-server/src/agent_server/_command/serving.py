@@ -1,15 +1,14 @@
 """Starting a server, and stopping it on a signal."""
 
 import asyncio
-import errno
 import gc
 import signal
 import socket
 from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from tempfile import TemporaryFile
 from types import FrameType
-from typing import Final, NoReturn, cast
+from typing import Final, cast
 
 import typer
 import uvicorn
@@ -21,45 +20,30 @@ from agent_server.engine import StorageError, open_engine
 from agent_server.executor import Executor
 from agent_server.settings import ServerSettings
 
+from .listening import refuse
 
-BAD_USAGE: Final = 2
 
-_BACKLOG: Final = 2048
 # With Python's default, a burst of a thousand streams looks like garbage in the making, and the
 # whole heap is searched each time.
 _ALLOCATIONS_BEFORE_SEARCH: Final = 20_000
 
 
-def refuse(*problems: str) -> NoReturn:
-    """Print each problem on a line, and end the command with exit code 2.
-
-    Raises:
-        Exit: If it is called.
-    """
-    for problem in problems:
-        typer.echo(problem, err=True)
-    raise typer.Exit(BAD_USAGE) from None
-
-
 def serve(
-    executor: Executor, settings: ServerSettings, *, routes: Sequence[BaseRoute] = ()
+    executor: Executor,
+    settings: ServerSettings,
+    *,
+    routes: Sequence[BaseRoute],
+    listener: socket.socket,
 ) -> None:
-    """Serve an agent system until the process is asked to stop, and print the address that it listens on.
-
-    Args:
-        executor: The agent system.
-        settings: Its address, keys and limits.
-        routes: Additional routes of the executor.
+    """Serve an agent system as `agent_server.command.serve` says.
 
     Raises:
-        Exit: If the address or the database cannot be used, or the server's name is taken: code 2, after one sentence.
+        Exit: If the database cannot be used, or the server's name is taken.
     """
     gc.set_threshold(_ALLOCATIONS_BEFORE_SEARCH)
     gc.freeze()  # What was imported lives as long as the process and need not be searched.
     _make_logs_folder(settings)
-    # Before the database is opened: a server that cannot listen must not claim runs.
-    with closing(_bind(settings.host, settings.port)) as listener:
-        asyncio.run(_serve(executor, settings, routes, listener))
+    asyncio.run(_serve(executor, settings, routes, listener))
 
 
 async def _serve(
@@ -129,22 +113,3 @@ def _make_logs_folder(settings: ServerSettings) -> None:
         TemporaryFile(dir=settings.run_logs).close()
     except OSError as error:
         refuse(f"run_logs: expected a folder that can be written to: {error.strerror}")
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Only of a socket that says so does asyncio know that it is TCP, and sends at once what it is given.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        expected = (
-            "a port that no other program listens on"
-            if error.errno == errno.EADDRINUSE
-            else "an address of this machine and a port that may be listened on"
-        )
-        refuse(f"{host}:{port}: expected {expected}")
-    return listener

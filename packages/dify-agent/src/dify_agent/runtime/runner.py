@@ -31,6 +31,7 @@ from pydantic_ai.agent import EventStreamHandler
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
 
+from dify_agent._limits import MAX_MODEL_REQUESTS
 from dify_agent.compositor import (
     CompositorRun,
     Layer,
@@ -85,9 +86,6 @@ type _End = Callable[..., RunSucceededEvent | WaitingRun]
 
 type ModelWrapper = Callable[[Model, EventStreamHandler[Any]], Model]
 """A function that puts something between an agent and its model; it also gets the handler of the agent's events."""
-
-MAX_MODEL_REQUESTS: Final = 500
-"""The most model requests of a run by default."""
 
 _REQUEST_FAULTS: Final = (KeyError, TypeError, RuntimeError, ValueError)
 

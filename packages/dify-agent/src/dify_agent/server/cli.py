@@ -4,8 +4,6 @@ import typer
 
 from agent_server import command
 
-from .dify.routes import build_dify_routes
-from .executor import DifyAgentExecutor
 from .settings import RENAMED_SETTINGS, DifyAgentSettings
 
 
@@ -30,8 +28,14 @@ def _name_commands() -> None:
 @command.takes_settings(DifyAgentSettings, renamed=RENAMED_SETTINGS)
 def serve(settings: DifyAgentSettings) -> None:
     """Serve agent runs over HTTP. Each option is an environment variable, too: DIFY_AGENT_ and its name."""
-    executor = DifyAgentExecutor(settings)
-    command.serve(executor, settings, routes=build_dify_routes(executor, settings))
+    with command.listen(settings) as listener:
+        # Who listens need not wait for these imports, which take a second: Dify gives up a server that is away for three.
+        from .dify.routes import build_dify_routes  # noqa: PLC0415
+        from .executor import DifyAgentExecutor  # noqa: PLC0415
+
+        executor = DifyAgentExecutor(settings)
+        routes = build_dify_routes(executor, settings)
+        command.serve(executor, settings, routes=routes, listener=listener)
 
 
 def main() -> None:

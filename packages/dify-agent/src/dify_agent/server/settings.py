@@ -9,7 +9,7 @@ from pydantic_settings import SettingsConfigDict
 
 from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS, ServerSettings
 from dify_agent._headers import is_header_text
-from dify_agent.runtime.runner import MAX_MODEL_REQUESTS
+from dify_agent._limits import MAX_MODEL_REQUESTS
 
 from .dify.versions import DifyVersion
 
