@@ -19,6 +19,7 @@ from agents import (
 )
 from dying_server import LEDGERED
 
+from agent_server._engine.presence import Presence  # noqa: PLC2701 - no file system here is without locks
 from agent_server.engine import ServerNameTakenError
 from agent_server.executor import InputRequest, RunResult, Waiting
 from agent_server.runs import RunFilter
@@ -238,6 +239,43 @@ async def test_a_dead_servers_name_can_be_had_again_once_it_is_sure_to_be_dead(d
         run = await finish(runs, run.run_id)
 
     assert run.result.output == "first second third"
+
+
+async def test_on_one_machine_nobody_waits_for_the_lease_of_a_process_that_has_ended(
+    tmp_path, dying
+):
+    database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
+    server = dying(database, name="one")
+    assert server.read_line() == "begun second"
+    async with engine(database, LEDGERED, server_name="two", lease_seconds=2) as other:
+        (run,) = (await other.list(RunFilter(), tenant="ada", limit=10)).runs
+        await asyncio.sleep(1.5)  # It lives, and some beats are read of it.
+        before = await other.get(run.run_id, tenant="ada")
+        server.kill()
+        async with engine(database, LEDGERED, server_name="one", lease_seconds=600) as again:
+            run = await finish(again, run.run_id)
+
+    assert (before.status, before.attempt) == ("running", 1)
+    assert (run.status, run.attempt) == ("succeeded", 2)
+    assert [path.name for path in tmp_path.glob("*.alive")] == []
+
+
+@pytest.mark.parametrize("locked", [[False], [True, True], [OSError]])
+def test_where_no_process_can_be_seen_nobody_is_taken_for_gone(tmp_path, monkeypatch, locked):
+    """On a file system that has no locks, and on one that only pretends."""
+    database, answers = tmp_path / "runs.sqlite", iter(locked)
+
+    def flock(_descriptor, _how):
+        answer = next(answers)
+        if answer is not True:
+            raise answer() if answer else BlockingIOError
+
+    with closing(Presence(database, "a")) as real:
+        assert not real.is_gone("a")
+        assert not real.is_gone("nobody")
+    monkeypatch.setattr("fcntl.flock", flock)
+    with closing(Presence(database, "b")) as presence:
+        assert not presence.is_gone("a")
 
 
 @pytest.mark.parametrize("what", ["tell", "step", "end", "wait"])

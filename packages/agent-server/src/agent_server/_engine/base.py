@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
+from pathlib import Path
 from typing import Any
 
 from agent_server._store.database import Database, open_database
@@ -95,6 +96,7 @@ class Base:
         parts: The parts.
         wake: Called with the signals of what was written, here or by other servers; see `agent_server._store.signals`.
         look: Called soon after, once for many signals, to look at what others have written.
+        file: The database's file; None if it has none.
         over_at: Until when the webhook may still be told, by the loop's clock, once the engine stops.
     """
 
@@ -143,6 +145,8 @@ class Base:
         )
         self._janitor = Janitor(self.parts)
         self._sender = None if webhook is None else WebhookSender(self.parts, webhook)
+        # PostgreSQL is shared by machines, whose processes nobody sees from here.
+        self.file = Path(database.url.database or "") if database.is_sqlite else None
         self.over_at = 0.0
         self.wake: Callable[[set[str]], None] = lambda _: None
 

@@ -12,6 +12,7 @@ from agent_server._store.servers import Beat, LeaseWatch, Server
 
 from .dispatcher import Dispatcher
 from .parts import Parts
+from .presence import Presence
 
 
 _logger = logging.getLogger("agent_server")
@@ -26,7 +27,8 @@ class ServerNameTakenError(StorageError):
 class Heartbeat:
     """The heartbeat of a server, and its watch over those of others."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, presence: Presence | None) -> None:
+        self._presence = presence
         self._server = parts.server
         self._writer = parts.writer
         self._readers = parts.readers
@@ -41,6 +43,7 @@ class Heartbeat:
         """
         watch = LeaseWatch(lease_seconds=self._lease_seconds)
         seen: set[tuple[str, str, int]] = set()
+        await self._take_over(self._find_gone(await self._read_beats()))
         while rivals := await self._writer.write(servers.enter, self._server):
             names = {one.name for one in rivals}
             beats = [one for one in await self._read_beats() if one.server.name in names]
@@ -75,16 +78,17 @@ class Heartbeat:
             look: Called with each beat to look for what others have written, in case a signal was lost.
         """
         watch = LeaseWatch(lease_seconds=self._lease_seconds)
-        beats = FaultLog("this server could not show that it lives")
-        looks = FaultLog("this server could not see which others live")
+        unshown = FaultLog("this server could not show that it lives")
+        unseen = FaultLog("this server could not see which others live")
         while True:
             await self._sleep()
-            with beats.suppressing():
+            with unshown.suppressing():
                 await self._beat(dispatcher)
-            with looks.suppressing():
+            with unseen.suppressing():
                 # This server may look silent itself, while it could not write its own beats.
-                silent = watch.find_silent(await self._read_beats(), now=_now())
-                await self._take_over([one for one in silent if one.server != self._server])
+                beats = await self._read_beats()
+                lost = [*self._find_gone(beats), *watch.find_silent(beats, now=_now())]
+                await self._take_over([one for one in lost if one.server != self._server])
             look()
 
     async def _beat(self, dispatcher: Dispatcher) -> None:
@@ -97,10 +101,16 @@ class Heartbeat:
             raise self._refuse(rivals[0])
         _logger.warning("others took this server for dead; it has registered again")
 
-    async def _take_over(self, silent: Sequence[Beat]) -> None:
-        taken = [one for one in silent if await self._writer.submit(servers.take_over, one)]
+    def _find_gone(self, beats: Sequence[Beat]) -> list[Beat]:
+        """Return the servers whose processes have ended, as far as that can be known."""
+        if self._presence is None:  # pragma: no cover - nox -s postgresql
+            return []
+        return [one for one in beats if self._presence.is_gone(one.server.token)]
+
+    async def _take_over(self, lost: Sequence[Beat]) -> None:
+        taken = [one for one in lost if await self._writer.submit(servers.take_over, one)]
         for one in taken:
-            _logger.warning("server %s is silent, its runs wait again", one.server.name)
+            _logger.warning("server %s is gone or silent, its runs wait again", one.server.name)
 
     async def _read_beats(self) -> list[Beat]:
         return await self._readers.read(servers.read_beats)

@@ -1,8 +1,8 @@
 """The engine of the tables: servers on one database share its runs, and take over from those that die."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, closing, contextmanager
 
 from agent_server._store import claims
 from agent_server._store.errors import NO_DATABASE, StorageError
@@ -14,6 +14,7 @@ from agent_server.settings import ServerSettings
 from .base import Base, end_parts, open_base, start_part
 from .dispatcher import Dispatcher
 from .heartbeat import Heartbeat
+from .presence import Presence
 from .service import RunService
 
 
@@ -30,14 +31,28 @@ async def open_tables(settings: ServerSettings, executor: Executor) -> AsyncGene
     """
     async with open_base(settings, executor) as base:
         dispatcher = Dispatcher(base.parts, executor)
-        async with _executing(base, dispatcher):
-            yield RunService(base.parts, executor, lambda: dispatcher.executing)
+        with _present(base) as presence:
+            heartbeat = Heartbeat(base.parts, presence)
+            async with _executing(base, dispatcher, heartbeat):
+                yield RunService(base.parts, executor, lambda: dispatcher.executing)
+
+
+@contextmanager
+def _present(base: Base) -> Generator[Presence | None]:
+    """Show other servers of this machine that this one lives, if they can have the same database."""
+    if base.file is None:  # pragma: no cover - nox -s postgresql
+        yield None
+        return
+    with closing(Presence(base.file, base.parts.server.token)) as presence:
+        yield presence
 
 
 @asynccontextmanager
-async def _executing(base: Base, dispatcher: Dispatcher) -> AsyncGenerator[None]:
+async def _executing(
+    base: Base, dispatcher: Dispatcher, heartbeat: Heartbeat
+) -> AsyncGenerator[None]:
     """Register the server, and execute runs until the end of the context."""
-    parts, heartbeat = base.parts, Heartbeat(base.parts)
+    parts = base.parts
 
     def wake(signals: set[str]) -> None:
         if QUEUED in signals:
