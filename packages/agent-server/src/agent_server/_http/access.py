@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -21,7 +21,6 @@ from .problems import ProblemError, build_problem
 _OPEN: Final = frozenset({"/health", "/ready"})
 _OPEN_FILES: Final = "/v1/chat"
 _PAGES: Final = "/v1/view"
-_VERSION: Final = "/v1"
 _CALLER: Final = "agent_server.caller"
 _DIGEST_LENGTH: Final = 16
 
@@ -45,10 +44,14 @@ class AccessMiddleware:
     Args:
         app: The application that answers allowed requests.
         keys: Who holds each key; empty if no key is needed.
+        own: The folders of the executor's own paths.
     """
 
-    def __init__(self, app: ASGIApp, *, keys: Mapping[str, KeyHolder]) -> None:
+    def __init__(
+        self, app: ASGIApp, *, keys: Mapping[str, KeyHolder], own: Collection[str]
+    ) -> None:
         self._app = app
+        self._own = own
         self._holders = [(_digest(key.encode()), holder) for key, holder in keys.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,7 +83,7 @@ class AccessMiddleware:
         is_page = is_read and _is_within(scope["path"], _PAGES)
         # A client that has no place for a key may have it in its URL, `http://:key@host`. On an executor's own paths no browser is asked
         # for a password that it would then send by itself.
-        is_own = not _is_within(scope["path"], _VERSION)
+        is_own = any(_is_within(scope["path"], folder) for folder in self._own)
         given = _digest(_read_key(headers, basic=is_page or is_own))
         # All are compared, so that the time reveals nothing.
         found = [holder for digest, holder in self._holders if hmac.compare_digest(digest, given)]
@@ -144,8 +147,8 @@ def _read_key(headers: Headers, *, basic: bool) -> bytes:
     scheme, _, token = given.partition(" ")
     if scheme.lower() == "bearer":
         return token.strip().encode()
-    # A browser asks its user for the password and then sends it with every request of a page. Under `/v1` only
-    # pages that read accept it: requests that act must not be authorised by a browser on its own.
+    # A browser asks its user for the password and then sends it with every request of a page. Of the server's own
+    # paths only pages that read accept it: requests that act must not be authorised by a browser on its own.
     if basic and scheme.lower() == "basic":
         with suppress(ValueError):
             return base64.b64decode(token, validate=True).partition(b":")[2]
