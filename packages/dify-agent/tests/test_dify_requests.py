@@ -131,6 +131,27 @@ def test_the_model_s_credentials_come_with_the_request_in_1_16_and_stay_in_dify_
     assert through.config == MODEL | {"context_window_tokens": 9}
 
 
+def test_the_version_of_dify_shows_in_what_it_asks():
+    without_credentials = {
+        "schema_version": 1,
+        "layers": [PROTOCOL_1["composition"]["layers"][-2] | {"config": MODEL}],
+    }
+    without_model = {"schema_version": 1, "layers": PROTOCOL_1["composition"]["layers"][:2]}
+    asked = [
+        PROTOCOL_1,
+        {"composition": without_credentials},
+        {"composition": without_model},
+        PROTOCOL_2,
+    ]
+
+    assert [str(read_run_request(each).version) for each in asked] == [
+        "1.16.0",
+        "1.17.1",
+        "1.16.0",
+        "1.18.0",
+    ]
+
+
 def test_a_snapshot_gets_the_kinds_of_layers():
     snapshot = read(PROTOCOL_1, V16).session_snapshot
 

@@ -46,7 +46,7 @@ class DifyAgentSettings(ServerSettings):
         repeat_shown: Whether to repeat a model request that broke off even if part of the answer was shown.
         run_timeout_seconds: How long a run may be executed at a stretch before it fails; None for as long as it takes.
         store_plain: Whether requests, which hold credentials, may be stored unencrypted by a server that other machines can reach.
-        dify_version: The version of the Dify that calls `/runs`, which decides what it is told. From 1.18 on requests say it themselves.
+        dify_version: The version of the Dify that calls `/runs`, which decides what it is told; left out, requests tell it.
         replay_requests: Whether a request of Dify that comes again, with the same `idempotency_key` and the same body, gets the run that it has made before.
         api_token: Dify's name for a key in `api_keys`, of the tenant `default`.
         run_retention_seconds: Dify's name for `keep_days`, in seconds.
@@ -70,7 +70,7 @@ class DifyAgentSettings(ServerSettings):
     repeat_shown: bool = True
     run_timeout_seconds: float | None = Field(default=None, gt=0)
     store_plain: bool = False
-    dify_version: str = "1.17.1"
+    dify_version: str | None = None
     replay_requests: bool = False
     api_token: SecretStr | None = None
     run_retention_seconds: float | None = Field(default=None, ge=0)
@@ -104,8 +104,9 @@ class DifyAgentSettings(ServerSettings):
 
     @field_validator("dify_version")
     @classmethod
-    def _validate_dify_version(cls, value: str) -> str:
-        DifyVersion.parse(value)
+    def _validate_dify_version(cls, value: str | None) -> str | None:
+        if value is not None:
+            DifyVersion.parse(value)
         return value
 
     @field_validator("plugin_daemon_url", "inner_api_url")

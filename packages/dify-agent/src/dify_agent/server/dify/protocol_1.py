@@ -12,7 +12,7 @@ from agent_server.executor import JsonObject
 from dify_agent.compositor import FEW_MEMBERS, MOST_LAYERS
 from dify_agent.protocol import DeferredToolResultsPayload, LayerExitSignals, ProtocolModel
 
-from .layers import CONTEXT_KIND, to_layer, to_layer_snapshot
+from .layers import CONTEXT_KIND, MODEL_KIND, to_layer, to_layer_snapshot
 from .versions import DifyVersion
 
 
@@ -117,6 +117,13 @@ class RunRequest(ProtocolModel):
     session_snapshot: Snapshot | None = None
     deferred_tool_results: DeferredToolResultsPayload | None = None
     on_exit: LayerExitSignals = Field(default_factory=LayerExitSignals)
+
+    @property
+    def version(self) -> DifyVersion:
+        """The version of Dify that it seems to come from: up to 1.16 a request has the model's credentials, and there are requests without a model."""
+        models = [layer for layer in self.composition.layers if layer.type == MODEL_KIND]
+        is_new = models and not any((layer.config or {}).get("credentials") for layer in models)
+        return DifyVersion.parse("1.17.1" if is_new else "1.16.0")
 
     def to_request(self, version: DifyVersion) -> JsonObject:
         """Return the request in the shape of `CreateRunRequest`, with the layers in the same order.

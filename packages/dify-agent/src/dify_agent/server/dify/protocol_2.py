@@ -116,6 +116,11 @@ class RunRequest(ProtocolModel):
     metadata: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     session_snapshot: Snapshot | None = None
 
+    @property
+    def version(self) -> DifyVersion:
+        """The version of Dify that it seems to come from: the first of this protocol."""
+        return DifyVersion.parse("1.18.0")
+
     def to_request(self, version: DifyVersion) -> JsonObject:  # noqa: ARG002 - as in protocol 1
         """Return the request in the shape of `CreateRunRequest`.
 

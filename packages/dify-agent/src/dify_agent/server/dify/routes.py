@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 
+_FIRST: Final = DifyVersion.parse("1.16.0")
 _MOST_EVENTS: Final = 500
 _PAGE: Final = 100
 
@@ -67,7 +68,8 @@ def build_dify_routes(executor: Executor, settings: DifyAgentSettings) -> Sequen
 class _RunRoutes:
     def __init__(self, executor: Executor, settings: DifyAgentSettings) -> None:
         self._executor = executor
-        self._version = DifyVersion.parse(settings.dify_version)
+        text = settings.dify_version
+        self._version = None if text is None else DifyVersion.parse(text)
         self._replays = settings.replay_requests
 
     async def create_run(self, request: Request) -> Response:
@@ -82,7 +84,9 @@ class _RunRoutes:
 
     def _read(self, body: Any, tenant: str) -> NewRun:
         asked = read_run_request(body)
-        version = self._version.for_protocol(asked.protocol)
+        version = self._version
+        if version is None or version.protocol != asked.protocol:
+            version = asked.version
         key = asked.idempotency_key if self._replays else None
         if key is not None:
             # Dify gives one key to different requests, so the key alone does not tell them apart.
@@ -138,9 +142,9 @@ class _RunRoutes:
         return await find_runs(request).get(_run_id(request), tenant=find_tenant(request))
 
     def _version_of(self, run: Run) -> DifyVersion:
-        """Return the version that a run is told in: that in which it was asked for, or for one of `/v1` the server's."""
+        """Return the version that a run is told in: that in which it was asked for, or for one of `/v1` the server's, or else the first."""
         text = run.metadata.get(METADATA_KEY)
-        return self._version if text is None else DifyVersion.parse(text)
+        return (self._version or _FIRST) if text is None else DifyVersion.parse(text)
 
 
 def _build_frame(run_id: str, version: DifyVersion, event: StoredEvent) -> bytes:

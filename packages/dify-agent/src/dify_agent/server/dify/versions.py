@@ -4,7 +4,6 @@ Source: docs/contracts/dify-agent.md, C74.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Self, override
 
@@ -63,10 +62,6 @@ class DifyVersion:
         """The `schema_version` of compositions and snapshots."""
         return 1 if self < DifyVersion(1, 18, 0) else 2
 
-    def for_protocol(self, protocol: Literal[1, 2]) -> "DifyVersion":
-        """Return this version, or the one that a request of the other protocol stands for."""
-        return self if self.protocol == protocol else _OF_PROTOCOLS[protocol]
-
     @property
     def has_model_gateway(self) -> bool:
         """Whether models are called through Dify's API, which has their credentials, and requests have none."""
@@ -84,7 +79,3 @@ class DifyVersion:
 
 
 _LATEST_PATCH: Final = 9999
-_OF_PROTOCOLS: Final[Mapping[Literal[1, 2], DifyVersion]] = {
-    1: DifyVersion(1, 17, 1),
-    2: DifyVersion(1, 18, 0),
-}
