@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_server.runs import StoredEvent
+from dify_agent.dify_versions import DifyVersion
 from dify_agent.server.dify.events import project_event
-from dify_agent.server.dify.versions import DifyVersion
 
 
 CALL = {"tool_call_id": "c1", "tool_name": "search"}

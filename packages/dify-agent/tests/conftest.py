@@ -411,7 +411,9 @@ def serve_runs(daemon, tmp_path):
 
 # Each server is a process of its own, forked from one that has imported everything already: importing takes seconds.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["dify_agent.server.cli"])
+_FORKS.set_forkserver_preload(
+    ["dify_agent._cli", "dify_agent.server.dify.routes", "agent_server._command.serving"]
+)
 _SERVE = """
 import os, sys
 output = os.open({output!r}, os.O_WRONLY)
@@ -434,7 +436,8 @@ class ServerProcess:
         self.process = _FORKS.Process(target=exec, args=(code,))
         self.process.start()
         self._output = output.open()
-        url = self._output.readline().split()[-1]
+        # Before that it may say whose runs it goes on with.
+        url = next(line for line in self._output if "listens on" in line).split()[-1]
         self.client = httpx.Client(base_url=url, timeout=PATIENCE)
 
     def kill(self):
@@ -460,7 +463,7 @@ def start_server(daemon, tmp_path):
     """Return a function that starts a server on the test's database."""
     started = []
 
-    def start(*, database=tmp_path / "runs.sqlite", module="dify_agent.server.cli", **settings):
+    def start(*, database=tmp_path / "runs.sqlite", module="dify_agent._cli", **settings):
         environment = {
             "PLUGIN_DAEMON_URL": daemon.url,
             "PLUGIN_DAEMON_API_KEY": "s3cret-daemon-key",

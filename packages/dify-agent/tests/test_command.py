@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 
-OURS = ("dify_agent.server", "agent_server")
+OURS = ("dify_agent.server", "dify_agent._cli", "dify_agent._settings", "agent_server")
 WITHOUT = "import sys; sys.modules[{!r}] = None; from dify_agent._command import main; main()"
 SENTENCE = "dify-agent: the command needs the extra 'server', of which {!r} is missing: dify-agent[server]\n"
 
@@ -57,7 +57,7 @@ def test_a_process_without_the_extra_ends_with_that_sentence_alone():
 
 def test_a_module_of_our_own_that_is_missing_is_a_fault(run_without):
     with pytest.raises(ModuleNotFoundError):
-        run_without("dify_agent.server.settings")
+        run_without("dify_agent._settings")
 
 
 def test_with_its_extra_the_command_is_there(monkeypatch, capsys):
@@ -103,7 +103,7 @@ def test_serve_hands_the_settings_and_dify_s_own_paths_to_the_server(monkeypatch
         "serve",
         lambda *given, routes, listener: served.append((*given, routes, listener.getsockname())),
     )
-    app = importlib.import_module("dify_agent.server.cli").app
+    app = importlib.import_module("dify_agent._cli").app
     result = CliRunner().invoke(app, ["serve", "--port", "0", "--max-model-requests", "7"])
     assert (result.exit_code, result.output) == (0, "")
     [(executor, settings, routes, (host, port))] = served

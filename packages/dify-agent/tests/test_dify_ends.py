@@ -50,7 +50,7 @@ def test_what_was_said_before_a_run_failed_is_there_for_the_next(client, daemon,
     assert failed["type"] == "run_failed"
     assert failed["data"]["reason"] == "ModelAPIError"
     assert failed["data"]["error_type"] is None
-    assert failed["data"]["usage"]["total_tokens"] == 0
+    assert "usage" not in failed["data"]
     said = [m["content"] for m in daemon.model_requests[-1]["prompt_messages"]]
     assert said == ["Hi", "Hi"]
 

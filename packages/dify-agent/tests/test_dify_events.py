@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from agent_server.executor import RunResult
 from agent_server.runs import Run, StoredEvent
+from dify_agent.dify_versions import DifyVersion
 from dify_agent.server.dify.events import (
     FIRST_CURSOR,
     format_cursor,
@@ -16,7 +17,6 @@ from dify_agent.server.dify.events import (
     project_run,
 )
 from dify_agent.server.dify.requests import CancelRequest
-from dify_agent.server.dify.versions import DifyVersion
 
 
 AT = datetime(2026, 11, 23, tzinfo=UTC)
@@ -96,7 +96,7 @@ DETAILS = {
     "prices": PRICES,
 }
 QUESTION = CALL | {"args": {"question": "Who?"}, "metadata": {"layer_type": "dify.ask_human"}}
-USAGE = {"input_tokens": 3, "output_tokens": 4}
+USAGE = {"input_tokens": 3, "output_tokens": 4, "model_requests": 1}
 TOKENS = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
 LEFT = {"details": DETAILS, "usage": USAGE}
 AGENT = [

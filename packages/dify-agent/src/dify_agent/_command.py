@@ -11,7 +11,7 @@ _BAD_USAGE: Final = 2
 def main() -> None:
     """Run the command; without the extra `server`, say how to get it."""
     try:
-        importlib.import_module("dify_agent.server.cli").main()
+        importlib.import_module("dify_agent._cli").main()
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         # Without a name, or one of our own modules: a bug, which the sentence below would hide.

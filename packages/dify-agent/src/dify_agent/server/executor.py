@@ -20,6 +20,7 @@ from agent_server.executor import (
     Waiting,
 )
 from dify_agent._daemon_client import make_http_client
+from dify_agent._settings import DifyAgentSettings
 from dify_agent.compositor import LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.plugin_daemon_transport import SilenceLimits
@@ -36,7 +37,6 @@ from dify_agent.runtime.waiting import RunResumption
 
 from ._waits import build_waiting, read_resumption
 from .recorder import RunRecorder
-from .settings import DifyAgentSettings
 from .sink import ExecutionSink
 from .steps import RunSteps
 from .usage import sum_prices, sum_usage

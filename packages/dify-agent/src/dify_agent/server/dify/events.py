@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from agent_server.executor import JsonObject
 from agent_server.runs import Run, StoredEvent
+from dify_agent.dify_versions import DifyVersion
 from dify_agent.runtime._failure import MODEL_REQUEST_LIMIT, RUN_TIME_LIMIT
 
 from . import protocol_1, protocol_2
 from .requests import CancelRequest
-from .versions import DifyVersion
 
 
 __all__ = [
@@ -161,7 +161,7 @@ def _left_behind(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
     if (snapshot := details.get("session_snapshot")) is not None:
         build = (protocol_1 if version.protocol == 1 else protocol_2).build_snapshot
         left["session_snapshot"] = build(snapshot)
-    if (usage := data.get("usage")) is not None:
+    if (usage := data.get("usage")) is not None and usage["model_requests"]:
         left["usage"] = _usage(usage, details.get("prices") or {}, version)
     return left
 

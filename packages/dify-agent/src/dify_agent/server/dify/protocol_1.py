@@ -10,10 +10,10 @@ from pydantic import Field, JsonValue
 
 from agent_server.executor import JsonObject
 from dify_agent.compositor import FEW_MEMBERS, MOST_LAYERS
+from dify_agent.dify_versions import DifyVersion
 from dify_agent.protocol import DeferredToolResultsPayload, LayerExitSignals, ProtocolModel
 
 from .layers import CONTEXT_KIND, MODEL_KIND, to_layer, to_layer_snapshot
-from .versions import DifyVersion
 
 
 __all__ = [

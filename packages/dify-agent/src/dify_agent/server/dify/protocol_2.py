@@ -10,11 +10,11 @@ from pydantic import Field, JsonValue
 
 from agent_server.executor import JsonObject, Problem, RequestRefusedError
 from dify_agent.compositor import FEW_MEMBERS, MOST_LAYERS
+from dify_agent.dify_versions import DifyVersion
 from dify_agent.protocol import ProtocolModel
 
 from . import protocol_1
 from .layers import CONTEXT_DEP, CONTEXT_KIND, MODEL_KIND, TOOLS_KIND, to_layer, to_layer_snapshot
-from .versions import DifyVersion
 
 
 __all__ = [

@@ -27,14 +27,14 @@ from agent_server.http import (
     stream_events,
 )
 from agent_server.runs import NewRun, Run, StoredEvent
+from dify_agent._settings import DifyAgentSettings
+from dify_agent.dify_versions import METADATA_KEY, DifyVersion
 from dify_agent.server.executor import AGENT
-from dify_agent.server.settings import DifyAgentSettings
 
 from .bindings import build_binding_routes
 from .events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, project_run
 from .problems import QueryError, like_fastapi
 from .requests import CancelRequest, read_run_request
-from .versions import METADATA_KEY, DifyVersion
 
 
 __all__ = [

@@ -8,10 +8,10 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_va
 from pydantic_settings import SettingsConfigDict
 
 from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS, ServerSettings
-from dify_agent._headers import is_header_text
-from dify_agent._limits import MAX_MODEL_REQUESTS
 
-from .dify.versions import DifyVersion
+from ._headers import is_header_text
+from ._limits import MAX_MODEL_REQUESTS
+from .dify_versions import DifyVersion
 
 
 __all__ = [
