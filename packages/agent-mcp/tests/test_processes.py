@@ -69,7 +69,9 @@ def test_a_server_that_does_not_want_to_end_is_killed_with_what_it_has_started(t
         assert all(map(psutil.pid_exists, ids))
         began = time.monotonic()
     assert time.monotonic() - began < 10
-    assert not any(is_alive(each) for each in ids)
+    while any(map(is_alive, ids)):  # What is killed ends when the system comes to it.
+        assert time.monotonic() - began < 10
+        time.sleep(0.01)
 
 
 def is_alive(pid: int) -> bool:
