@@ -190,6 +190,17 @@ ENDS = [
             },
         },
     ),
+    *(
+        (
+            "run_failed",
+            {"error": "it broke", "error_type": error_type, "details": {}},
+            {V16: {"error": "it broke", "reason": reason}},
+        )
+        for error_type, reason in [
+            ("ModelRateLimitError", "InvokeRateLimitError"),
+            ("AgentRunValidationError", None),
+        ]
+    ),
     (
         "run_failed",
         {"error": "too much", "error_type": "run_time_limit", "details": {}},

@@ -7,6 +7,8 @@ import httpx
 import pytest
 from starlette.requests import ClientDisconnect
 
+from agent_server.http import find_runs
+
 
 @pytest.fixture(scope="module")
 def server(share_server):
@@ -135,6 +137,57 @@ def test_a_run_is_cancelled_with_a_reason(client, daemon, build_request, chunks)
     assert (last["type"], last["data"]) == ("run_cancelled", body)
     again = client.post(f"/runs/{run_id}/cancel")
     assert (again.status_code, again.json()["status"]) == (200, "cancelled")
+
+
+class Late:
+    """Runs of which one ends by itself at the moment at which it is cancelled."""
+
+    def __init__(self, runs, gate):
+        self._runs, self._gate = runs, gate
+
+    def __getattr__(self, name):
+        return getattr(self._runs, name)
+
+    async def cancel(self, run_id, *, tenant, reason):  # noqa: ARG002 - as the real one
+        run = await self._runs.get(run_id, tenant=tenant)
+        self._gate.open()
+        return run
+
+
+def test_a_run_that_ends_by_itself_just_then_is_not_called_cancelled(
+    client, daemon, build_request, chunks, monkeypatch
+):
+    gate = daemon.gate()
+    daemon.model = lambda _data: [gate, chunks.text("a", finish_reason="stop")]
+    run_id = create(client, build_request())
+    gate.wait_until_reached()
+
+    routes = importlib.import_module("dify_agent.server.dify.routes")
+    monkeypatch.setattr(routes, "find_runs", lambda request: Late(find_runs(request), gate))
+    refused = client.post(f"/runs/{run_id}/cancel")
+
+    assert refused.status_code == 409
+    assert read_stream(client, run_id)[-1]["type"] == "run_succeeded"
+
+
+def test_half_of_a_character_breaks_no_run_and_no_answer(client, daemon, build_request, chunks):
+    daemon.model = lambda _data: [
+        chunks.text("A \ud83d"),
+        chunks.text("\ude00.", finish_reason="stop"),
+    ]
+    asked = json.dumps(build_request("Is \ud83d a face?"))  # httpx itself would refuse it.
+    headers = {"Content-Type": "application/json"}
+    run_id = client.post("/runs", content=asked, headers=headers).json()["run_id"]
+    last = read_stream(client, run_id)[-1]
+    assert (last["type"], last["data"]["output"]) == ("run_succeeded", "A ??.")
+
+    gate = daemon.gate()
+    daemon.model = lambda _data: [gate]
+    run_id = create(client, build_request())
+    gate.wait_until_reached()
+    reason = json.dumps({"reason": "\ud800"})
+    client.post(f"/runs/{run_id}/cancel", content=reason, headers=headers).raise_for_status()
+    assert client.get(f"/runs/{run_id}").json()["error"] == "?"
 
 
 def test_a_finished_run_cannot_be_cancelled(client, build_request):

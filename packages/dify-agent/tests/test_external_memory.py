@@ -219,8 +219,8 @@ async def test_nothing_is_told_where_nothing_is_to_be_captured():
 
 
 @pytest.mark.parametrize("memory", [Memory({"status": "error"}), Memory(status=500)])
-async def test_a_memory_that_does_not_accept_fails_nothing(memory):
-    assert len(await observe(layer_of(), memory, "Hi")) == 2
+async def test_a_memory_that_does_not_accept_fails_nothing_and_is_left_alone(memory):
+    assert len(await observe(layer_of(), memory, "Hi")) == 1
 
 
 @pytest.mark.parametrize(

@@ -393,6 +393,19 @@ async def test_a_run_that_takes_too_long_fails_and_keeps_what_was_said():
     assert "Hello" in str(said[0])
 
 
+async def test_what_layers_do_after_the_answer_takes_no_time_of_the_run_s(monkeypatch):
+    async def note(*_: object) -> None:
+        await asyncio.sleep(0.2)
+
+    monkeypatch.setattr(GreetingLayer, "on_end", note)
+    scripted = ScriptedRunner()
+    greeting = RunLayerSpec(name="greeting", type="test.greeting")
+    await scripted.run(layers(greeting), ["Hi"], max_seconds=0.2)
+    ended = scripted.last()
+    assert isinstance(ended, RunSucceededEvent)
+    assert ended.output == "Hi"
+
+
 async def test_a_timeout_of_a_tool_s_own_is_not_the_run_s():
     scripted = ScriptedRunner()
 

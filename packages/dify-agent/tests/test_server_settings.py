@@ -22,7 +22,8 @@ from dify_agent.server.executor import build_layer_providers
         ("run_timeout_seconds", "0", "greater than 0"),
         ("dify_version", "1.15.0", r"expected a version of Dify from 1\.16\.0 on"),
         ("run_retention_seconds", "s3cret", "a valid number"),
-        ("api_token", "s3cret,two words", "expected pairs of tenant:key"),
+        ("api_token", "s3cret,two", "expected printable characters without spaces and commas"),
+        ("api_token", "s3cret:start", "that do not end with :start or :answer"),
     ],
 )
 def test_a_bad_setting_is_refused_and_not_shown(monkeypatch, name, value, expected):
@@ -69,13 +70,24 @@ def test_dify_s_own_names_of_settings_are_taken(monkeypatch):
     assert "s3cret" not in repr(settings)
 
 
-def test_our_own_names_of_settings_come_first(monkeypatch):
+def test_our_own_names_of_settings_come_first_and_keys_are_added(monkeypatch):
     monkeypatch.setenv("DIFY_AGENT_RUN_RETENTION_SECONDS", "43200")
     monkeypatch.setenv("DIFY_AGENT_KEEP_DAYS", "3")
     given = DifyAgentSettings(api_token="t0ken", api_keys="ann:k3y", stop_seconds=1)
 
     assert (given.keep_days, given.stop_seconds) == (3, 1)
-    assert list(given.keys()) == ["k3y"]
+    assert {key: holder.tenant for key, holder in given.keys().items()} == {
+        "t0ken": "default",
+        "k3y": "ann",
+    }
+
+
+def test_an_empty_variable_is_no_setting(monkeypatch):
+    for name in ("API_TOKEN", "INNER_API_URL", "RUN_TIMEOUT_SECONDS"):
+        monkeypatch.setenv(f"DIFY_AGENT_{name}", "")
+    settings = DifyAgentSettings()
+
+    assert (settings.api_token, settings.inner_api_url, settings.run_timeout_seconds) == (None,) * 3
 
 
 KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="

@@ -29,6 +29,8 @@ RENAMED_SETTINGS: Final = {
 """Earlier names of settings, without their prefix, and the present ones."""
 
 _DAY: Final = 24 * 60 * 60
+# What can stand among the keys, and means itself there.
+_TOKEN: Final = re.compile(r"(?![\s\S]*:(?:start|answer)\Z)[!-+\--~]+")
 
 
 class DifyAgentSettings(ServerSettings):
@@ -48,17 +50,22 @@ class DifyAgentSettings(ServerSettings):
         store_plain: Whether requests, which hold credentials, may be stored unencrypted by a server that other machines can reach.
         dify_version: The version of the Dify that calls `/runs`, which decides what it is told; left out, requests tell it.
         replay_requests: Whether a request of Dify that comes again, with the same `idempotency_key` and the same body, gets the run that it has made before.
-        api_token: Dify's name for a key in `api_keys`, of the tenant `default`.
+        api_token: Dify's name for a key of the tenant `default`, which there is besides those in `api_keys`.
         run_retention_seconds: Dify's name for `keep_days`, in seconds.
         shutdown_grace_seconds: Dify's name for `stop_seconds`.
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="DIFY_AGENT_", extra="ignore", hide_input_in_errors=True
+        env_prefix="DIFY_AGENT_",
+        env_ignore_empty=True,  # What `${NAME:-}` in a compose file leaves is no setting.
+        extra="ignore",
+        hide_input_in_errors=True,
     )
 
     port: int = Field(default=8081, ge=0, le=65535)
     concurrency: int = Field(default=64, ge=1, le=1000)  # A run mostly waits for its model.
+    # A conversation comes with all of its images in each request.
+    max_request_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
     plugin_daemon_url: str = "http://localhost:5002"
     plugin_daemon_api_key: SecretStr = SecretStr("")
     inner_api_url: str | None = None
@@ -82,8 +89,12 @@ class DifyAgentSettings(ServerSettings):
         """Take what has another name in Dify's own server, unless it is given by ours as well."""
         named = dict(values)
         if (token := values.get("api_token")) is not None:
-            text = token.get_secret_value() if isinstance(token, SecretStr) else token
-            named.setdefault("api_keys", f"{DEFAULT_TENANT}:{text}")
+            text = _reveal(token)
+            if _TOKEN.fullmatch(text):  # Its own check says so.
+                keys = [f"{DEFAULT_TENANT}:{text}"]
+                if (given := values.get("api_keys")) is not None:
+                    keys.append(_reveal(given))
+                named["api_keys"] = ",".join(keys)
         if (seconds := values.get("run_retention_seconds")) is not None:
             with suppress(ValueError):  # Its own check says so.
                 named.setdefault("keep_days", float(seconds) / _DAY)
@@ -99,6 +110,15 @@ class DifyAgentSettings(ServerSettings):
         if is_open and not value and info.data.get("storage_keys", "refused") is None:
             raise ValueError(
                 "expected storage_keys where other machines can reach the server, since requests hold credentials; or this, to store them unencrypted"
+            )
+        return value
+
+    @field_validator("api_token")
+    @classmethod
+    def _validate_api_token(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not _TOKEN.fullmatch(value.get_secret_value()):
+            raise ValueError(
+                "expected printable characters without spaces and commas, that do not end with :start or :answer"
             )
         return value
 
@@ -122,3 +142,7 @@ class DifyAgentSettings(ServerSettings):
         if not is_header_text(value.get_secret_value()):
             raise ValueError("expected one line of text without spaces around it")
         return value
+
+
+def _reveal(value: SecretStr | str) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else value

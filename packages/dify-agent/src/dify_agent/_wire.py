@@ -8,6 +8,7 @@ Source: docs/contracts/dify-agent.md, C26 to C29 and C43; langgenius/dify-plugin
 """
 
 import json
+import re
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -18,7 +19,7 @@ from collections.abc import (
 )
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import httpx
 from pydantic import BaseModel
@@ -37,6 +38,7 @@ _MAX_ERROR_BODY_BYTES: Final = 64 * 1024
 # The daemon compares the content type as a whole: a charset would make it refuse the call.
 _JSON_HEADERS: Final = {b"Content-Type": b"application/json", b"Accept-Encoding": b"identity"}
 _NO_FRAMES: Final = (b":", b"event:", b"id:", b"retry:")
+_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +227,7 @@ def _parse_envelope(line: bytes) -> _Envelope | None:
     text = text.removeprefix(b"data:").strip()
     if not text:
         return None
-    match parse_json(text.decode()):
+    match _parse_json(text):
         # To Python a boolean is an integer as well.
         case {"code": int(code), **rest} if not isinstance(code, bool):
             fields = cast("Mapping[str, object]", rest)
@@ -233,6 +235,14 @@ def _parse_envelope(line: bytes) -> _Envelope | None:
             return _Envelope(code, message if isinstance(message, str) else "", fields.get("data"))
         case _:
             raise ValueError("an envelope must be an object with an integer code")
+
+
+def _parse_json(text: bytes) -> Any:
+    """Return the value of a JSON text. Halves of surrogate pairs, which no text of ours can carry, become `?`: some who stream cut a text between them."""
+    value = parse_json(text.decode())
+    if _HALF.search(text) is None:
+        return value
+    return parse_json(json.dumps(value, ensure_ascii=False).encode(errors="replace").decode())
 
 
 def _iter_data(line: bytes, call: Call) -> Iterator[object]:

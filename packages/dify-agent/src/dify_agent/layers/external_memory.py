@@ -112,6 +112,7 @@ class ExternalMemoryLayer(
 
     config: ExternalMemoryLayerConfig
     _remembered: str = field(default="", init=False, repr=False)
+    _has_failed: bool = field(default=False, init=False, repr=False)
 
     @override
     async def on_start(self, start: RunStart) -> None:
@@ -171,7 +172,9 @@ class ExternalMemoryLayer(
         request: Mapping[str, Any],
         kind: type[Answer],
     ) -> Answer | None:
-        """Return a tool's answer; None if there is none, whatever the reason."""
+        """Return a tool's answer; None if there is none, whatever the reason, and from then on."""
+        if self._has_failed:
+            return None
         context = self.deps.execution_context
         is_user = self.config.subject_kind == "user"
         subject = context.config.user_id if is_user else self.config.subject_id
@@ -200,6 +203,7 @@ class ExternalMemoryLayer(
         except _FAILURES as error:
             # No text of the error: a plugin's may show what was said.
             _logger.warning("An external memory was left out of a run: %s", type(error).__name__)
+            self._has_failed = True
             return None
 
 

@@ -159,7 +159,12 @@ class AgentRunRunner:
             async with AsyncExitStack() as stack:
                 run = await self._enter(request, resumption, stack)
                 async with _within(self._max_seconds):
-                    end = await self._execute(run_id, request, resumption, run=run, secrets=secrets)
+                    end, said = await self._execute(
+                        run_id, request, resumption, run=run, secrets=secrets
+                    )
+                # What has been answered is an answer, however long layers take to note it.
+                if said is not None:
+                    await self._end(run_id, run, said)
             ended = end(session_snapshot=run.session_snapshot)
         except asyncio.CancelledError:
             snapshot = None if run is None else run.session_snapshot
@@ -181,10 +186,11 @@ class AgentRunRunner:
         *,
         run: CompositorRun,
         secrets: ConfigSecrets,
-    ) -> _End:
-        """Run the agent, and return what makes the run's end of the snapshot, which exists only once the layers are left."""
+    ) -> tuple[_End, RunEnd | None]:
+        """Run the agent, and return what makes the run's end of the snapshot, which exists only once the layers are left, and what they note before."""
         if MODEL_LAYER_NAME not in run.slots and request.session_snapshot is not None:
-            return partial(RunSucceededEvent, run_id=run_id)  # Only the layers' exit intents count.
+            # Only the layers' exit intents count.
+            return partial(RunSucceededEvent, run_id=run_id), None
 
         # The first events of a run that goes on are of the calls that waited, which were told before it did.
         are_calls_told = resumption is not None
@@ -217,21 +223,22 @@ class AgentRunRunner:
         said = run.said_prompts if request.deferred_tool_results is None else ()
         if not isinstance(result.output, DeferredToolRequests):
             output = redact_json(result.output, secrets.spoken)
-            await self._end(run_id, run, RunEnd(said=said, output=output))
-            return partial(RunSucceededEvent, run_id=run_id, output=output)
+            end = partial(RunSucceededEvent, run_id=run_id, output=output)
+            return end, RunEnd(said=said, output=output)
         if (question := find_question(run, result.output)) is not None:
             prepared.keep(result.all_messages())
-            await self._end(run_id, run, RunEnd(said=said, output=None))
             call = question.model_copy(update={"args": redact_json(question.args, secrets.known)})
-            return partial(RunSucceededEvent, run_id=run_id, deferred_tool_call=call)
+            end = partial(RunSucceededEvent, run_id=run_id, deferred_tool_call=call)
+            return end, RunEnd(said=said, output=None)
         run.set_exit_intents(default="suspend")  # The request's are for the run's end.
-        return partial(
+        wait = partial(
             _wait,
             result.output,
             part=1 if resumption is None else resumption.state.part + 1,
             messages=result.all_messages(),
             usage=result.usage,
         )
+        return wait, None
 
     async def _enter(
         self, request: CreateRunRequest, resumption: RunResumption | None, stack: AsyncExitStack

@@ -12,12 +12,13 @@ from typing import Annotated, NoReturn, Self
 
 from pydantic import Field, model_validator
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from agent_server.http import read_model
 from dify_agent.protocol import ProtocolModel
 
+from .answers import Answer
 from .problems import CodedError, Handler, like_fastapi
 
 
@@ -83,7 +84,7 @@ async def _create_binding(request: Request) -> Response:
     # The same for each call of a workspace, and without a meaning for this server.
     workspace = asked.existing_workspace_ref or f"workspace:{asked.workspace_id}"
     made = {"binding_ref": f"binding:{asked.binding_id}", "workspace_ref": workspace}
-    return JSONResponse(made, status_code=HTTPStatus.CREATED)
+    return Answer(made, status_code=HTTPStatus.CREATED)
 
 
 async def _destroy_binding(request: Request) -> Response:
@@ -94,7 +95,7 @@ async def _destroy_binding(request: Request) -> Response:
 async def _create_home(request: Request) -> Response:
     asked = await read_model(request, _NewHome)
     made = {"snapshot_ref": f"home:{asked.home_snapshot_id}"}
-    return JSONResponse(made, status_code=HTTPStatus.CREATED)
+    return Answer(made, status_code=HTTPStatus.CREATED)
 
 
 async def _delete_home(request: Request) -> Response:

@@ -32,7 +32,16 @@ FIRST_CURSOR: Final = "0-0"
 _MOST_DIGITS: Final = 15  # More events than any run has; unbounded numbers are slow to parse.
 # Of Dify's closed models; any other outcome, such as `retried`, counts as failed.
 _KNOWN_OUTCOMES: Final = frozenset({"success", "failed", "denied"})
-# The only type of failure that Dify has a word for.
+# Dify's words for failures of models, by which it knows what to show; and a bad composition has none.
+_REASONS: Final[Mapping[str, str | None]] = {
+    "ModelAuthenticationError": "InvokeAuthorizationError",
+    "ModelConnectionError": "InvokeConnectionError",
+    "ModelRateLimitError": "InvokeRateLimitError",
+    "ModelRequestRejectedError": "InvokeBadRequestError",
+    "ModelUnavailableError": "InvokeServerUnavailableError",
+    "AgentRunValidationError": None,
+}
+# The only type of a failed run that Dify has a word for.
 _LIMIT_EXCEEDED: Final = "agent_run_limit_exceeded"
 
 
@@ -139,10 +148,10 @@ def _succeeded(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
 
 
 def _failed(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
-    error_type = _error_type(data["error_type"])
+    reason, error_type = data["error_type"], _error_type(data["error_type"])
     failed: JsonObject = {
         "error": data["error"],
-        "reason": None if error_type else data["error_type"],
+        "reason": None if error_type else _REASONS.get(reason, reason),
     }
     if version.tells_how_failed:
         failed |= {"error_type": error_type} | _left_behind(data, version)

@@ -6,12 +6,14 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from agent_server.executor import Problem, RequestRefusedError
 from agent_server.http import to_problem
 from agent_server.runs import RunNotFoundError
 from dify_agent.exceptions import DifyAgentError
+
+from .answers import Answer
 
 
 __all__ = [
@@ -61,8 +63,11 @@ def like_fastapi(handler: Handler) -> Handler:
         # Nobody is left to read an answer.
         except ClientDisconnect:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client reads the same shape
-            problem = to_problem(error)
+        except Exception as error:  # noqa: BLE001 - what nobody expected is raised again
+            try:
+                problem = to_problem(error)
+            except KeyError:  # Nobody expected it; the server logs it.
+                raise error from None
             where = error.where if isinstance(error, QueryError) else "body"
             fields = [_detail(each, where) for each in problem.problems]
             return _error(problem.status, fields or problem.detail, problem.headers)
@@ -71,7 +76,7 @@ def like_fastapi(handler: Handler) -> Handler:
 
 
 def _error(status: int, detail: object, headers: Mapping[str, str]) -> Response:
-    return JSONResponse({"detail": detail}, status_code=status, headers=dict(headers))
+    return Answer({"detail": detail}, status_code=status, headers=dict(headers))
 
 
 def _detail(problem: Problem, where: str) -> dict[str, Any]:

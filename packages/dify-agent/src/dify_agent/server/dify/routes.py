@@ -7,12 +7,13 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import aclosing, suppress
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from agent_server.executor import Executor
@@ -26,11 +27,12 @@ from agent_server.http import (
     require_start,
     stream_events,
 )
-from agent_server.runs import NewRun, Run, StoredEvent
+from agent_server.runs import FINISHED, NewRun, Run, StoredEvent, TooManyWatchersError
 from dify_agent._settings import DifyAgentSettings
 from dify_agent.dify_versions import METADATA_KEY, DifyVersion
 from dify_agent.server.executor import AGENT
 
+from .answers import Answer, dump_json
 from .bindings import build_binding_routes
 from .events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, project_run
 from .problems import QueryError, like_fastapi
@@ -44,6 +46,7 @@ __all__ = [
 
 _FIRST: Final = DifyVersion.parse("1.16.0")
 _MOST_EVENTS: Final = 500
+_CANCEL_SECONDS: Final = 3
 _PAGE: Final = 100
 
 
@@ -78,9 +81,8 @@ class _RunRoutes:
         # In a thread, because a large request would hold up the event loop.
         new = await asyncio.to_thread(self._read, body, find_tenant(request))
         run, _ = await find_runs(request).create(new)
-        return JSONResponse(
-            {"run_id": run.run_id, "status": "running"}, status_code=HTTPStatus.ACCEPTED
-        )
+        answer = {"run_id": run.run_id, "status": "running"}
+        return Answer(answer, status_code=HTTPStatus.ACCEPTED)
 
     def _read(self, body: Any, tenant: str) -> NewRun:
         asked = read_run_request(body)
@@ -102,7 +104,7 @@ class _RunRoutes:
 
     async def get_run(self, request: Request) -> Response:
         run = await self._find(request)
-        return JSONResponse(project_run(run, self._version_of(run)))
+        return Answer(project_run(run, self._version_of(run)))
 
     async def cancel_run(self, request: Request) -> Response:
         require_start(request)
@@ -110,9 +112,12 @@ class _RunRoutes:
         run = await find_runs(request).cancel(
             _run_id(request), tenant=find_tenant(request), reason=asked.text
         )
+        if run.status not in FINISHED:
+            # It may end by itself at the same moment; who is told that it is cancelled relies on it.
+            run = await _await_end(request, run)
         if run.status in {"succeeded", "failed"}:
             raise ProblemError(409, f"run already finished with status '{run.status}'")
-        return JSONResponse({"run_id": run.run_id, "status": "cancelled"})
+        return Answer({"run_id": run.run_id, "status": "cancelled"})
 
     async def list_events(self, request: Request) -> Response:
         after, limit = _read_cursor(request), _read_limit(request)
@@ -127,7 +132,7 @@ class _RunRoutes:
             "events": [each for each in shown if each is not None],
             "next_cursor": format_cursor(last) if last else FIRST_CURSOR,
         }
-        return JSONResponse(page)
+        return Answer(page)
 
     async def stream_events(self, request: Request) -> Response:
         after = _read_cursor(request)
@@ -151,7 +156,18 @@ def _build_frame(run_id: str, version: DifyVersion, event: StoredEvent) -> bytes
     shown = project_event(run_id, event, version)
     if shown is None:
         return b""
-    return build_frame(json.dumps(shown).encode(), number=event.number, type_=shown["type"])
+    return build_frame(dump_json(shown), number=event.number, type_=shown["type"])
+
+
+async def _await_end(request: Request, run: Run) -> Run:
+    """Return a run once it has ended; as it is then, if that takes longer than a few seconds, for instance because its server is gone."""
+    runs = find_runs(request)
+    events = runs.watch_events(run.run_id, tenant=run.tenant, after=run.last_event)
+    with suppress(TimeoutError, TooManyWatchersError):
+        async with asyncio.timeout(_CANCEL_SECONDS), aclosing(events) as batches:
+            async for _ in batches:
+                pass
+    return await runs.get(run.run_id, tenant=run.tenant)
 
 
 def _run_id(request: Request) -> str:

@@ -1,0 +1,25 @@
+"""JSON for Dify's API, which refuses a text with half of a surrogate pair, however it is escaped."""
+
+import json
+from typing import Any, override
+
+from starlette.responses import JSONResponse
+
+
+__all__ = [
+    "Answer",
+    "dump_json",
+]
+
+
+class Answer(JSONResponse):
+    """An answer in JSON."""
+
+    @override
+    def render(self, content: Any) -> bytes:
+        return dump_json(content)
+
+
+def dump_json(value: object) -> bytes:
+    """Return a value as JSON in UTF-8. Halves of surrogate pairs, which a cut text may have, are replaced by `?`."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
