@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from ._chat.pages import build_chat
 from ._http.access import AccessMiddleware
@@ -43,7 +43,7 @@ def build_app(
             # The first is the outermost, so it also answers for errors of the other.
             Middleware(LastResort),
             Middleware(OriginMiddleware, allowed=settings.origins()),
-            Middleware(AccessMiddleware, keys=settings.keys(), own=_find_folders(routes)),
+            Middleware(AccessMiddleware, keys=settings.keys(), own=routes),
         ],
         exception_handlers=dict(HANDLERS),
     )
@@ -55,9 +55,3 @@ def build_app(
     app.state.watchers = Watchers(settings)
     app.state.is_ending = False
     return app
-
-
-def _find_folders(routes: Sequence[BaseRoute]) -> frozenset[str]:
-    """Return the first parts of the paths of routes, such as `/runs`."""
-    paths = (route.path for route in routes if isinstance(route, Route))
-    return frozenset(f"/{path.split('/')[1]}" for path in paths)

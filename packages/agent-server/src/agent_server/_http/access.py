@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_server.executor import InputAnswer
@@ -44,11 +45,11 @@ class AccessMiddleware:
     Args:
         app: The application that answers allowed requests.
         keys: Who holds each key; empty if no key is needed.
-        own: The folders of the executor's own paths.
+        own: The executor's own routes.
     """
 
     def __init__(
-        self, app: ASGIApp, *, keys: Mapping[str, KeyHolder], own: Collection[str]
+        self, app: ASGIApp, *, keys: Mapping[str, KeyHolder], own: Sequence[BaseRoute]
     ) -> None:
         self._app = app
         self._own = own
@@ -83,7 +84,7 @@ class AccessMiddleware:
         is_page = is_read and _is_within(scope["path"], _PAGES)
         # A client that has no place for a key may have it in its URL, `http://:key@host`. On an executor's own paths no browser is asked
         # for a password that it would then send by itself.
-        is_own = any(_is_within(scope["path"], folder) for folder in self._own)
+        is_own = any(route.matches(scope)[0] is not Match.NONE for route in self._own)
         given = _digest(_read_key(headers, basic=is_page or is_own))
         # All are compared, so that the time reveals nothing.
         found = [holder for digest, holder in self._holders if hmac.compare_digest(digest, given)]
