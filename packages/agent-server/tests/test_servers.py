@@ -278,6 +278,11 @@ def test_where_no_process_can_be_seen_nobody_is_taken_for_gone(tmp_path, monkeyp
         assert not presence.is_gone("a")
 
 
+def test_where_there_can_be_no_file_nobody_is_taken_for_gone(tmp_path):
+    with closing(Presence(tmp_path / "none" / "runs.sqlite", "a")) as presence:
+        assert not presence.is_gone("b")
+
+
 @pytest.mark.parametrize("what", ["tell", "step", "end", "wait"])
 async def test_who_has_lost_a_run_writes_nothing_of_it_any_more(tmp_path, what):
     database = f"sqlite:///{tmp_path / 'runs.sqlite'}"

@@ -8,7 +8,7 @@ from pathlib import Path
 class Presence:
     """A locked file beside a SQLite database, which is unlocked the moment its server's process ends, however it ends.
 
-    Where the file system has no locks, nobody is found to be gone.
+    Where there can be no such file, or the file system has no locks, nobody is found to be gone.
 
     Args:
         database: The database's file.
@@ -17,10 +17,15 @@ class Presence:
 
     def __init__(self, database: Path, token: str) -> None:
         self._database = database
-        self._file: Path | None = self._find_file(token)
-        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+        self._file: Path | None = None
+        file = self._find_file(token)
+        try:
+            self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return
+        self._file = file
         # Where a file system only pretends to lock, everybody would seem to be gone.
-        if not (_lock(self._descriptor) and self._is_locked(self._file)):
+        if not (_lock(self._descriptor) and self._is_locked(file)):
             self.close()
 
     def is_gone(self, token: str) -> bool:
