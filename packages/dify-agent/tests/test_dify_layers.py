@@ -374,7 +374,7 @@ async def test_a_memory_that_is_away_fails_nothing_and_is_not_asked_again(run, d
 
     result, _ = await run(MEMORY)
 
-    assert (result.output, len(daemon.tool_requests)) == ("Hello!", 3)
+    assert (result.output, len(daemon.tool_requests)) == ("Hello!", 1)
 
 
 async def test_no_event_shows_the_credentials_of_a_memory(run, daemon, chunks):

@@ -17,6 +17,7 @@ class Answer(JSONResponse):
 
     @override
     def render(self, content: Any) -> bytes:
+        """Return a value as `dump_json` does."""
         return dump_json(content)
 
 
