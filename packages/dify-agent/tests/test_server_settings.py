@@ -82,6 +82,10 @@ def test_our_own_names_of_settings_come_first_and_keys_are_added(monkeypatch):
     }
 
 
+def test_a_conversation_with_images_fits_into_a_request():
+    assert DifyAgentSettings().max_request_bytes == 64 * 1024 * 1024
+
+
 def test_an_empty_variable_is_no_setting(monkeypatch):
     for name in ("API_TOKEN", "INNER_API_URL", "RUN_TIMEOUT_SECONDS"):
         monkeypatch.setenv(f"DIFY_AGENT_{name}", "")
