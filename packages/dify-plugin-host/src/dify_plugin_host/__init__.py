@@ -9,6 +9,7 @@ from ._errors import (
     FileInputError,
     InstallError,
     InvokeTimeoutError,
+    ParameterError,
     PluginExitedError,
     PluginHostError,
     PluginInvokeError,
@@ -21,11 +22,13 @@ from ._errors import (
     UnknownNameError,
 )
 from ._files.local_file import LocalFile
-from ._platform.agent_node import initialize_parameters
+from ._platform.agent_node import AgentRequest, initialize_parameters
+from ._platform.model_calls import ModelRequest
 from ._platform.models import LLMRequest
-from ._platform.plugin_host import AgentRequest, PluginHost
+from ._platform.plugin_host import PluginHost
 from ._platform.polling import PollingClock, PollingStep
 from ._platform.recorded import RecordedAnswers
+from ._platform.tool_node import ToolRequest
 from ._plugin.declarations import ModelProvider, Strategy, ToolProvider
 from ._plugin.source import FolderSource, PluginSource
 from ._process.connection import BackwardsHandler, Notice, NoticeHandler
@@ -52,9 +55,11 @@ __all__ = [
     "LLMRequest",
     "LocalFile",
     "ModelProvider",
+    "ModelRequest",
     "Notice",
     "NoticeHandler",
     "PackageError",
+    "ParameterError",
     "PlatformRules",
     "PluginExitedError",
     "PluginFolder",
@@ -78,6 +83,7 @@ __all__ = [
     "ToolFileError",
     "ToolParameter",
     "ToolProvider",
+    "ToolRequest",
     "UnknownNameError",
     "builtin_tools",
     "initialize_parameters",

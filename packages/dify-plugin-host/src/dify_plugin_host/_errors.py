@@ -7,6 +7,7 @@ PluginHostError
 ├── ToolFileError           a tools file, or a function in it, cannot become a tool
 ├── FileInputError          a file cannot be handed over as Dify would
 ├── UnknownNameError        a strategy, model or tool that nobody declared was asked for
+├── ParameterError          a call lacks a parameter, or has a value that cannot be sent
 ├── PluginProcessError      the plugin's process is gone; `stderr_tail` shows its last words
 │   ├── PluginStartError        it ended, or stayed silent, before its first heartbeat
 │   ├── PluginExitedError       it ended by itself afterwards
@@ -90,6 +91,20 @@ class UnknownNameError(PluginHostError):
         self.kind = kind
         self.name = name
         self.known = tuple(known)
+
+
+class ParameterError(PluginHostError):
+    """A parameter that a call lacks, or whose value cannot be sent, with the expectation.
+
+    Attributes:
+        parameter: The parameter's name.
+        problem: The problem with it.
+    """
+
+    def __init__(self, parameter: str, problem: str) -> None:
+        super().__init__(f"parameter {parameter!r}: {problem}")
+        self.parameter = parameter
+        self.problem = problem
 
 
 class PluginProcessError(PluginHostError):

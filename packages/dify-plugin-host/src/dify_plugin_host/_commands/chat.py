@@ -21,9 +21,9 @@ from dify_plugin_host._errors import (
     UnknownNameError,
 )
 from dify_plugin_host._files.local_file import LocalFile
-from dify_plugin_host._platform.agent_node import find_file_parameter
+from dify_plugin_host._platform.agent_node import AgentRequest, find_file_parameter
 from dify_plugin_host._platform.model_server import ModelServer, open_server
-from dify_plugin_host._platform.plugin_host import AgentRequest, PluginHost
+from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.recorded import RecordedAnswers
 from dify_plugin_host._plugin.declarations import tool_providers
 from dify_plugin_host._plugin.source import PluginSource
@@ -43,7 +43,7 @@ from .options import ChatOptions
 from .progress import NoticeGiven, Progress, RunEvent, RunFailed, RunFinished, RunStarted
 from .questions import Questions, is_terminal
 from .screen import Screen, is_quiet
-from .tool_offers import ToolOffers, credential_variables, find_offers, python_tools
+from .tool_offers import ToolOffers, find_offers, python_tools
 
 
 _DEFAULT_STRATEGY = "gpt5_function_calling"
@@ -169,7 +169,7 @@ def _environment(
     """Return the environment of the plugins, without the variables that hold credentials of tools."""
     folders = (one if isinstance(one, PluginFolder) else one.folder for one in plugins)
     providers = (provider for folder in folders for provider in tool_providers(folder))
-    hidden = {name for provider in providers for name in credential_variables(provider).values()}
+    hidden = {name for provider in providers for name in provider.credential_variables.values()}
     return {name: value for name, value in server.environment.items() if name not in hidden}
 
 

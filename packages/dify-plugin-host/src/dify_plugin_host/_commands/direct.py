@@ -3,8 +3,9 @@
 import contextlib
 from collections.abc import AsyncGenerator, Iterator
 
+from dify_plugin_host._platform.agent_node import AgentRequest
 from dify_plugin_host._platform.models import LLMRequest
-from dify_plugin_host._platform.plugin_host import AgentRequest, PluginHost
+from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.polling import is_polled
 from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 

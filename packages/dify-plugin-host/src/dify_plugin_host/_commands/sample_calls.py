@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dify_plugin_host._platform.plugin_host import PluginHost
-from dify_plugin_host._plugin.declarations import ModelProvider
+from dify_plugin_host._plugin.declarations import ModelProvider, credential_variable
 from dify_plugin_host._plugin.offers import offers
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
 from dify_plugin_packager.plugin import PluginFolder
@@ -230,7 +230,8 @@ def _credential_schema(declaration: JsonObject) -> JsonObject:
 def _required_credentials(fields: list[JsonObject], key: str, provider: str) -> JsonObject:
     """Return a value for each required credential: its default, else a shell variable to hold it."""
     return {
-        str(field.get(key)): _default_of(field) or f"@@{_variable(str(field.get(key)), provider)}@@"
+        str(field.get(key)): _default_of(field)
+        or f"@@{credential_variable(str(field.get(key)), provider)}@@"
         for field in fields
         if field.get("required")
     }
@@ -239,9 +240,3 @@ def _required_credentials(fields: list[JsonObject], key: str, provider: str) -> 
 def _default_of(field: JsonObject) -> Any:
     options = objects_at(field, "options")
     return field.get("default") or (options[0].get("value") if options else None)
-
-
-def _variable(name: str, provider: str) -> str:
-    """Return the name of a variable for a credential: `OPENAI_API_KEY` of both `openai_api_key` and OpenAI's `api_key`."""
-    full = name if provider.lower() in name.lower() else f"{provider}_{name}"
-    return re.sub(r"\W", "_", full).upper()

@@ -1,15 +1,14 @@
 """The tools of plugins that `dify-host chat` offers to a strategy, with credentials from environment variables."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dify_plugin_host._platform.plugin_tools import tool_entities
-from dify_plugin_host._plugin.declarations import ToolProvider
+from dify_plugin_host._plugin.declarations import ModelProvider, ToolProvider
 from dify_plugin_host._tools.tool import PythonTool
 from dify_plugin_host._tools.tool_file import builtin_tools, load_tools
-from dify_plugin_packager.json_access import JsonObject, objects_at
+from dify_plugin_packager.json_access import JsonObject
 
 from .progress import NoticeGiven
 
@@ -47,9 +46,8 @@ def find_offers(providers: Iterable[ToolProvider], environment: Mapping[str, str
     credentials: dict[str, JsonObject] = {}
     left_out: list[NoticeGiven] = []
     for provider in providers:
-        variables = credential_variables(provider)
-        given = {name: environment.get(variables[name], "").strip() for name in variables}
-        given = {name: value for name, value in given.items() if value}
+        variables = provider.credential_variables
+        given = given_credentials(provider, environment)
         known = {**provider.credential_defaults, **given}
         if missing := [variables[name] for name in _required(provider) if name not in known]:
             left_out.append(
@@ -72,20 +70,17 @@ def find_offers(providers: Iterable[ToolProvider], environment: Mapping[str, str
     return ToolOffers(entities=tuple(entities), credentials=credentials, left_out=tuple(left_out))
 
 
-def credential_variables(provider: ToolProvider) -> dict[str, str]:
-    """Return the environment variable of each credential of a provider: its name, behind the provider's unless it begins with that."""
-    names = [str(one.get("name")) for one in objects_at(provider.declaration, "credentials_schema")]
-    prefixes = ["" if name.startswith(provider.name) else f"{provider.name}_" for name in names]
-    return {
-        name: re.sub(r"\W", "_", f"{prefix}{name}").upper()
-        for name, prefix in zip(names, prefixes, strict=True)
-    }
+def given_credentials(
+    provider: ToolProvider | ModelProvider, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the credentials of a provider that the environment holds, by name."""
+    variables = provider.credential_variables
+    given = {name: environment.get(variables[name], "").strip() for name in variables}
+    return {name: value for name, value in given.items() if value}
 
 
 def _required(provider: ToolProvider) -> Iterator[str]:
-    for one in objects_at(provider.declaration, "credentials_schema"):
-        if one.get("required"):
-            yield str(one.get("name"))
+    return (str(one["name"]) for one in provider.credential_fields if one.get("required"))
 
 
 def _unset(entity: JsonObject) -> Iterator[str]:

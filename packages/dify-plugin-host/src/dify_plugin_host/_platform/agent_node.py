@@ -1,20 +1,53 @@
-"""The parameters that Dify's agent node sends to a strategy.
+"""Runs of a strategy as Dify's agent node makes them, with the parameters that it sends.
 
 Source: `api/core/workflow/nodes/agent/runtime_support.py` of langgenius/dify at 02b5705b, read 2026-10;
 docs/evidence/dify-declarations.md, S1 to S16.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dify_plugin_host._errors import FileInputError, UnknownNameError
 from dify_plugin_host._files.local_file import LocalFile
 from dify_plugin_host._files.parameters import cast_files, file_parameter
 from dify_plugin_host._plugin.declarations import ModelProvider, Strategy
+from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
 from dify_plugin_packager.plugin import initialize_parameter
 
 from .rules import agent_features
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRequest:
+    """One agent run.
+
+    Attributes:
+        query: The question.
+        strategy: The strategy's name.
+        model: The model's name.
+        instruction: The agent's instruction.
+        completion_params: The model's parameters, such as `{"reasoning_effort": "low"}`.
+        history: The prompt messages of earlier turns.
+        parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`.
+        provider: The model's provider, by its short or long name; None if there is only one.
+        files: The files of the question, for the strategy's parameter that takes files.
+        user_id: The user on whose behalf the run is.
+        origin: The conversation and the app that it belongs to; none by default.
+    """
+
+    query: str
+    strategy: str
+    model: str
+    instruction: str = "You are a helpful assistant."
+    completion_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    history: Sequence[JsonObject] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    provider: str | None = None
+    files: Sequence[LocalFile] = ()
+    user_id: str = "host"
+    origin: CallOrigin = field(default_factory=CallOrigin)
 
 
 def build_model_value(

@@ -13,6 +13,7 @@ from dify_plugin_host._settings import PlatformRules
 from dify_plugin_packager.go_types import REQUESTS, ShapeError, dump_json, parse_json, read_request
 from dify_plugin_packager.json_access import JsonObject, is_object
 
+from .model_calls import ModelRequest, invoke_model
 from .rules import answer_decoder, without_opaque_body
 
 
@@ -116,6 +117,17 @@ class Models:
             async for chunk in chunks:
                 yield chunk
 
+    def call(self, request: ModelRequest) -> AsyncGenerator[JsonObject]:
+        """Call a model of any type and yield its answer's objects.
+
+        Raises:
+            UnknownNameError: If there is no such provider or type of models.
+            PluginHostError: If the call fails, while iterating.
+        """
+        entry, process = self.find(request.provider)
+        addressed = self._addressed(entry, self._given(request))
+        return invoke_model(process, request, addressed, self._rules)
+
     async def start_polling(self, request: LLMRequest) -> JsonObject:
         """Make a model begin an answer to be fetched later; return its polling result.
 
@@ -156,7 +168,7 @@ class Models:
             raise PollingError("no polling result received from plugin")
         return answers[-1]
 
-    def _given(self, request: LLMRequest) -> Mapping[str, Any]:
+    def _given(self, request: LLMRequest | ModelRequest) -> Mapping[str, Any]:
         return self._credentials if request.credentials is None else request.credentials
 
     def _entries(self) -> Iterator[tuple[ModelProvider, PluginProcess]]:

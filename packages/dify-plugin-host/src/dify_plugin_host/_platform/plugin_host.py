@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from dify_plugin_host._errors import PluginHostError, UnknownNameError
 from dify_plugin_host._files.links import FileLinks
@@ -15,7 +15,7 @@ from dify_plugin_host._plugin.declarations import ModelProvider, Strategy, ToolP
 from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._process.connection import NoticeHandler
 from dify_plugin_host._process.plugin_process import PluginProcess, ignore_notice
-from dify_plugin_host._process.session import BackwardsRequest, CallOrigin
+from dify_plugin_host._process.session import BackwardsRequest
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PythonTool
@@ -24,6 +24,7 @@ from dify_plugin_packager.json_access import JsonObject, list_at
 from dify_plugin_packager.plugin import PluginFolder
 
 from .agent_node import (
+    AgentRequest,
     build_model_value,
     find_file_parameter,
     initialize_parameters,
@@ -31,42 +32,13 @@ from .agent_node import (
 )
 from .backwards import Backwards
 from .llm_node import build_user_message, validate_features
+from .model_calls import ModelRequest, validate_credentials
 from .models import LLMRequest, Models
 from .plugin_tools import PluginTools
 from .polling import PollingClock, PollingStep, RealClock, poll
 from .recorded import RecordedAnswers
 from .rules import answer_decoder, through_go
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRequest:
-    """One agent run.
-
-    Attributes:
-        query: The question.
-        strategy: The strategy's name.
-        model: The model's name.
-        instruction: The agent's instruction.
-        completion_params: The model's parameters, such as `{"reasoning_effort": "low"}`.
-        history: The prompt messages of earlier turns.
-        parameters: Further parameters of the strategy, such as `{"maximum_iterations": 3}`.
-        provider: The model's provider, by its short or long name; None if there is only one.
-        files: The files of the question, for the strategy's parameter that takes files.
-        user_id: The user on whose behalf the run is.
-        origin: The conversation and the app that it belongs to; none by default.
-    """
-
-    query: str
-    strategy: str
-    model: str
-    instruction: str = "You are a helpful assistant."
-    completion_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    history: Sequence[JsonObject] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    provider: str | None = None
-    files: Sequence[LocalFile] = ()
-    user_id: str = "host"
-    origin: CallOrigin = field(default_factory=CallOrigin)
+from .tool_node import ToolRequest
 
 
 def _ignore_error(error: PluginHostError) -> None:
@@ -211,6 +183,55 @@ class PluginHost(Running):
         start = functools.partial(self._models.start_polling, request)
         return poll(start, check, limits=self.settings.polling, clock=clock or RealClock())
 
+    def invoke_model(self, request: ModelRequest) -> AsyncGenerator[JsonObject]:
+        """Call a model of any type and yield the objects of its answer.
+
+        Raises:
+            UnknownNameError: If there is no such provider or type of models.
+            PluginHostError: If the call fails, or an object breaks a rule of the platform, while iterating.
+        """
+        return self._models.call(request)
+
+    async def invoke_tool(self, request: ToolRequest) -> AsyncGenerator[JsonObject]:
+        """Call a tool of a plugin as Dify's tool node does, and yield its messages; blobs come whole.
+
+        Raises:
+            UnknownNameError: If there is no such tool, or it does not declare a parameter.
+            ParameterError: If a parameter is missing.
+            PluginHostError: If Dify would refuse a value, or the call fails.
+        """
+        # First, because the request is checked against what the plugins declare now.
+        await self.refresh()
+        given = {name: await self._linked(value) for name, value in request.parameters.items()}
+        answer = self._plugin_tools.call(replace(request, parameters=given))
+        async with contextlib.aclosing(answer) as messages:
+            async for message in messages:
+                yield message
+
+    async def validate_credentials(
+        self,
+        credentials: Mapping[str, Any],
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        model_type: str = "llm",
+    ) -> None:
+        """Make a plugin check credentials as Dify does when a user saves them.
+
+        Args:
+            credentials: The credentials; the defaults of the provider's form are filled in.
+            provider: The provider's name, short or long; None if there is only one.
+            model: The model whose credentials they are; None for those of the provider.
+            model_type: The model's type.
+
+        Raises:
+            UnknownNameError: If there is no such provider of models or tools.
+            PluginInvokeError: If the plugin refuses them, with its reason.
+            PluginHostError: If the call fails.
+        """
+        entry, process = self._find_provider(provider)
+        await validate_credentials(process, entry, credentials, model=model, model_type=model_type)
+
     async def share_file(self, file: LocalFile) -> JsonObject:
         """Put a file behind a short-lived link; return the object that a strategy or a tool gets for it as a parameter."""
         return (await self._links.share(file)).to_dict()
@@ -319,6 +340,32 @@ class PluginHost(Running):
             history=request.history,
             filter_features=self.settings.rules.filter_features,
         )
+
+    def _find_provider(
+        self, name: str | None
+    ) -> tuple[ModelProvider | ToolProvider, PluginProcess]:
+        providers = [
+            (entry, process)
+            for process in self.plugins
+            for entry in (
+                *process.declarations.tool_providers,
+                *process.declarations.model_providers,
+            )
+        ]
+        for entry, process in providers:
+            if name is None or entry.answers_to(name):
+                return entry, process
+        known = tuple(entry.long_name for entry, _ in providers)
+        raise UnknownNameError("provider of tools or models", name or "-", known)
+
+    async def _linked(self, value: Any) -> Any:
+        """Return a parameter's value with an object by which a plugin gets the file in place of each file."""
+        if isinstance(value, LocalFile):
+            return await self.share_file(value)
+        if isinstance(value, list | tuple):
+            items = cast("Sequence[Any]", value)
+            return [await self._linked(item) for item in items]
+        return value
 
     async def _shared(self, strategy: Strategy, files: Sequence[LocalFile]) -> JsonObject:
         if not files:

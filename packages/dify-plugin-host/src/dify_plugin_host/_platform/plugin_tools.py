@@ -12,6 +12,7 @@ from dify_plugin_packager.go_types import TYPES, read_declaration
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
 
 from .rules import answer_decoder
+from .tool_node import ToolRequest, tool_parameters
 
 
 def tool_entities(provider: ToolProvider) -> Iterator[JsonObject]:
@@ -53,7 +54,25 @@ class PluginTools:
         """The providers, in the order of their plugins."""
         return tuple(provider for provider, _ in self._entries())
 
-    def invoke(
+    def call(self, request: ToolRequest) -> AsyncGenerator[JsonObject]:
+        """Call a tool as Dify's tool node does, and yield its messages; blobs come whole.
+
+        Raises:
+            UnknownNameError: If there is no such tool, or it does not declare a parameter.
+            ParameterError: If a parameter is missing.
+            PluginHostError: If a value is refused, or the call fails.
+        """
+        entry, _ = self.find(request.provider, request.tool)
+        return self.invoke(
+            entry.long_name,
+            request.tool,
+            tool_parameters(entry, request.tool, request.parameters),
+            credentials=request.credentials,
+            user_id=request.user_id,
+            joins_blobs=True,
+        )
+
+    def invoke(  # noqa: PLR0913 - a call has these parts
         self,
         provider: str,
         tool: str,
@@ -61,8 +80,9 @@ class PluginTools:
         *,
         credentials: Mapping[str, Any] | None,
         user_id: str,
+        joins_blobs: bool = False,
     ) -> AsyncGenerator[JsonObject]:
-        """Call a tool and yield its messages; blobs stay in chunks.
+        """Call a tool and yield its messages.
 
         Args:
             provider: The provider's name, short or long.
@@ -70,13 +90,14 @@ class PluginTools:
             parameters: Its arguments.
             credentials: Sent over the defaults of the provider's schema; None for none.
             user_id: The user on whose behalf the tool is called.
+            joins_blobs: Whether to put blobs together, which come in chunks.
 
         Raises:
             UnknownNameError: If there is no such tool.
             BackwardsError: If there are several files where the tool takes one.
             PluginHostError: If the call fails.
         """
-        entry, process = self._find(provider, tool)
+        entry, process = self.find(provider, tool)
         data = {
             "provider": entry.name,
             "tool": tool,
@@ -92,16 +113,21 @@ class PluginTools:
             data,
             user_id=user_id,
             context={},
-            joins_blobs=False,
+            joins_blobs=joins_blobs,
             decode=answer_decoder("invoke_tool", self._rules),
         )
 
-    def _find(self, provider: str, tool: str) -> tuple[ToolProvider, PluginProcess]:
+    def find(self, provider: str | None, tool: str) -> tuple[ToolProvider, PluginProcess]:
+        """Return the provider of a tool, by its own name if that is given, with the plugin that serves it.
+
+        Raises:
+            UnknownNameError: If there is none.
+        """
         for entry, process in self._entries():
-            if entry.answers_to(provider) and tool in entry.tools:
+            if tool in entry.tools and (provider is None or entry.answers_to(provider)):
                 return entry, process
         known = [f"{entry.name}/{name}" for entry in self.providers for name in entry.tools]
-        raise UnknownNameError("tool", f"{provider}/{tool}", known)
+        raise UnknownNameError("tool", f"{provider}/{tool}" if provider else tool, known)
 
     def _entries(self) -> Iterator[tuple[ToolProvider, PluginProcess]]:
         for process in self._processes:

@@ -1,6 +1,7 @@
 """The declarations in plugin folders: model providers with their models, tools and agent strategies with their parameters."""
 
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,10 +20,27 @@ class _Provider:
     Attributes:
         name: Its short name.
         folder: The plugin that declares it.
+        credential_fields: The fields of its form of credentials, each with its `name`.
     """
 
     name: str
     folder: PluginFolder
+    credential_fields: tuple[JsonObject, ...]
+
+    @property
+    def credential_defaults(self) -> Mapping[str, Any]:
+        """The defaults of its credentials, by name."""
+        return {
+            field["name"]: field["default"]
+            for field in self.credential_fields
+            if field.get("default") is not None
+        }
+
+    @property
+    def credential_variables(self) -> Mapping[str, str]:
+        """The environment variable that holds each of its credentials for `dify-host`, by the credential's name."""
+        names = (str(field["name"]) for field in self.credential_fields)
+        return {name: credential_variable(name, self.name) for name in names}
 
     @property
     def long_name(self) -> str:
@@ -40,11 +58,9 @@ class ModelProvider(_Provider):
 
     Attributes:
         models: The predefined LLMs, in the order of its position file.
-        credential_defaults: The defaults of its credential schema.
     """
 
     models: tuple[str, ...]
-    credential_defaults: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +86,10 @@ class ToolProvider(_Provider):
 
     Attributes:
         tools: The declarations of its tools, by name.
-        credential_defaults: The defaults of its credential schema.
         declaration: The whole declaration, including those of the tools.
     """
 
     tools: Mapping[str, JsonObject]
-    credential_defaults: Mapping[str, Any]
     declaration: JsonObject = field(repr=False)
 
 
@@ -120,7 +134,6 @@ def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
         PluginFolderError: If a declaration cannot be read.
     """
     for declaration in folder.providers("models"):
-        schema = object_at(declaration, "provider_credential_schema")
         yield ModelProvider(
             name=_name(folder, declaration.get("provider"), "a model provider's 'provider'"),
             folder=folder,
@@ -130,11 +143,7 @@ def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
                     folder, object_at(object_at(declaration, "models"), "llm")
                 )
             ),
-            credential_defaults={
-                str(field.get("variable")): str(field["default"])
-                for field in objects_at(schema, "credential_form_schemas")
-                if field.get("default") is not None
-            },
+            credential_fields=tuple(_model_credential_fields(declaration)),
         )
 
 
@@ -203,11 +212,7 @@ def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
             name=_identity_name(folder, declaration, "a tool provider's 'identity.name'"),
             folder=folder,
             tools=tools,
-            credential_defaults={
-                field["name"]: field["default"]
-                for field in credentials
-                if field.get("default") is not None
-            },
+            credential_fields=tuple(credentials),
             declaration={
                 **declaration,
                 "identity": _tool_identity(folder, declaration),
@@ -226,6 +231,23 @@ def _tool_identity(folder: PluginFolder, declaration: JsonObject) -> JsonObject:
     if not object_at(identity, "description").get("en_US"):
         identity = {**identity, "description": object_at(folder.manifest, "description")}
     return {**identity, "tags": list_at(identity, "tags") or list_at(folder.manifest, "tags")}
+
+
+def credential_variable(name: str, provider: str) -> str:
+    """Return the environment variable of a credential: `OPENAI_API_KEY` of both `openai_api_key` and OpenAI's `api_key`."""
+    full = name if provider.lower() in name.lower() else f"{provider}_{name}"
+    return re.sub(r"\W", "_", full).upper()
+
+
+def _model_credential_fields(declaration: JsonObject) -> Iterator[JsonObject]:
+    """Yield the credential fields of a model provider; those of its models if the provider itself has none."""
+    schema = object_at(declaration, "provider_credential_schema") or object_at(
+        declaration, "model_credential_schema"
+    )
+    for one in objects_at(schema, "credential_form_schemas"):
+        # The daemon makes text of a number.
+        default = None if one.get("default") is None else str(one["default"])
+        yield {**one, "name": str(one.get("variable")), "default": default}
 
 
 def _credential_fields(declaration: JsonObject) -> list[JsonObject]:

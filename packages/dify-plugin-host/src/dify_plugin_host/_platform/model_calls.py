@@ -1,0 +1,110 @@
+"""Calls of models of every type, and of the checks of credentials, as Dify makes them."""
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dify_plugin_host._errors import PluginHostError, UnknownNameError
+from dify_plugin_host._plugin.declarations import ModelProvider, ToolProvider
+from dify_plugin_host._process.plugin_process import PluginProcess
+from dify_plugin_host._settings import PlatformRules
+from dify_plugin_packager.json_access import JsonObject
+
+from .rules import answer_decoder
+
+
+_ACTIONS: Mapping[str, str] = {
+    "llm": "invoke_llm",
+    "moderation": "invoke_moderation",
+    "rerank": "invoke_rerank",
+    "speech2text": "invoke_speech2text",
+    "text-embedding": "invoke_text_embedding",
+    "tts": "invoke_tts",
+}
+# What Dify sends where a caller says nothing else.
+_DEFAULTS: Mapping[str, JsonObject] = {
+    "llm": {"model_parameters": {}, "tools": [], "stop": [], "stream": True},
+    "rerank": {"score_threshold": None, "top_n": None},
+    "text-embedding": {"input_type": "document"},
+    "tts": {"voice": "", "tenant_id": "local"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One call of a model of any type; for an LLM `LLMRequest` says more.
+
+    Attributes:
+        model: The model's name.
+        model_type: Its type, such as `"text-embedding"`.
+        fields: The call's fields in the protocol, such as `{"texts": ["hello"]}`.
+        provider: The provider's name, short or long; None if there is only one.
+        credentials: The credentials to send; None sends those of the host.
+        user_id: The user on whose behalf the call is made.
+    """
+
+    model: str
+    model_type: str
+    fields: Mapping[str, Any]
+    provider: str | None = None
+    credentials: Mapping[str, Any] | None = field(default=None, repr=False)
+    user_id: str = "host"
+
+
+def invoke_model(
+    process: PluginProcess, request: ModelRequest, addressed: JsonObject, rules: PlatformRules
+) -> AsyncGenerator[JsonObject]:
+    """Call a model and yield its answer's objects.
+
+    Args:
+        process: The plugin that serves it.
+        request: The call.
+        addressed: The fields that name provider and credentials.
+        rules: The rules to apply.
+
+    Raises:
+        UnknownNameError: If there is no such type of models.
+        PluginHostError: If the call fails, while iterating.
+    """
+    if request.model_type not in _ACTIONS:
+        raise UnknownNameError("type of models", request.model_type, tuple(_ACTIONS))
+    action = _ACTIONS[request.model_type]
+    named = {"model": request.model, "model_type": request.model_type}
+    data = {**addressed, **named, **_DEFAULTS.get(request.model_type, {}), **request.fields}
+    return process.invoke(
+        "model",
+        action,
+        data,
+        user_id=request.user_id,
+        context={},
+        decode=answer_decoder(action, rules),
+    )
+
+
+async def validate_credentials(
+    process: PluginProcess,
+    provider: ModelProvider | ToolProvider,
+    credentials: Mapping[str, Any],
+    *,
+    model: str | None = None,
+    model_type: str = "llm",
+) -> None:
+    """Make a plugin check credentials of its provider, or of one model of it, as Dify does when a user saves them.
+
+    Raises:
+        PluginInvokeError: If it refuses them, with its reason.
+        PluginHostError: If the call fails.
+    """
+    data: JsonObject = {
+        "provider": provider.name,
+        "credentials": {**provider.credential_defaults, **credentials},
+    }
+    if isinstance(provider, ToolProvider):
+        answer = await process.call("tool", "validate_tool_credentials", data)
+    elif model is None:
+        answer = await process.call("model", "validate_provider_credentials", data)
+    else:
+        data |= {"model": model, "model_type": model_type}
+        answer = await process.call("model", "validate_model_credentials", data)
+    if not answer.get("result"):
+        raise PluginHostError(f"provider {provider.name!r} did not accept the credentials")

@@ -1,0 +1,57 @@
+"""Calls of a tool as Dify's tool node makes them.
+
+Source: docs/evidence/dify-declarations.md, S1 to S12 and T6.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dify_plugin_host._errors import ParameterError, UnknownNameError
+from dify_plugin_host._plugin.declarations import ToolProvider
+from dify_plugin_packager.json_access import JsonObject, objects_at
+from dify_plugin_packager.plugin import initialize_parameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequest:
+    """One call of a tool.
+
+    Attributes:
+        tool: The tool's name.
+        parameters: Its parameters; a file, or a list of files, as `LocalFile`.
+        provider: The provider's name, short or long; None if only one has a tool of that name.
+        credentials: The credentials to send over the defaults of the provider's form; None for none.
+        user_id: The user on whose behalf the call is made.
+    """
+
+    tool: str
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    provider: str | None = None
+    credentials: Mapping[str, Any] | None = field(default=None, repr=False)
+    user_id: str = "host"
+
+
+def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any]) -> JsonObject:
+    """Return the parameters that Dify sends to a tool: those that are given, cast to their types, and the defaults of the others.
+
+    Dify's editor writes the defaults into a node when the tool is chosen.
+
+    Raises:
+        UnknownNameError: If the tool does not declare a parameter, and asks for none at run time.
+        ParameterError: If one is missing.
+        PluginHostError: If Dify would refuse a value, with its sentence.
+    """
+    content = provider.tools[tool]
+    declared = {str(one.get("name")): one for one in objects_at(content, "parameters")}
+    unknown = [name for name in given if name not in declared]
+    if unknown and not content.get("has_runtime_parameters"):
+        raise UnknownNameError(f"parameter of tool {tool!r} named", unknown[0], tuple(declared))
+    for name, one in declared.items():
+        if one.get("required") and given.get(name, one.get("default")) in (None, ""):
+            raise ParameterError(name, f"expected a value, which tool {tool!r} requires")
+    return {name: given[name] for name in unknown} | {
+        name: initialize_parameter(one, given.get(name))
+        for name, one in declared.items()
+        if name in given or one.get("default") is not None
+    }
