@@ -5,6 +5,7 @@ from dify_plugin_packager import PackageError, PluginFolder, PluginFolderError
 from ._daemon.server import DaemonServer
 from ._errors import (
     BackwardsError,
+    CredentialsMissingError,
     DaemonServerError,
     FileInputError,
     InstallError,
@@ -45,6 +46,7 @@ __all__ = [
     "BackwardsHandler",
     "BackwardsRequest",
     "CallOrigin",
+    "CredentialsMissingError",
     "DaemonServer",
     "DaemonServerError",
     "FileInputError",

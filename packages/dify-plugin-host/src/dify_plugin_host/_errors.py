@@ -8,6 +8,7 @@ PluginHostError
 ├── FileInputError          a file cannot be handed over as Dify would
 ├── UnknownNameError        a strategy, model or tool that nobody declared was asked for
 ├── ParameterError          a call lacks a parameter, or has a value that cannot be sent
+├── CredentialsMissingError the environment lacks credentials that a call needs
 ├── PluginProcessError      the plugin's process is gone; `stderr_tail` shows its last words
 │   ├── PluginStartError        it ended, or stayed silent, before its first heartbeat
 │   ├── PluginExitedError       it ended by itself afterwards
@@ -105,6 +106,10 @@ class ParameterError(PluginHostError):
         super().__init__(f"parameter {parameter!r}: {problem}")
         self.parameter = parameter
         self.problem = problem
+
+
+class CredentialsMissingError(PluginHostError):
+    """A call for which the environment lacks credentials that the provider's form requires; the text names the variables."""
 
 
 class PluginProcessError(PluginHostError):

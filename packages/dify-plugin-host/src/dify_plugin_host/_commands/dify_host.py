@@ -13,21 +13,25 @@ from pathlib import Path
 import typer
 
 from dify_plugin_host._errors import (
+    CredentialsMissingError,
     DaemonServerError,
     FileInputError,
+    ParameterError,
     ToolFileError,
     UnknownNameError,
 )
 from dify_plugin_host._platform.model_server import ServerAddressError
 from dify_plugin_packager.commands import PackageOptions, add_command, exit_codes, package_plugins
 
-from .options import ChatOptions, CheckOptions, RunsOptions, ServeOptions, ViewOptions
+from .options import CallOptions, ChatOptions, CheckOptions, RunsOptions, ServeOptions, ViewOptions
 
 
 _PROGRAM = "dify-host"
 _USAGE_ERRORS = (
+    CredentialsMissingError,
     DaemonServerError,
     FileInputError,
+    ParameterError,
     ServerAddressError,
     ToolFileError,
     UnknownNameError,
@@ -143,6 +147,20 @@ def serve(options: ServeOptions) -> None:
     out = sys.stdout
     with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
         run_serve(options, out=out)
+
+
+@add_command(app)
+def call(options: CallOptions) -> None:
+    """Call a tool, a model or a strategy of a plugin once, or check its credentials.
+
+    Credentials come from environment variables, such as DEMO_API_KEY for the credential api_key of the provider demo. For models those of
+    OPENAI_API_KEY and OPENAI_BASE_URL are sent as well, where the provider's form has them.
+    """
+    from .call import run_call
+
+    out = sys.stdout
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+        run_call(options, out=out)
 
 
 def run_dify_host() -> None:

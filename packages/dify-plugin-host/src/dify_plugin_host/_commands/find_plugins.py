@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from rich.console import Console
+
 from dify_plugin_host._plugin.source import FolderSource, PluginSource
 from dify_plugin_host.installation import InstallSettings, PackageSource
 from dify_plugin_packager import PluginFolderError
@@ -46,6 +48,20 @@ def install_packages(
         if (author, name) not in latest or latest[author, name][0] < version:
             latest[author, name] = version, path
     return [PackageSource(path, settings=settings) for _, path in latest.values()]
+
+
+def open_source(path: Path, settings: InstallSettings) -> PluginSource:
+    """Return a plugin by its folder or its package, which is installed.
+
+    Raises:
+        PluginFolderError: If the folder is not a plugin.
+        PackageError: If the file is not a package.
+        InstallError: If it cannot be installed.
+    """
+    if path.suffix != ".difypkg":
+        return FolderSource(path)
+    with Console(stderr=True).status(f"installing {path.name}"):
+        return PackageSource(path, settings=settings)
 
 
 def install_settings(*, requirements: bool, is_bare: bool) -> InstallSettings:

@@ -253,3 +253,60 @@ class ServeOptions:
         typer.Option("--verbose", help="Show everything that plugins log or write to stderr."),
     ] = False
     as_json: _Events = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions:
+    """A call of a plugin."""
+
+    plugin: Annotated[Path, typer.Argument(help="The plugin's folder or package.")]
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="The tool, model or strategy; without it, what can be called is listed."
+        ),
+    ] = None
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            help="Its parameters: name=text, name:=JSON or name=@FILE; one that is given several times is a list.",
+        ),
+    ] = None
+    validate: Annotated[
+        bool,
+        typer.Option(
+            "--validate", help="Check the credentials of the provider, or of the model, instead."
+        ),
+    ] = False
+    provider: Annotated[
+        str | None, typer.Option(help="The provider, where several have that name.")
+    ] = None
+    model_type: Annotated[
+        str | None,
+        typer.Option(help="The type of a model that users name, such as text-embedding."),
+    ] = None
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            help="A plugin whose models and tools it may call back; can be given several times.",
+        ),
+    ] = None
+    tools: _Tools = None
+    simulator: Annotated[
+        bool,
+        typer.Option(
+            "--simulator", help="Run a simulated model server, which needs no key, for models."
+        ),
+    ] = False
+    save_files: Annotated[
+        Path | None, typer.Option(help="A folder to save the files of the answer to.")
+    ] = None
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Show everything that plugins log or write to stderr."),
+    ] = False
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one message per line, as JSON.")
+    ] = False

@@ -19,13 +19,12 @@ from dify_plugin_host._platform.model_server import (
 )
 from dify_plugin_host._plugin.source import FolderSource, PluginSource
 from dify_plugin_host._settings import HostSettings, PlatformRules
-from dify_plugin_host.installation import InstallSettings, PackageSource
 from dify_plugin_packager import PluginFolderError
 from dify_plugin_packager.commands import find_folders
 from dify_plugin_packager.plugin import PluginFolder
 from stream_text.signals import cancelled_by_signals
 
-from .find_plugins import install_packages, install_settings, read_plugins
+from .find_plugins import install_packages, install_settings, open_source, read_plugins
 from .limits import with_daemon_limits, with_file_settings
 from .options import ServeOptions
 from .sample_calls import API_KEY, SampleCalls
@@ -115,7 +114,7 @@ def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:
         requirements=options.requirements,
         is_bare=options.install_as_daemon or options.as_daemon,
     )
-    found = [_read(path, installing) for path in options.sources or ()]
+    found = [open_source(path, installing) for path in options.sources or ()]
     if options.plugins:
         found += read_plugins(options.plugins)
     if options.packages:
@@ -128,10 +127,3 @@ def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:
         raise PluginFolderError(folder, "found no plugin in it")
     each = {source.folder.path: source for source in found}.values()
     return [source if options.reload else source.folder for source in each]
-
-
-def _read(path: Path, installing: InstallSettings) -> PluginSource:
-    if path.suffix != ".difypkg":
-        return FolderSource(path)
-    with Console(stderr=True).status(f"installing {path.name}"):
-        return PackageSource(path, settings=installing)
