@@ -10,6 +10,7 @@ from dify_plugin_host import (
     BackwardsError,
     HostSettings,
     LLMRequest,
+    ModelRequest,
     PlatformRules,
     PluginExitedError,
     PluginFolderError,
@@ -208,6 +209,17 @@ def test_an_unknown_name_is_reported_with_the_known_ones(host):
         run(host(), "hello", strategy="none")
     error = caught.value
     assert (error.kind, error.name, error.known) == ("strategy", "none", ("steps", "quiet"))
+
+
+def test_a_type_of_models_or_a_provider_that_nobody_knows_is_refused(host):
+    running = host()
+    images = ModelRequest(model="echo-2", model_type="text2img", fields={})
+    with pytest.raises(
+        UnknownNameError, match="no type of models 'text2img'; expected one of: llm"
+    ):
+        running.host.invoke_model(images)
+    with pytest.raises(UnknownNameError, match="no provider of tools or models 'ecko'"):
+        running.do(running.host.validate_credentials({}, provider="ecko"))
 
 
 def test_a_host_says_what_its_plugins_declare(host):

@@ -147,10 +147,8 @@ class Call:
             raise CallError(self._secrets.redact(str(error))) from error
 
     async def _validate(self) -> None:
+        assert self._provider  # noqa: S101 - there is none only for a strategy
         provider = self._provider
-        if provider is None:
-            kinds = "expected a provider of tools or models, which has credentials"
-            raise ParameterError("--validate", kinds)
         model = self._target if self._target and self._target.model_type else None
         await self.host.validate_credentials(
             self._credentials,
@@ -184,14 +182,18 @@ class Call:
         declared = Declarations(folder)
         providers = (*declared.tool_providers, *declared.model_providers)
         if self._target and self._target.kind == "agent_strategies":
+            if self._options.validate:
+                raise ParameterError(
+                    "--validate", "expected a tool or a model: strategies have no credentials"
+                )
             return None
         name = self._target.provider if self._target else self._options.provider
         for provider in providers:
             if name is None or provider.answers_to(name):
                 return provider
-        if name is None:
-            return None
-        raise UnknownNameError("provider", name, [provider.name for provider in providers])
+        raise UnknownNameError(
+            "provider of tools or models", name or "-", [provider.name for provider in providers]
+        )
 
     def _take_notice(self, notice: Notice) -> None:
         """Print a plugin's message outside of the call, or the traceback of a failed call, on stderr."""

@@ -67,8 +67,9 @@ def find_target(folder: PluginFolder, options: CallOptions) -> Target:
         if name in offer.names:
             return _target(offer, name)
         known += offer.names
-        free += [offer] if offer.model_type and (model_type or not offer.names) else []
-    if free:
+        free += [offer] if offer.model_type else []
+    # Where nothing has a name, or the type is told, the name is one that users give.
+    if free and (model_type or not known):
         return _target(free[0], name)
     raise UnknownNameError("tool, model or strategy", name, known)
 
