@@ -4,7 +4,19 @@ from ._answers import ANSWERS, PLUGIN_ERROR
 from ._calls import CALLS, CallKind
 from ._daemon_types import TYPES
 from ._from_map import read_call
-from ._requests import PAGE, PROVIDER, README, REQUESTS, read_query, read_request
+from ._requests import (
+    ASSET_PATH,
+    DEPENDENCIES,
+    IDENTIFIER,
+    PAGE,
+    PLUGIN_IDS,
+    PROVIDER,
+    README,
+    REQUESTS,
+    TOOL_PROVIDERS,
+    read_query,
+    read_request,
+)
 from ._rules import PLUGIN_TAGS, find_violations, names_package, validate
 from ._text import dump_json, go_print, parse_first_json, parse_json
 from ._types import ANY, OBJECT, GoType, ShapeError, Struct, decode_into, read_declaration
@@ -20,17 +32,22 @@ from ._yaml_declarations import (
 __all__ = [
     "ANSWERS",
     "ANY",
+    "ASSET_PATH",
     "CALLS",
+    "DEPENDENCIES",
+    "IDENTIFIER",
     "KINDS",
     "MANIFEST",
     "OBJECT",
     "PAGE",
     "PLUGIN_ERROR",
+    "PLUGIN_IDS",
     "PLUGIN_TAGS",
     "POSITIONS",
     "PROVIDER",
     "README",
     "REQUESTS",
+    "TOOL_PROVIDERS",
     "TYPES",
     "CallKind",
     "DeclarationError",

@@ -26,6 +26,21 @@ README = TYPES["_.Readme"]
 PROVIDER = TYPES["_.Provider"]
 """The query for one provider of a plugin."""
 
+IDENTIFIER = TYPES["_.Identifier"]
+"""The query for what there is of a package."""
+
+ASSET_PATH = TYPES["_.AssetPath"]
+"""The query for a file among a package's assets."""
+
+TOOL_PROVIDERS = TYPES["_.ToolProviders"]
+"""The body of a question about the providers of tools that there are."""
+
+PLUGIN_IDS = TYPES["_.PluginIDs"]
+"""The body of a question about the installations of some plugins."""
+
+DEPENDENCIES = TYPES["_.Dependencies"]
+"""The body of a question about the packages that are missing."""
+
 
 def _body(data: Struct) -> Struct:
     """Return a body with this data; Go puts a type parameter into the struct's name."""
