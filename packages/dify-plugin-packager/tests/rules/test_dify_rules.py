@@ -23,10 +23,12 @@ BROKEN = [
     (AGENT, STEPS, 'type: "array[tools]"', "type: any", "expected array[tools] for the name tools", "every run fails"),
     (AGENT, STEPS, "scope: tool-call&llm, ", "", "'parameters.0.scope': expected a kind of model", "the workflow editor crashes"),
     (AGENT, STEPS, "scope: tool-call&llm", "scope: tool-call & llm", "'parameters.0.scope': expected a kind of model", "no model can be chosen"),
+    (AGENT, "provider/small.yaml", "icon: icon.svg", "icon: icon.svg, tags: [trigger]", "'identity.tags.0': expected one of search", "it cannot be uploaded"),
     (AGENT, STEPS, "extra:", "output_schema: { properties: { a: { type: [string] }, b: { type: string } } }\nextra:", "'output_schema.properties.a.type': expected one type", "the editor crashes"),
     # Tools
     (TOOL, WORDS, "type: string", "type: model-selector", "'parameters.0.scope': expected a kind of model", "the workflow editor crashes"),
     (TOOL, DEMO, "required: false", "required: false\n    scope: tool-call&llm", "'credentials_for_provider.token.scope': expected one of all", "it cannot be uploaded"),
+    (TOOL, DEMO, "tags: [utilities]", "tags: [other, agent]", "provider/demo.yaml: 'identity.tags.1': expected one of search, image", "it cannot be uploaded"),
     # Models
     (MODEL, PROVIDER, "[llm]", "[llm, text2img]", "'supported_model_types': expected no text2img", "it cannot be uploaded"),
     (MODEL, PROVIDER, "[predefined-model]", "[predefined-model, customizable-model]", "'model_credential_schema': expected one", "its form is empty"),
@@ -91,6 +93,16 @@ def test_what_older_versions_do_not_know_is_kept_from_them(findings, old, new, v
     found = findings(TOOL, (WORDS, old, new), (MANIFEST, "runner:", f"{oldest}runner:"))
     about = [text for _, text in found if "'meta.minimum_dify_version'" in text]
     assert [told is not None and told in text for text in about] == [True] * bool(told)
+
+
+def test_a_tool_provider_without_tags_takes_those_of_the_manifest(findings):
+    without = (DEMO, "  tags: [utilities]\n", "")
+    assert not [text for _, text in findings(TOOL, without) if BREAKS in text]
+    found = findings(TOOL, without, (MANIFEST, "tags: [utilities]", "tags: [rag, agent]"))
+    ((kind, text),) = [one for one in found if BREAKS in one[1]]
+    assert kind == "broken"
+    assert text.startswith("manifest.yaml: 'tags.1': expected one of search, image")
+    assert "as provider/demo.yaml has none and takes these, got 'agent'" in text
 
 
 @pytest.mark.parametrize("plugin", [MODEL, AGENT, TOOL])

@@ -14,7 +14,7 @@ from dify_plugin_packager.packaging import ContentError, Contents
 from dify_plugin_packager.rules._finding import Finding, findings
 
 from .advice import iter_advice
-from .dify_rules import check_use, iter_needs
+from .dify_rules import check_tags, check_use, iter_needs
 from .upload import Declared, Stage, Upload
 
 
@@ -97,6 +97,8 @@ class Declarations:
         yield from self.find_refusals("providers")
         for declared, provider in self._of("provider"):
             yield from self._check_file(declared, provider)
+            manifest = self.upload.manifest or {}
+            yield from check_tags(declared.kind, declared.path, provider, manifest)
             if declared.kind == "models":
                 yield from findings("advice", self._iter_unmatched(declared.path, provider))
             if declared.kind == "agent_strategies":

@@ -2,7 +2,7 @@
 
 Tried on the official plugins: they work, so a rule that finds one broken is wrong.
 
-Source: docs/evidence/dify-declarations.md, G1, S1 to S31, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2.
+Source: docs/evidence/dify-declarations.md, G1, S1 to S31, T1, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dify_plugin_packager._errors import DifyPluginError
+from dify_plugin_packager.go_types import PLUGIN_TAGS
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
 from dify_plugin_packager.plugin import initialize_parameter
 from dify_plugin_packager.rules._finding import Finding, Kind
@@ -20,6 +21,8 @@ type _Report = tuple[Kind, str, str]
 
 _MODELS = frozenset({"llm", "text-embedding", "rerank", "tts", "speech2text", "moderation"})
 _SCOPES = _MODELS | {"all", "chat", "workflow", "completion", "vision", "custom", "builtin"}
+# Dify knows a manifest's tags `agent` and `trigger`, but not a provider's.
+_TAGS = tuple(tag for tag in PLUGIN_TAGS.split() if tag not in {"agent", "trigger"})
 # Semantic versions, which Dify's web page compares; the daemon takes shorter ones as well.
 _VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 # Dify's own fields in a model's form, on which other fields may depend.
@@ -37,6 +40,31 @@ def check_use(declared: tuple[str, str], path: str, content: JsonObject) -> Iter
     check = _CHECKS.get(declared)
     for kind, field, text in check(content) if check else ():
         yield Finding(kind, f"{path}: {field!r}: {text}")
+
+
+def check_tags(
+    kind: str, path: str, provider: JsonObject, manifest: JsonObject
+) -> Iterator[Finding]:
+    """Check the tags of a provider; a tool provider that has none takes those of the manifest.
+
+    Args:
+        kind: The key under `plugins` in the manifest that leads to it.
+        path: Its file.
+        provider: Its content.
+        manifest: The content of manifest.yaml.
+    """
+    if kind not in {"agent_strategies", "datasources", "tools"}:
+        return
+    file, field, tags = path, "identity.tags", list_at(object_at(provider, "identity"), "tags")
+    taken = ""
+    if kind == "tools" and not tags:
+        file, field, tags = "manifest.yaml", "tags", list_at(manifest, "tags")
+        taken = f", as {path} has none and takes these"
+    for index, tag in enumerate(tags):
+        if tag not in _TAGS:
+            expected = f"one of {', '.join(_TAGS)}{taken}, got {tag!r:.80}"
+            broken, named, text = _break(f"{field}.{index}", expected, "it cannot be uploaded")
+            yield Finding(broken, f"{file}: {named!r}: {text}")
 
 
 def iter_needs(content: JsonObject) -> Iterator[tuple[tuple[int, int, int], str]]:
