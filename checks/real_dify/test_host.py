@@ -23,7 +23,7 @@ sys.path.append(str(ROOT / "packages/dify-plugin-host/tests/exchanges"))
 import rig  # noqa: E402 - the path is its
 
 
-GROUPS = ("handed", "chunk", "http", "other", "tool")
+GROUPS = ("handed", "chunk", "http", "other", "tool", "declared", "tenant")
 CHANGES_EACH = 3
 LIMIT = 2
 """How long a call may take, in seconds: where a change makes a probe wait for ever."""
@@ -71,17 +71,18 @@ def _places(value):
             yield from _places(item)
 
 
-def _is_object(exchange):
+def _can_change(exchange):
     try:
-        return isinstance(json.loads(exchange["body"] or ""), dict)
+        body = json.loads(exchange["body"] or "")
     except ValueError:
         return False
+    return isinstance(body, dict) and bool(body)
 
 
 FRESH = [
     changed(exchange, number)
     for exchange in rig.load(*GROUPS)
-    if _is_object(exchange) and exchange["name"] not in rig.EXCEPTIONS
+    if _can_change(exchange) and exchange["name"] not in rig.EXCEPTIONS
     for number in range(CHANGES_EACH)
 ]
 

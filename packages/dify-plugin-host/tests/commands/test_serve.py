@@ -109,9 +109,11 @@ def test_a_tool_is_the_example_where_there_is_one(serve, make_plugin):
     )
     (folder / "p.yaml").write_text('{"identity": {"name": "p"}, "tools": ["t.yaml"]}')
     (folder / "t.yaml").write_text('{"identity": {"name": "look"}}')
-    shown = serve(folder, talk=example)
+    tenant = "e1407479-3136-56c0-9908-bb02fb0339e2"
+    shown = serve(folder, "--tenant", tenant.upper(), talk=example)
     assert "  tool/invoke: p: look" in shown
     assert '"tool": "look"' in shown[-1]
+    assert any(f"/plugin/{tenant}/dispatch/tool/invoke" in line for line in shown)
 
 
 @pytest.mark.parametrize(
@@ -378,6 +380,7 @@ def test_wrong_usage_is_explained(usage, tmp_path):
         (["--packages", tmp_path / "none"], "no such folder; expected one that holds packages"),
         (["--plugins", tmp_path / "plugins" / "echo_model"], "found no plugin in it"),
         (["--api-key", "two words"], "the API key: expected one or more visible ASCII characters"),
+        (["--tenant", "local"], "the tenant: expected a UUID, got 'local'"),
     ]:
         code, err = usage(*arguments)
         assert code == 2, err

@@ -91,6 +91,7 @@ ROUTES = {
     "tts/model/voices": (MODEL, "model", "get_tts_model_voices"),
 }
 
+ENDS = {"en_US": ".png", "zh_Hans": "", "pt_BR": ".svg"}
 ANY = HostSettings(rules=PlatformRules(chunk_rules=False, float_numbers=False))
 
 
@@ -261,11 +262,46 @@ def test_the_head_of_a_path_is_no_route(daemon):
     assert daemon.client.head("/health/check").status_code == 404
 
 
-def test_an_asset_that_is_not_there_is_empty(daemon):
-    response = daemon.client.get(
-        "/plugin/t/asset/x.svg", headers={"X-Api-Key": daemon.server.api_key}
+def test_icons_are_shown_by_the_ids_that_stand_for_them(make_plugin, run_daemon):
+    folder = make_plugin(
+        "wire.ready()\ninput()",
+        icon="icon.svg",
+        icon_dark="gone.svg",
+        created_at="2026-11-21T01:02:03.450000+00:00",
+        verified=True,
+        plugins={"models": ["p.yaml"]},
     )
-    assert (response.status_code, response.content) == (200, b"")
+    names = {"en_US": "sub/a.b.png", "zh_Hans": "plain", "pt_BR": "icon.svg"}
+    provider = {"provider": "p", "icon_small": names, "models": []}
+    (folder / "p.yaml").write_text(json.dumps(provider))
+    for name in names.values():
+        (folder / "_assets" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "_assets" / name).write_bytes(f"the icon {name}".encode())
+    daemon = run_daemon(folder)
+    (shown,) = daemon.get("list", page=1, page_size=1).json()["data"]["list"]
+    declaration = shown["declaration"]
+    assert (declaration["created_at"], declaration["verified"]) == (
+        "2026-11-21T01:02:03.45Z",
+        False,
+    )
+    ids = declaration["model"]["icon_small"]
+    assert (declaration["icon"], declaration["icon_dark"]) == (ids["pt_BR"], "gone.svg")
+    assert [len(ids[language].removesuffix(end)) for language, end in ENDS.items()] == [64, 64, 64]
+
+    def get(path, **query):
+        headers = {"X-Api-Key": daemon.server.api_key}
+        response = daemon.client.get(f"/plugin/t/{path}", headers=headers, params=query)
+        assert response.status_code == 200
+        return response.content
+
+    package = {"plugin_unique_identifier": shown["plugin_unique_identifier"]}
+    for language, name in names.items():
+        content = f"the icon {name}".encode()
+        assert get(f"asset/{ids[language]}") == content
+        assert get("extract-asset/", **package, file_path=name) == content
+    for outside in ("gone.svg", "../manifest.yaml", "/etc/hostname", "sub"):
+        assert get("extract-asset/", **package, file_path=outside) == b""
+    assert get("asset/gone.svg") == b""
 
 
 def test_agent_strategies_are_listed_with_their_parameters(daemon):
@@ -800,10 +836,11 @@ def test_all_plugins_are_listed_a_page_at_a_time(daemon):
     last = daemon.get("list", page=2, page_size=2).json()["data"]
     assert (first["total"], last["total"]) == (3, 3)
     plugins = [*first["list"], *last["list"]]
-    names = ["tests/echo_model", "tests/small_agent", "tests/demo_tools"]
+    # The last one first, as the daemon lists them.
+    names = ["tests/demo_tools", "tests/small_agent", "tests/echo_model"]
     assert [plugin["plugin_id"] for plugin in plugins] == names
     assert {plugin["tenant_id"] for plugin in plugins} == {"t"}
-    kinds = ("model", "agent_strategy", "tool")
+    kinds = ("tool", "agent_strategy", "model")
     for plugin, own in zip(plugins, kinds, strict=True):
         assert [kind for kind in kinds if plugin["declaration"].get(kind)] == [own]
 
@@ -880,6 +917,16 @@ def test_keys_are_random_unless_given(echo):
     for key in ("", "two words", "schlüssel"):
         with pytest.raises(DaemonServerError, match="expected one or more visible ASCII"):
             DaemonServer(echo, api_key=key)
+
+
+def test_the_only_tenant_is_a_uuid_in_any_form(echo):
+    tenant = "e1407479-3136-56c0-9908-bb02fb0339e2"
+    for written in (tenant, tenant.upper(), tenant.replace("-", ""), f"{{{tenant}}}"):
+        assert DaemonServer(echo, tenant=written).tenant == tenant
+    assert DaemonServer(echo).tenant is None
+    for written in ("", "local", f"{{{tenant}", f"{tenant}-"):
+        with pytest.raises(DaemonServerError, match="the tenant: expected a UUID, got"):
+            DaemonServer(echo, tenant=written)
 
 
 async def test_a_port_that_cannot_be_had_is_named(echo):

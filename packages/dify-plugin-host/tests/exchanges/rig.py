@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import urllib.request
 import uuid
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def slow(q: str) -> str:
     """A tool."""
     return json.dumps({"q": q})
 '''
-EXACT = ("handed", "chunk", "back", "http", "other", "tool", "manage", "slow")
+LISTED = ("declared", "asset", "tenant")
+EXACT = ("handed", "chunk", "back", "http", "other", "tool", "manage", "slow", *LISTED)
 BY_KEYS = ("http", "other", "tool", "manage")
 _DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")
 _MASKS = (
@@ -44,15 +46,6 @@ _MASKS = (
 
 # What is answered otherwise, and why.
 EXCEPTIONS = {
-    **dict.fromkeys(
-        (
-            "chunk/schema-noprops",
-            "chunk/schema-numbers",
-            "chunk/schema-ok",
-            "chunk/schema-unknown-feature",
-        ),
-        "the help texts of the daemon's parameter templates are its authors' prose, which we do not copy",
-    ),
     "back/llm-provider-short": "the short name of a provider that is served means it; the recorded Dify"
     " took another model for every name that did not begin with `probe/`",
     "back/structured": "the recorded Dify answered this stream with a JSON object, which broke it",
@@ -94,6 +87,15 @@ class Rig:
         self.base_url = base_url
         self.values = {"{tenant}": TENANT, "{other_tenant}": OTHER_TENANT, "{upstream}": upstream}
         self.values |= {"{storage}": "in-memory-storage", **ids}
+        self.identifiers = self._find_identifiers()
+
+    def _find_identifiers(self):
+        """Return the unique identifiers of the probes by their placeholders; an answer has them masked."""
+        url = f"{self.base_url}/plugin/{TENANT}/management/list?page=1&page_size=256"
+        request = urllib.request.Request(url, headers={"X-Api-Key": API_KEY})
+        with urllib.request.urlopen(request) as answer:
+            listed = json.load(answer)["data"]["list"]
+        return {f"{{{one['name']}}}": one["plugin_unique_identifier"] for one in listed}
 
     def play(self, exchange):
         """Send a recorded request; return what is answered, with the placeholders put back."""
@@ -118,7 +120,7 @@ class Rig:
 
     def _fill(self, text):
         text = text.replace('"provider": "desk"', '"provider": "host"')
-        for name, value in self.values.items():
+        for name, value in {**self.identifiers, **self.values}.items():
             text = text.replace(name, value)
         return text
 
@@ -135,7 +137,8 @@ def serving(folder, *plugins, options=()):
     """Run `dify-host serve` with plugins, `{A}` and `{B}` among them if they are there; yield the rig."""
     (folder / "tools.py").write_text(TOOLS)
     command = [Path(sys.executable).with_name("dify-host"), "serve", "--json", "--port", "0"]
-    command += ["--api-key", API_KEY, "--tools", folder / "tools.py", *options]
+    command += ["--api-key", API_KEY, "--tenant", TENANT]
+    command += ["--tools", folder / "tools.py", *options]
     with upstream_server() as upstream:
         process = subprocess.Popen([*command, *plugins], stdout=subprocess.PIPE, text=True)
         with process:
@@ -284,8 +287,10 @@ def _nested(value):
             found = _decode(value)
             return ("json", _nested(found)) if not isinstance(found, str) else value
         case dict():
-            kept = value.keys() - LEFT_OUT if value.keys() & {"traceback", "started_at"} else value
-            return {key: _nested(item) for key, item in value.items() if key in kept}
+            left_out = LEFT_OUT if value.keys() & {"traceback", "started_at"} else set()
+            if value.get("use_template"):
+                left_out = {"help"}  # prose of the daemon's authors, which we do not copy
+            return {key: _nested(item) for key, item in value.items() if key not in left_out}
         case list():
             return [_nested(item) for item in value]
     return value

@@ -12,9 +12,20 @@ def served(tmp_path_factory):
         yield running
 
 
+@pytest.fixture(scope="module")
+def listed(run_shared_daemon):
+    daemon = run_shared_daemon(*rig.PROBES, api_key=rig.API_KEY, tenant=rig.TENANT)
+    return rig.Rig(daemon.server.base_url, "no upstream", {})
+
+
 @pytest.mark.parametrize("exchange", rig.load("handed", "chunk", "back"), ids=rig.name)
 def test_the_host_answers_as_the_daemon_did(served, exchange):
     rig.replay(served, exchange)
+
+
+@pytest.mark.parametrize("exchange", rig.load(*rig.LISTED), ids=rig.name)
+def test_the_host_tells_of_its_plugins_what_the_daemon_told(listed, exchange):
+    rig.replay(listed, exchange)
 
 
 @pytest.mark.long

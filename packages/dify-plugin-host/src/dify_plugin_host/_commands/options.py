@@ -230,6 +230,12 @@ class ServeOptions:
             help="The key that callers must send; DIFY_HOST_API_KEY or a random one by default."
         ),
     ] = None
+    tenant: Annotated[
+        str | None,
+        typer.Option(
+            help="The id of the only tenant that has the plugins, a UUID; by default any tenant has them."
+        ),
+    ] = None
     requirements: _Requirements = False
     install_as_daemon: _InstallAsDaemon = False
     tools: _Tools = None

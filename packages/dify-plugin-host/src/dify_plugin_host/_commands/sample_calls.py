@@ -57,15 +57,15 @@ class SampleCall:
     path: str
     body: JsonObject
 
-    def to_shell(self, base_url: str) -> list[str]:
-        """Return the lines to copy."""
+    def to_shell(self, base_url: str, tenant: str) -> list[str]:
+        """Return the lines to copy, for a tenant."""
         text = json.dumps(self.body)
         needed = ", ".join(dict.fromkeys(_VARIABLE.findall(text)))
         # The variable stands outside of the single quotes, where the shell replaces it.
         quoted = _VARIABLE.sub(r"""'"$\1"'""", shlex.quote(text))
         return [
             *([f"# set {needed} first"] if needed else []),
-            f"curl -N --noproxy '*' {base_url}/plugin/local/dispatch/{self.path} \\",
+            f"curl -N --noproxy '*' {base_url}/plugin/{tenant}/dispatch/{self.path} \\",
             f"  -H 'X-Api-Key: '\"${API_KEY}\" -H 'X-Plugin-ID: {self.plugin_id}' \\",
             f"  -H 'Content-Type: application/json' -d {quoted}",
         ]

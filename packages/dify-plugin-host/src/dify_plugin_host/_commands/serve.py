@@ -47,6 +47,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
             *_plugins(options),
             port=options.port,
             api_key=given_key,
+            tenant=options.tenant,
             credentials=models.credentials if models else {},
             tools=python_tools(options.tools),
             settings=_settings(options, environment),

@@ -77,7 +77,7 @@ class Reporter:
             lines += [f"  {_offer_line(offer)}" for offer in offers(plugin.folder)]
         lines += ["", _credential_line(simulator)]
         for sample in samples:
-            lines += ["", *sample.to_shell(server.base_url)]
+            lines += ["", *sample.to_shell(server.base_url, server.tenant or "local")]
         self._say("\n".join(lines))
 
     def report_notice(self, notice: Notice) -> None:

@@ -18,24 +18,25 @@ from starlette.types import Send
 from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._process.plugin_process import PluginProcess
-from dify_plugin_packager.go_types import ShapeError, dump_json
+from dify_plugin_packager.go_types import (
+    ASSET_PATH,
+    ShapeError,
+    Struct,
+    dump_json,
+    read_query,
+    read_request,
+)
 from dify_plugin_packager.json_access import JsonObject
 
-from .dispatch import ROUTES, DispatchRequest, Route, iter_answer, parse_request
-from .envelope import FailureType, failure, failure_of, frame, success
-from .management import PATHS, Management
+from .dispatch import ROUTES, DispatchRequest, Route, iter_answer, parse_body, parse_request
+from .envelope import RefusalError, failure, failure_of, frame, success
+from .management import BODIES, QUERIES, Management
+from .tenants import Tenants
 
 
 type _Handler = Callable[[Request], Awaitable[Response]]
 
-
-class _RefusalError(PluginHostError):
-    """A refusal of a request, with a status and a reason, before any plugin sees it."""
-
-    def __init__(self, status: int, error_type: FailureType, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.error_type: FailureType = error_type
+_JSON = "application/json"
 
 
 class DaemonApp:
@@ -44,15 +45,22 @@ class DaemonApp:
     Args:
         host: The plugins, with Dify's part in between.
         plugins: The plugins, by `author/name`.
+        tenants: Who has the plugins.
         api_key: The key that callers must send.
     """
 
     def __init__(
-        self, host: PluginHost, plugins: Mapping[str, PluginProcess], *, api_key: str
+        self,
+        host: PluginHost,
+        plugins: Mapping[str, PluginProcess],
+        *,
+        tenants: Tenants,
+        api_key: str,
     ) -> None:
         self._host = host
         self._plugins = plugins
-        self._management = Management(host)
+        self._tenants = tenants
+        self._management = Management(host, tenants)
         self._api_key = api_key
         self._active_requests = self._active_dispatches = 0
 
@@ -62,17 +70,19 @@ class DaemonApp:
         routes = [_route("/health/check", "GET", self._check_health)]
         for path, route in ROUTES.items():
             routes.append(_route(f"{plugin}/dispatch/{path}", "POST", self._dispatching(route)))
-        routes += [
-            _route(f"{plugin}/management/{path}", "GET", self._managing(path)) for path in PATHS
-        ]
-        routes.append(_route(f"{plugin}/asset/{{id}}", "GET", self._show_nothing))
+        for method, paths in (("GET", QUERIES), ("POST", BODIES)):
+            for path, shape in paths.items():
+                handler = self._managing(path, shape)
+                routes.append(_route(f"{plugin}/management/{path}", method, handler))
+        routes.append(_route(f"{plugin}/asset/{{id}}", "GET", self._show_icon))
+        routes.append(_route(f"{plugin}/extract-asset/", "GET", self._extract_asset))
         app = Starlette(
             routes=routes,
             exception_handlers={
                 404: _no_route,
                 405: _no_route,
                 ShapeError: _refuse_request,
-                _RefusalError: _refuse,
+                RefusalError: _refuse,
             },
         )
         # `_no_route` redirects, with the daemon's statuses.
@@ -96,9 +106,9 @@ class DaemonApp:
     def _dispatching(self, route: Route) -> _Handler:
         async def dispatch(request: Request) -> Response:
             self._validate_key(request)
-            process = self._find(request.headers.get("x-plugin-id", ""))
             tenant_id = request.path_params["tenant_id"]
-            body = await request.body() if _is_json(request) else b""
+            process = self._find(tenant_id, request.headers.get("x-plugin-id", ""))
+            body = await _read_body(request)
             parsed = parse_request(route, body, self._host, tenant_id=tenant_id)
             if route.is_streamed:
                 return _EventStream(self._frames(process, route, parsed))
@@ -106,24 +116,34 @@ class DaemonApp:
 
         return dispatch
 
-    def _managing(self, path: str) -> _Handler:
+    def _managing(self, path: str, shape: Struct) -> _Handler:
         async def manage(request: Request) -> Response:
             self._validate_key(request)
+            if path in QUERIES:
+                asked = _read_query(shape, request)
+            else:
+                asked = read_request(shape, parse_body(await _read_body(request)))
             tenant_id = request.path_params["tenant_id"]
-            return _json(await self._management.answer(path, tenant_id, dict(request.query_params)))
+            return _json(success(await self._management.answer(path, tenant_id, asked)))
 
         return manage
 
-    async def _show_nothing(self, request: Request) -> Response:
-        """Answer as the daemon does for an asset that it does not have."""
+    async def _show_icon(self, request: Request) -> Response:
         self._validate_key(request)
-        return Response()
+        icon = await self._management.find_icon(request.path_params["id"])
+        # Of one that it does not have the daemon says nothing.
+        return Response() if icon is None else _bytes(icon)
 
-    def _find(self, plugin_id: str) -> PluginProcess:
+    async def _extract_asset(self, request: Request) -> Response:
+        self._validate_key(request)
+        return _bytes(await self._management.extract(_read_query(ASSET_PATH, request)))
+
+    def _find(self, tenant_id: str, plugin_id: str) -> PluginProcess:
         if not plugin_id:
-            raise _RefusalError(400, "PluginDaemonBadRequestError", "plugin_id is required")
-        if plugin_id not in self._plugins:
-            raise _RefusalError(404, "PluginNotFoundError", "plugin not found")
+            problem = "plugin_id is required"
+            raise RefusalError("PluginDaemonBadRequestError", problem, status=400)
+        if not self._tenants.has_plugins(tenant_id, status=500) or plugin_id not in self._plugins:
+            raise RefusalError("PluginNotFoundError", "plugin not found", status=404)
         return self._plugins[plugin_id]
 
     async def _frames(
@@ -148,7 +168,7 @@ class DaemonApp:
                 return _json(failure_of(error), status=500)
         if not items:
             problem = "no polling result received from plugin"
-            raise _RefusalError(500, "PluginInvokeError", problem)
+            raise RefusalError("PluginInvokeError", problem, status=500)
         return _json(success(items[-1]))
 
     @contextlib.contextmanager
@@ -163,7 +183,7 @@ class DaemonApp:
         shown = request.headers.get("x-api-key", "")
         # As bytes, because `compare_digest` takes only texts of ASCII.
         if not secrets.compare_digest(shown.encode(), self._api_key.encode()):
-            raise _RefusalError(401, "PluginDaemonUnauthorizedError", "unauthorized")
+            raise RefusalError("PluginDaemonUnauthorizedError", "unauthorized", status=401)
 
 
 class _EventStream(StreamingResponse):
@@ -185,9 +205,16 @@ def _route(path: str, method: str, handler: _Handler) -> HttpRoute:
     return route
 
 
-def _is_json(request: Request) -> bool:
-    """Tell whether the daemon reads a body as JSON; it does not use any other body."""
-    return request.headers.get("content-type", "").split(";")[0].split(" ")[0] == "application/json"
+async def _read_body(request: Request) -> bytes:
+    """Return the body if the daemon reads it as JSON; it does not use any other body."""
+    content_type = request.headers.get("content-type", "").split(";")[0].split(" ")[0]
+    return await request.body() if content_type == _JSON else b""
+
+
+def _read_query(shape: Struct, request: Request) -> JsonObject:
+    # With this type the daemon looks into the body instead, for names that nobody writes.
+    in_body = request.headers.get("content-type") == _JSON
+    return read_query(shape, {} if in_body else dict(request.query_params))
 
 
 async def _no_route(request: Request, _: Exception) -> Response:
@@ -203,12 +230,16 @@ async def _no_route(request: Request, _: Exception) -> Response:
 
 
 async def _refuse(_: Request, error: Exception) -> Response:
-    assert isinstance(error, _RefusalError)  # noqa: S101 - registered for nothing else
+    assert isinstance(error, RefusalError)  # noqa: S101 - registered for nothing else
     return _json(failure(error.error_type, str(error)), status=error.status)
 
 
 async def _refuse_request(_: Request, error: Exception) -> Response:
     return _json(failure("PluginDaemonBadRequestError", str(error)), status=400)
+
+
+def _bytes(content: bytes) -> Response:
+    return Response(content, media_type="application/octet-stream")
 
 
 def _json(content: JsonObject, *, status: int = 200) -> Response:

@@ -8,6 +8,7 @@ import functools
 import math
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.rules import answer_decoder, without_opaque_body
@@ -110,11 +111,7 @@ def parse_request(
     Raises:
         ShapeError: If a field breaks a rule; the text is the daemon's.
     """
-    try:
-        decoded = parse_first_json(body)
-    except ValueError:
-        decoded = None
-    fields = read_request(REQUESTS[route.request], decoded, tenant_id=tenant_id)
+    fields = read_request(REQUESTS[route.request], parse_body(body), tenant_id=tenant_id)
     context, credentials = _split_context(fields["context"], host)
     return DispatchRequest(
         data=_without_bodies(fields["data"], host.settings.rules),
@@ -129,6 +126,14 @@ def parse_request(
             credentials=credentials,
         ),
     )
+
+
+def parse_body(body: bytes) -> Any:
+    """Parse a body as the daemon does: None if it is not JSON, and whatever follows the first value is ignored."""
+    try:
+        return parse_first_json(body)
+    except ValueError:
+        return None
 
 
 def iter_answer(

@@ -35,6 +35,15 @@ _CODES: dict[FailureType, int] = {
 }
 
 
+class RefusalError(PluginHostError):
+    """A refusal of a request, with the daemon's reason and the status of its answer."""
+
+    def __init__(self, error_type: FailureType, message: str, *, status: int = 200) -> None:
+        super().__init__(message)
+        self.error_type: FailureType = error_type
+        self.status = status
+
+
 def success(data: Any) -> JsonObject:
     """Build the envelope of a success."""
     return {"code": 0, "message": "success", "data": data}

@@ -1,35 +1,31 @@
 """The daemon's management API, for the plugins that are served.
 
-Source: `internal/server/controllers`, `internal/service/manage_plugin.go` and `internal/types/models` of langgenius/dify-plugin-daemon at
-bdb5642a, read 2026-11.
+Source: `internal/server/controllers` and `internal/service` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11, and its answers in
+`tests/exchanges`.
 """
 
-import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from dify_plugin_host._platform.plugin_host import PluginHost
-from dify_plugin_host._plugin.declarations import provider_contents
 from dify_plugin_packager.go_types import (
+    DEPENDENCIES,
+    IDENTIFIER,
     PAGE,
+    PLUGIN_IDS,
     PROVIDER,
     README,
-    TYPES,
-    read_declaration,
-    read_query,
+    TOOL_PROVIDERS,
+    Struct,
 )
-from dify_plugin_packager.json_access import JsonObject, object_at
-from dify_plugin_packager.plugin import PluginFolder, build_identifier
+from dify_plugin_packager.json_access import JsonObject
 
-from .envelope import failure, success
+from .envelope import FailureType, RefusalError
+from .installed import InstalledPlugin
+from .tenants import Tenants
 
 
-_SHAPES = {
-    "agent_strategy": TYPES["plugin_entities.AgentStrategyProviderDeclaration"],
-    "model": TYPES["plugin_entities.ModelProviderDeclaration"],
-    "tool": TYPES["plugin_entities.ToolProviderDeclaration"],
-}
 # The kind of provider for each path; datasources and triggers are not served.
 _LISTS = {
     "agent_strategies": "agent_strategy",
@@ -39,133 +35,152 @@ _LISTS = {
     "triggers": "trigger",
 }
 _SINGLES = ("agent_strategy", "datasource", "tool", "trigger")
-_LANGUAGES = frozenset({"ja_JP", "pt_BR", "zh_Hans"})
+_NO_PACKAGE = "plugin package not found, please upload it firstly"
+# What is told of a package that is not there, whoever asks.
+_UNKNOWN: Mapping[str, tuple[FailureType, str]] = {
+    "decode/from_identifier": ("PluginDaemonBadRequestError", _NO_PACKAGE),
+    "fetch/manifest": ("PluginDaemonBadRequestError", "plugin not found"),
+    "fetch/readme": (
+        "PluginDaemonInternalServerError",
+        f"failed to get readme from database: {_NO_PACKAGE}",
+    ),
+}
 
-PATHS = (*_LISTS, *_SINGLES, "list", "fetch/readme")
-"""The paths below `/plugin/{tenant}/management/`."""
+QUERIES: Mapping[str, Struct] = {
+    **dict.fromkeys((*_LISTS, "list"), PAGE),
+    **dict.fromkeys(_SINGLES, PROVIDER),
+    **dict.fromkeys(("decode/from_identifier", "fetch/identifier", "fetch/manifest"), IDENTIFIER),
+    "fetch/readme": README,
+}
+"""The paths below `/plugin/{tenant}/management/` that are asked by GET, with the type of the query."""
+
+BODIES: Mapping[str, Struct] = {
+    "installation/fetch/batch": PLUGIN_IDS,
+    "installation/missing": DEPENDENCIES,
+    "tools/check_existence": TOOL_PROVIDERS,
+}
+"""Those that are asked by POST, with the type of the body."""
 
 
 class Management:
-    """The management API, in which every tenant has all plugins.
+    """The management API.
 
     Args:
         host: The plugins.
+        tenants: Who has them.
     """
 
-    def __init__(self, host: PluginHost) -> None:
+    def __init__(self, host: PluginHost, tenants: Tenants) -> None:
         self._host = host
+        self._tenants = tenants
         self._started = datetime.now(UTC).isoformat()
-        self._read = [_Plugin(process.folder, self._started) for process in host.plugins]
+        self._plugins = [InstalledPlugin(one.folder, self._started) for one in host.plugins]
 
-    async def answer(self, path: str, tenant_id: str, query: Mapping[str, str]) -> JsonObject:
-        """Return the envelope of an answer about the plugins as they are now.
+    async def answer(self, path: str, tenant_id: str, asked: JsonObject) -> Any:
+        """Return the data of an answer about the plugins as they are now.
 
         Raises:
-            ShapeError: If the query breaks a rule.
+            RefusalError: If the daemon would refuse it.
         """
         await self._refresh()
-        if path == "fetch/readme":
-            return self._show_readme(read_query(README, query))
+        if "plugin_unique_identifier" in asked:
+            return self._tell_of_package(path, asked)
+        if path in BODIES:
+            return self._look_up(path, tenant_id, asked)
         if path in _SINGLES:
-            asked = read_query(PROVIDER, query)
-            for entry in self._providers(path):
-                if all(entry[key] == asked[key] for key in asked):
-                    return success({**entry, "tenant_id": tenant_id})
-            return failure("PluginNotFoundError", "plugin not found")
-        asked = read_query(PAGE, query)
+            return self._find_provider(path, tenant_id, asked)
         first = (asked["page"] - 1) * asked["page_size"]
         page = slice(first, first + asked["page_size"])
         if path in _LISTS:
-            listed = self._providers(_LISTS[path])[page]
-            return success([{**entry, "tenant_id": tenant_id} for entry in listed])
-        shown = [{**plugin.installation(), "tenant_id": tenant_id} for plugin in self._read]
-        return success({"list": shown[page], "total": len(shown)})
+            return self._providers(_LISTS[path], tenant_id)[page]
+        shown = [
+            {**one, "name": one["declaration"]["name"], "installation_id": one["id"]}
+            for one in self._installations(tenant_id)
+        ]
+        # What was installed last comes first.
+        return {"list": shown[::-1][page], "total": len(shown)}
+
+    async def find_icon(self, asset_id: str) -> bytes | None:
+        """Return the icon with an id, whoever asks; None if there is none."""
+        await self._refresh()
+        found = (plugin.icons.get(asset_id) for plugin in self._plugins)
+        return next((icon for icon in found if icon is not None), None)
+
+    async def extract(self, asked: JsonObject) -> bytes:
+        """Return a file among a package's assets, whoever asks; nothing if the package has no such file.
+
+        Raises:
+            RefusalError: If there is no such package.
+        """
+        await self._refresh()
+        plugin = self._find_package(asked)
+        if plugin is None:
+            raise RefusalError("PluginDaemonInternalServerError", _NO_PACKAGE, status=500)
+        return plugin.asset(asked["file_path"]) or b""
 
     async def _refresh(self) -> None:
         await self._host.refresh()
         for number, process in enumerate(self._host.plugins):
-            if process.folder is not self._read[number].folder:
-                self._read[number] = _Plugin(process.folder, self._started)
+            if process.folder is not self._plugins[number].folder:
+                self._plugins[number] = InstalledPlugin(process.folder, self._started)
 
-    def _providers(self, kind: str) -> list[JsonObject]:
-        found = (plugin.provider(kind) for plugin in self._read)
-        return [entry for entry in found if entry]
+    def _find_package(self, asked: JsonObject) -> InstalledPlugin | None:
+        wanted = asked["plugin_unique_identifier"]
+        return next((one for one in self._plugins if one.identifier == wanted), None)
 
-    def _show_readme(self, asked: Mapping[str, Any]) -> JsonObject:
-        for plugin in self._read:
-            if plugin.identifier == asked["plugin_unique_identifier"]:
-                return plugin.readme(asked["language"])
-        problem = "failed to get readme from database: no such plugin"
-        return failure("PluginDaemonInternalServerError", problem)
-
-
-class _Plugin:
-    """A plugin as the management API shows it."""
-
-    def __init__(self, folder: PluginFolder, started: str) -> None:
-        self.folder = folder
-        self._id = f"{folder.author}/{folder.name}"
-        self._manifest = folder.read_yaml("manifest.yaml")
-        self._declarations = provider_contents(folder)
-        # Only the form of a checksum: that of a package covers wheels and a lock as well.
-        content = {"manifest.yaml": (folder.path / "manifest.yaml").read_bytes()}
-        version = folder.version
-        self.identifier = build_identifier(folder.author, folder.name, version, content)
-        self._started = started
-
-    def provider(self, kind: str) -> JsonObject | None:
-        """Return the entry of the plugin's provider of a kind, if it has one."""
-        if kind not in self._declarations:
-            return None
-        declared = self._declarations[kind]
-        name = declared.get("provider") or object_at(declared, "identity").get("name")
-        entry = {
-            "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._id}/{name}")),
-            "created_at": self._started,
-            "updated_at": self._started,
-            "tenant_id": "",
-            "provider": name,
-            "plugin_unique_identifier": self.identifier,
-            "plugin_id": self._id,
-            "declaration": read_declaration(_SHAPES[kind], declared),
-        }
-        if kind == "agent_strategy":
-            entry["meta"] = read_declaration(
-                TYPES["plugin_entities.PluginMeta"], self._manifest.get("meta")
-            )
-        return entry
-
-    def installation(self) -> JsonObject:
-        """Return the plugin's installation, with all its declarations."""
-        plugin_uuid = str(uuid.uuid5(uuid.NAMESPACE_URL, self._id))
-        created = {"created_at": str(self._manifest.get("created_at"))}
-        declared = {**self._manifest, **created, **self._declarations}
+    def _tell_of_package(self, path: str, asked: JsonObject) -> Any:
+        plugin = self._find_package(asked)
+        if path == "fetch/identifier":
+            return plugin is not None
+        if plugin is None:
+            raise RefusalError(*_UNKNOWN[path])
+        if path == "fetch/readme":
+            return plugin.readme(asked["language"])
+        if path == "fetch/manifest":
+            return plugin.declaration
         return {
-            "id": plugin_uuid,
-            "name": self.folder.name,
-            "plugin_id": self._id,
-            "tenant_id": "",
-            "plugin_unique_identifier": self.identifier,
-            "endpoints_active": 0,
-            "endpoints_setups": 0,
-            "installation_id": plugin_uuid,
-            "declaration": read_declaration(TYPES["plugin_entities.PluginDeclaration"], declared),
-            "runtime_type": "local",
-            "version": self.folder.version,
-            "created_at": self._started,
-            "updated_at": self._started,
-            "source": "",
-            "checksum": self.identifier.partition("@")[2],
-            "meta": {},
+            "manifest": plugin.decoded,
+            "unique_identifier": plugin.identifier,
+            "verification": None,
         }
 
-    def readme(self, language: str) -> JsonObject:
-        """Return the plugin's README in a language, or else in English."""
-        files = {"en_US": "README.md"}
-        if language in _LANGUAGES:
-            files = {language: f"readme/README_{language}.md", **files}
-        for shown, relative in files.items():
-            if (path := self.folder.path / relative).is_file():
-                return success({"content": path.read_text(encoding="utf-8"), "language": shown})
-        problem = "no readme content available for this plugin"
-        return failure("PluginDaemonNotFoundError", problem)
+    def _look_up(self, path: str, tenant_id: str, asked: JsonObject) -> list[Any]:
+        if path == "tools/check_existence":
+            tools = self._providers("tool", tenant_id)
+            known = {(one["plugin_id"], one["provider"]) for one in tools}
+            wanted = asked["provider_ids"]
+            return [(one["plugin_id"], one["provider_name"]) in known for one in wanted]
+        # An empty question is answered before anybody looks for the tenant.
+        (wanted,) = asked.values()
+        there = {one["plugin_id"]: one for one in self._installations(tenant_id)} if wanted else {}
+        if path == "installation/fetch/batch":
+            return [one for plugin_id, one in there.items() if plugin_id in wanted]
+        current = {name: one["plugin_unique_identifier"] for name, one in there.items()}
+        return [
+            {
+                "plugin_unique_identifier": identifier,
+                "current_identifier": current.get(identifier.partition(":")[0], ""),
+            }
+            for identifier in wanted
+            if identifier not in current.values()
+        ]
+
+    def _find_provider(self, kind: str, tenant_id: str, asked: JsonObject) -> JsonObject:
+        for entry in self._providers(kind, tenant_id):
+            if all(entry[key] == asked[key] for key in asked):
+                return entry
+        if kind == "datasource":
+            raise RefusalError("PluginDaemonInternalServerError", "record not found")
+        raise RefusalError("PluginNotFoundError", "plugin not found")
+
+    def _installed(self, tenant_id: str) -> list[InstalledPlugin]:
+        return self._plugins if self._tenants.has_plugins(tenant_id) else []
+
+    def _installations(self, tenant_id: str) -> list[JsonObject]:
+        written = self._tenants.written(tenant_id)
+        return [plugin.installation(written) for plugin in self._installed(tenant_id)]
+
+    def _providers(self, kind: str, tenant_id: str) -> list[JsonObject]:
+        written = self._tenants.written(tenant_id)
+        found = [plugin.provider(kind, written) for plugin in self._installed(tenant_id)]
+        return [entry for entry in found if entry]

@@ -18,6 +18,8 @@ from dify_plugin_host._tools.tool import PythonTool
 from dify_plugin_packager import PluginFolderError
 from dify_plugin_packager.plugin import PluginFolder
 
+from .tenants import Tenants
+
 
 if TYPE_CHECKING:
     from dify_plugin_host._http_server import HttpServer
@@ -35,6 +37,7 @@ class DaemonServer(Running):
         folders: The plugin folders, or sources of plugins, which are started again, between calls, once they have changed.
         port: The port; 0 takes a free one.
         api_key: The key that callers must send as `X-Api-Key`; None makes a random one.
+        tenant: The id of the only tenant that has the plugins, a UUID; with None any tenant has them.
         credentials: The credentials for the models that plugins call back, if the caller sends none.
         tools: The Python tools that plugins may call back, besides the tools of the plugins.
         settings: The platform's limits and rules.
@@ -43,7 +46,7 @@ class DaemonServer(Running):
 
     Raises:
         PluginFolderError: If a folder is not a plugin, a declaration in it cannot be read, or two are the same plugin.
-        DaemonServerError: If the key does not fit into a header.
+        DaemonServerError: If the key does not fit into a header, or the tenant's id is no UUID.
     """
 
     def __init__(  # noqa: PLR0913 - a server has these settings
@@ -51,6 +54,7 @@ class DaemonServer(Running):
         *folders: PluginFolder | PluginSource | Path | str,
         port: int = 0,
         api_key: str | None = None,
+        tenant: str | None = None,
         credentials: Mapping[str, str] | None = None,
         tools: Sequence[PythonTool] | None = None,
         settings: HostSettings | None = None,
@@ -61,6 +65,9 @@ class DaemonServer(Running):
         """The key that callers must send."""
         if not _KEY.fullmatch(self.api_key):
             raise DaemonServerError("the API key: expected one or more visible ASCII characters")
+        self._tenants = Tenants(tenant)
+        self.tenant = self._tenants.only
+        """The id of the only tenant that has the plugins; None if any has them."""
         self.host = PluginHost(
             *folders,
             credentials=credentials,
@@ -111,8 +118,8 @@ class DaemonServer(Running):
             # The listener is not yet the server's, which would close it.
             listener.close()
             raise
-        app = DaemonApp(self.host, self._plugins, api_key=self.api_key).build()
-        self._running = HttpServer(app, listener)
+        app = DaemonApp(self.host, self._plugins, tenants=self._tenants, api_key=self.api_key)
+        self._running = HttpServer(app.build(), listener)
         try:
             await self._running.wait_ready()
         except BaseException:

@@ -10,7 +10,7 @@ from dify_plugin_packager import PluginFolderError
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
 from dify_plugin_packager.plugin import PluginFolder
 
-from .offers import model_files, parts_of
+from .offers import model_files, model_order, model_paths, parts_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,15 +178,14 @@ def provider_contents(folder: PluginFolder) -> dict[str, JsonObject]:
     """
     found: dict[str, JsonObject] = {}
     for content in folder.providers("models"):
+        kinds = {key: each for key, each in object_at(content, "models").items() if is_object(each)}
+        # In the order of the files, which the daemon leaves to Dify to change.
+        paths = sorted({path for each in kinds.values() for path in model_paths(folder, each)})
         found["model"] = {
             "description": object_at(folder.manifest, "description"),
             **content,
-            "models": [
-                model
-                for declared in object_at(content, "models").values()
-                if is_object(declared)
-                for model in model_files(folder, declared)
-            ],
+            "models": [folder.read_yaml(path) for path in paths],
+            "position": {key: model_order(folder, each) for key, each in kinds.items()} or None,
         }
     for provider in tool_providers(folder):
         found["tool"] = provider.declaration

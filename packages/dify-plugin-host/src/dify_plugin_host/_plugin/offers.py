@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
@@ -73,22 +72,32 @@ def model_files(folder: PluginFolder, declared: JsonObject) -> Iterator[JsonObje
     Raises:
         PluginFolderError: If a file cannot be read.
     """
-    paths: dict[Path, None] = {}
-    for pattern in list_at(declared, "predefined"):
-        paths |= dict.fromkeys(folder.path.glob(str(pattern)))
     found = {
         str(content.get("model")): content
-        for content in (
-            folder.read_yaml(str(path.relative_to(folder.path)))
-            for path in paths
-            # The patterns match the position file as well, whose name begins so.
-            if not path.name.startswith("_")
-        )
+        for content in map(folder.read_yaml, model_paths(folder, declared))
     }
-    position = declared.get("position")
-    order = folder.read_names(str(position)) if position else []
+    order = model_order(folder, declared) or ()
     first = [name for name in order if name in found]
     yield from (found[name] for name in [*first, *sorted(set(found).difference(first))])
+
+
+def model_paths(folder: PluginFolder, declared: JsonObject) -> list[str]:
+    """Return the paths of the predefined models' files of one type, in the order of a package."""
+    patterns = list_at(declared, "predefined")
+    found = {path for pattern in patterns for path in folder.path.glob(str(pattern))}
+    # The patterns match the position file as well, whose name begins so.
+    models = sorted(path for path in found if not path.name.startswith("_"))
+    return [path.relative_to(folder.path).as_posix() for path in models]
+
+
+def model_order(folder: PluginFolder, declared: JsonObject) -> list[str] | None:
+    """Return the models in the position file of one type; None if it has none.
+
+    Raises:
+        PluginFolderError: If the file cannot be read.
+    """
+    position = declared.get("position")
+    return folder.read_names(str(position)) if position else None
 
 
 def _model_offers(folder: PluginFolder, declaration: JsonObject) -> Iterator[Offer]:
