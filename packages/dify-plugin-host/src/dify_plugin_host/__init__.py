@@ -23,7 +23,7 @@ from ._errors import (
     UnknownNameError,
 )
 from ._files.local_file import LocalFile
-from ._platform.agent_node import AgentRequest, initialize_parameters
+from ._platform.agent_node import AgentRequest, StrategyRequest, initialize_parameters
 from ._platform.model_calls import ModelRequest
 from ._platform.models import LLMRequest
 from ._platform.plugin_host import PluginHost
@@ -34,7 +34,7 @@ from ._plugin.declarations import ModelProvider, Strategy, ToolProvider
 from ._plugin.source import FolderSource, PluginSource
 from ._process.connection import BackwardsHandler, Notice, NoticeHandler
 from ._process.plugin_process import PluginProcess
-from ._process.session import BackwardsRequest, CallOrigin
+from ._process.session import BackwardsRequest, CallBack, CallOrigin, FindAnswer
 from ._settings import HostSettings, PlatformRules, PollingLimits
 from ._tools.tool import PythonTool, ToolParameter
 from ._tools.tool_file import builtin_tools, load_tools
@@ -45,11 +45,13 @@ __all__ = [
     "BackwardsError",
     "BackwardsHandler",
     "BackwardsRequest",
+    "CallBack",
     "CallOrigin",
     "CredentialsMissingError",
     "DaemonServer",
     "DaemonServerError",
     "FileInputError",
+    "FindAnswer",
     "FolderSource",
     "HostSettings",
     "InstallError",
@@ -81,6 +83,7 @@ __all__ = [
     "PythonTool",
     "RecordedAnswers",
     "Strategy",
+    "StrategyRequest",
     "StreamRejectedError",
     "ToolFileError",
     "ToolParameter",

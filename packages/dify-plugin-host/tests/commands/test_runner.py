@@ -155,6 +155,9 @@ SCHEMA = {
 }
 
 
+MODEL = {"provider": "p", "model": "m", "mode": "chat"}
+
+
 def backwards(kind, payload):
     return run_strategy(f"raw {kind} {json.dumps(payload)}")
 
@@ -166,7 +169,9 @@ def replies(taken):
 
 def test_the_model_calls_the_first_tool_as_its_schema_asks(ask):
     tool = {"name": "weather", "description": "", "parameters": SCHEMA}
-    payload = {"model": "m", "prompt_messages": [], "tools": [tool, {"name": "other"}]}
+    other = {"name": "other", "description": "", "parameters": {}}
+    question = {"role": "user", "content": "hi"}
+    payload = {**MODEL, "prompt_messages": [question], "tools": [tool, other]}
     chunk, _ = replies(ask("small_agent", backwards("llm", payload))["a"])
     (call,) = chunk["data"]["delta"]["message"]["tool_calls"]
     assert call["function"]["name"] == "weather"
@@ -175,7 +180,7 @@ def test_the_model_calls_the_first_tool_as_its_schema_asks(ask):
 
 
 def test_the_model_answers_once_it_has_a_result(ask):
-    payload = {"model": "m", "tools": [{"name": "weather"}]}
+    payload = {**MODEL, "tools": [{"name": "weather", "description": "", "parameters": {}}]}
     payload["prompt_messages"] = [{"role": "tool", "content": "fine", "tool_call_id": "c"}]
     taken = replies(ask("small_agent", backwards("llm", payload))["a"])
     deltas = [reply["data"]["delta"]["message"]["content"] for reply in taken[:-1]]
@@ -183,21 +188,21 @@ def test_the_model_answers_once_it_has_a_result(ask):
 
 
 def test_every_tool_agrees(ask):
-    reply, _ = replies(ask("small_agent", backwards("tool", {"tool": "weather"}))["a"])
+    payload = {"tool_type": "builtin", "provider": "p", "tool": "weather", "tool_parameters": {}}
+    reply, _ = replies(ask("small_agent", backwards("tool", payload))["a"])
     assert reply["data"]["message"] == {"text": "weather was called"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "problem"),
-    [
-        ("storage", "permission denied"),
-        ("upload_file", "this host does not answer 'upload_file' calls"),
-    ],
-)
-def test_other_calls_are_refused(ask, kind, problem):
-    error, _ = replies(ask("small_agent", backwards(kind, {}))["a"])
+def test_what_is_neither_for_a_model_nor_for_a_tool_is_answered_as_everywhere(ask):
+    payload = {"filename": "a.png", "mimetype": "image/png"}
+    reply, _ = replies(ask("small_agent", backwards("upload_file", payload))["a"])
+    assert reply["data"]["url"].startswith("http://127.0.0.1:")
+
+
+def test_a_call_is_refused_that_the_manifest_does_not_allow(ask):
+    error, _ = replies(ask("small_agent", backwards("storage", {}))["a"])
     assert error["event"] == "error"
-    assert problem in error["message"]
+    assert "permission denied" in error["message"]
 
 
 def test_a_call_back_of_a_model_is_refused(ask):

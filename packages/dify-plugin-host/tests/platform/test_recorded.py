@@ -1,8 +1,16 @@
 """A run whose first rounds are answered from its log."""
 
+import asyncio
+
 import pytest
 
-from dify_plugin_host import AgentRequest, BackwardsError, PluginHost, RecordedAnswers
+from dify_plugin_host import (
+    AgentRequest,
+    BackwardsError,
+    BackwardsRequest,
+    PluginHost,
+    RecordedAnswers,
+)
 from run_log import RunLog
 
 
@@ -57,34 +65,46 @@ def texts(messages):
 async def test_what_was_answered_is_answered_again_and_then_the_model_is_asked(path, plugins):
     recorded = RecordedAnswers(path, rounds=1)
     folders = (plugins / "echo_model", plugins / "small_agent")
-    async with PluginHost(*folders, recorded=recorded) as host:
+    async with PluginHost(*folders, answers=recorded.find) as host:
         strategy = host.strategies[0].name
         request = AgentRequest(query="hello", strategy=strategy, model="echo-1")
         messages = [one async for one in host.run(request)]
-    assert recorded.is_over
+    assert asked(recorded, "llm") is None
     assert texts(messages)[0] == "As it was then. "
     assert "noon of then" in str(messages)
     assert "then" in str(messages)
     assert "The end of then." not in str(messages)
 
 
+def asked(recorded, kind, **request):
+    """Return the answer to a call back, or None if there is none."""
+    answer = recorded.find(BackwardsRequest(type=kind, caller="agent_strategy", request=request))
+
+    async def collect():
+        return [item async for item in answer]
+
+    return answer and asyncio.run(collect())
+
+
 def test_each_answer_is_given_once(path):
     recorded = RecordedAnswers(path, rounds=3)
-    first = recorded.next_answer("m")
+    first = asked(recorded, "llm", model="m")
     assert [one["delta"]["message"]["content"] for one in first] == ["As it was then. ", ""]
+    assert {one["model"] for one in first} == {"m"}
     assert first[-1]["delta"]["usage"]["prompt_tokens"] == 3
     assert first[-1]["delta"]["message"]["opaque_body"] == {"x": 1}
-    assert recorded.next_answer("m")[0]["delta"]["message"]["content"] == "The end of then."
-    assert recorded.next_answer("m") is None
-    told = recorded.find_result("clock", {"timezone": "Asia/Tokyo"})
+    assert asked(recorded, "llm")[0]["delta"]["message"]["content"] == "The end of then."
+    assert asked(recorded, "llm") is None
+    in_tokyo = {"tool": "clock", "tool_parameters": {"timezone": "Asia/Tokyo"}}
+    told = asked(recorded, "tool", **in_tokyo)
     assert [(one["type"], one["message"]) for one in told] == [
         ("text", {"text": "noon of then"}),
         ("blob", {"blob": "cG5n"}),
         ("text", {"text": '{"type": "file", "name": "a"}'}),
     ]
-    assert recorded.find_result("clock", {"timezone": "Asia/Tokyo"}) is None
-    assert recorded.find_result("calculator", {}) is None
-    [told] = recorded.find_result("clock", {})
+    assert asked(recorded, "tool", **in_tokyo) is None
+    assert asked(recorded, "tool", tool="calculator", tool_parameters={}) is None
+    [told] = asked(recorded, "tool", tool="clock", tool_parameters={})
     assert told["message"] == {"text": "a text"}
     with pytest.raises(BackwardsError, match="then"):
-        list(recorded.find_result("fail_on_demand", {}))
+        asked(recorded, "tool", tool="fail_on_demand", tool_parameters={})

@@ -5,7 +5,6 @@ broken as far as we can tell: it may need other parameters, or a better model.
 """
 
 import asyncio
-import functools
 import json
 import os
 import time
@@ -20,7 +19,7 @@ from dify_plugin_host._platform.model_server import open_server
 from dify_plugin_host._platform.models import LLMRequest
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.scripted_peer import ANSWER, MODEL_VALUE, answer_scripted
-from dify_plugin_host._plugin.declarations import Strategy, model_providers, strategies
+from dify_plugin_host._plugin.declarations import Strategy, model_providers
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool_file import builtin_tools
@@ -90,21 +89,19 @@ async def _try(
     plugin: PluginFolder, credentials: Mapping[str, str], environment: Mapping[str, str]
 ) -> SmokeTestResult:
     started = time.monotonic()
-    if plugin.has("models") and _takes(plugin, credentials):
-        host = PluginHost(
-            plugin, credentials=credentials, settings=_SETTINGS, environment=environment
-        )
-        async with host:
-            seconds = time.monotonic() - started
+    host = PluginHost(
+        plugin,
+        credentials=credentials,
+        settings=_SETTINGS,
+        environment=environment,
+        answers=answer_scripted,
+    )
+    async with host:
+        seconds = time.monotonic() - started
+        if plugin.has("models") and _takes(plugin, credentials):
             called = [await _ask_model(host)]
-    else:
-        backwards = functools.partial(answer_scripted, plugin)
-        process = PluginProcess(
-            plugin, settings=_SETTINGS, backwards=backwards, environment=environment
-        )
-        async with process:
-            seconds = time.monotonic() - started
-            called = [await _run(process, strategy) for strategy in strategies(plugin)]
+        else:
+            called = [await _run(host.plugins[0], strategy) for strategy in host.strategies]
     findings = [one for one in called if isinstance(one, Finding)]
     names = [one for one in called if isinstance(one, str)]
     return SmokeTestResult(start_seconds=seconds, calls=tuple(names), findings=tuple(findings))

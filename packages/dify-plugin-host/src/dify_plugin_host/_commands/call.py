@@ -38,7 +38,7 @@ from .find_plugins import install_settings, open_source
 from .limits import with_daemon_limits, with_file_settings
 from .options import CallOptions
 from .screen import is_quiet, printable
-from .tool_offers import given_credentials, python_tools
+from .tool_offers import python_tools
 
 
 class CallError(PluginHostError):
@@ -220,17 +220,9 @@ def _credentials(
     """
     if provider is None:
         return {}
-    variables = provider.credential_variables
-    known = {name: shared[name] for name in variables if name in shared}
-    given = {**known, **given_credentials(provider, os.environ)}
-    missing = [
-        variables[str(field["name"])]
-        for field in provider.credential_fields
-        if field.get("required")
-        and field.get("default") is None
-        and str(field["name"]) not in given
-    ]
-    if missing:
+    known = {name: shared[name] for name in provider.credential_variables if name in shared}
+    given = {**known, **provider.credentials_in(os.environ)}
+    if missing := provider.missing_variables(given):
         text = f"expected {', '.join(missing)} in the environment, the credentials of provider {provider.name!r}"
         raise CredentialsMissingError(text)
     return given

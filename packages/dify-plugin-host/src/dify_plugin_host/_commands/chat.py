@@ -122,7 +122,7 @@ def _open_chat(
             environment={**_environment(server, plugins), **_log_setting(options, controls, about)},
             tools=tools,
             settings=settings,
-            recorded=recorded,
+            answers=recorded.find if recorded else None,
         )
         chat = _Chat(options, controls, server, files, show, open_host=open_host)
         try:

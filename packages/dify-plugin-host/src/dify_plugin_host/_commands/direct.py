@@ -1,13 +1,14 @@
 """Calls of a model without an agent, as Dify's LLM node makes them: the answer comes as the messages that a strategy would send."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 
 from dify_plugin_host._platform.agent_node import AgentRequest
+from dify_plugin_host._platform.llm_chunks import build_message, content_messages
 from dify_plugin_host._platform.models import LLMRequest
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.polling import is_polled
-from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+from dify_plugin_packager.json_access import JsonObject, object_at
 
 
 async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[JsonObject]:
@@ -25,7 +26,7 @@ async def ask_model(host: PluginHost, request: AgentRequest) -> AsyncGenerator[J
         messages=[*([system] if request.instruction else []), *request.history, message],
         parameters=request.completion_params,
     )
-    yield _message("log", {"id": "1", "label": "ROUND 1", "status": "start"})
+    yield build_message("log", {"id": "1", "label": "ROUND 1", "status": "start"})
     schema = await host.model_schema(request.model)
     answer = _polled(host, call) if is_polled(schema) else _streamed(host, call)
     async with contextlib.aclosing(answer) as messages:
@@ -39,7 +40,7 @@ async def _streamed(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonOb
     async with contextlib.aclosing(host.invoke_llm(call)) as chunks:
         async for chunk in chunks:
             delta = object_at(chunk, "delta")
-            for message in _iter_content(object_at(delta, "message").get("content")):
+            for message in content_messages(object_at(delta, "message").get("content")):
                 yield message
             usage = object_at(delta, "usage") or usage
             reason = delta.get("finish_reason") or reason
@@ -52,31 +53,12 @@ async def _polled(host: PluginHost, call: LLMRequest) -> AsyncGenerator[JsonObje
         async for step in steps:
             if step.result is None:
                 wait = {"attempt": step.attempt, "next_check_after_seconds": step.wait_seconds}
-                yield _message("polling", wait)
+                yield build_message("polling", wait)
                 continue
-            for message in _iter_content(object_at(step.result, "message").get("content")):
+            for message in content_messages(object_at(step.result, "message").get("content")):
                 yield message
             yield _cost(object_at(step.result, "usage"))
 
 
 def _cost(metadata: JsonObject) -> JsonObject:
-    return _message("json", {"json_object": {"execution_metadata": metadata}})
-
-
-def _iter_content(content: object) -> Iterator[JsonObject]:
-    """Yield the content of a message: its text, and a blob or a link for each file."""
-    if isinstance(content, str) and content:
-        yield _message("text", {"text": content})
-    parts: list[object] = content if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-    for part in filter(is_object, parts):
-        meta = {"mime_type": part.get("mime_type"), "filename": part.get("filename")}
-        if part.get("type") == "text":
-            yield _message("text", {"text": str(part.get("data") or "")})
-        elif part.get("base64_data"):
-            yield {**_message("blob", {"blob": part["base64_data"]}), "meta": meta}
-        else:
-            yield _message("link", {"text": str(part.get("url") or "")})
-
-
-def _message(kind: str, content: JsonObject) -> JsonObject:
-    return {"type": kind, "message": content, "meta": None}
+    return build_message("json", {"json_object": {"execution_metadata": metadata}})

@@ -1,14 +1,12 @@
 """Files on the command line: those of a question and those of an answer."""
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from dify_plugin_host._errors import FileInputError
-from dify_plugin_host._files.local_file import LocalFile, mime_type_of
+from dify_plugin_host._files.local_file import LocalFile, blob_file
 from dify_plugin_packager.json_access import JsonObject, object_at
 
 
@@ -48,18 +46,11 @@ class Files:
 
     def read(self, message: JsonObject) -> LocalFile | None:
         """Return the file that a strategy's message holds or links to; None if there is none."""
-        content, meta = object_at(message, "message"), object_at(message, "meta")
         match message.get("type"):
             case "blob":
-                try:
-                    data = base64.b64decode(str(content.get("blob") or ""), validate=True)
-                except binascii.Error:
-                    return None
-                mime_type = str(meta.get("mime_type") or mime_type_of(data))
-                name = str(meta.get("filename") or "")
-                return LocalFile(name=name or "file", content=data, mime_type=mime_type)
+                return blob_file(message)
             case "image" | "image_link" | "binary_link" | "link" | "file":
-                return self.find(str(content.get("text") or ""))
+                return self.find(str(object_at(message, "message").get("text") or ""))
             case _:
                 return None
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from dify_plugin_host._errors import PluginHostError, PluginInvokeError
+from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.scripted_peer import answer_scripted
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host.installation import installed
@@ -34,7 +35,7 @@ class RequestError(PluginHostError):
 def run_package(package: Path, write: Write) -> None:
     """Install a package, start it, and answer the requests on stdin until it ends or a signal comes.
 
-    Backwards calls are answered by a scripted model and scripted tools. Requests run at the same time.
+    Calls back are answered by a scripted model and scripted tools, and those for storage and uploads as everywhere. Requests run at the same time.
 
     Args:
         package: The package.
@@ -49,15 +50,14 @@ def run_package(package: Path, write: Write) -> None:
 
 
 async def _serve(plugin: PluginFolder, write: Write) -> None:
-    backwards = functools.partial(answer_scripted, plugin)
     with cancelled_by_signals():
-        async with PluginProcess(plugin, backwards=backwards) as process:
+        async with PluginHost(plugin, answers=answer_scripted) as host:
             write(_response("", "plugin_ready", {"info": "plugin loaded"}))
             lines = await _open_stdin()
             async with asyncio.TaskGroup() as requests:
                 while line := await lines.readline():
                     write(_response("", "info", {"info": "received request"}))
-                    requests.create_task(_answer(process, line, write))
+                    requests.create_task(_answer(host.plugins[0], line, write))
 
 
 async def _open_stdin() -> asyncio.StreamReader:

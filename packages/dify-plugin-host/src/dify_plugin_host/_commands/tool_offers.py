@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dify_plugin_host._platform.plugin_tools import tool_entities
-from dify_plugin_host._plugin.declarations import ModelProvider, ToolProvider
+from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._tools.tool import PythonTool
 from dify_plugin_host._tools.tool_file import builtin_tools, load_tools
 from dify_plugin_packager.json_access import JsonObject
@@ -46,10 +46,8 @@ def find_offers(providers: Iterable[ToolProvider], environment: Mapping[str, str
     credentials: dict[str, JsonObject] = {}
     left_out: list[NoticeGiven] = []
     for provider in providers:
-        variables = provider.credential_variables
-        given = given_credentials(provider, environment)
-        known = {**provider.credential_defaults, **given}
-        if missing := [variables[name] for name in _required(provider) if name not in known]:
+        given = provider.credentials_in(environment)
+        if missing := provider.missing_variables(given):
             left_out.append(
                 _notice(provider, f"the tools of {provider.name!r}", "in the environment", missing)
             )
@@ -68,19 +66,6 @@ def find_offers(providers: Iterable[ToolProvider], environment: Mapping[str, str
             else:
                 entities.append(entity)
     return ToolOffers(entities=tuple(entities), credentials=credentials, left_out=tuple(left_out))
-
-
-def given_credentials(
-    provider: ToolProvider | ModelProvider, environment: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the credentials of a provider that the environment holds, by name."""
-    variables = provider.credential_variables
-    given = {name: environment.get(variables[name], "").strip() for name in variables}
-    return {name: value for name, value in given.items() if value}
-
-
-def _required(provider: ToolProvider) -> Iterator[str]:
-    return (str(one["name"]) for one in provider.credential_fields if one.get("required"))
 
 
 def _unset(entity: JsonObject) -> Iterator[str]:

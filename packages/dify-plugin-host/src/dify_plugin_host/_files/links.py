@@ -4,7 +4,8 @@ Source: `api/controllers/files` and `api/core/tools/tool_file_manager.py` of lan
 """
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from dify_plugin_host._listener import LOOPBACK, listen
 
@@ -36,14 +37,24 @@ class FileLinks:
         await self._start()
         return self._store.add(file, is_tool_file=is_tool_file)
 
+    async def share_all(self, value: Any) -> Any:
+        """Return a parameter's value with the object by which a plugin gets a file in place of each file."""
+        if isinstance(value, LocalFile):
+            return (await self.share(value)).to_dict()
+        if isinstance(value, list | tuple):
+            items = cast("Sequence[Any]", value)
+            return [await self.share_all(item) for item in items]
+        return value
+
     async def upload_url(self, name: str, mime_type: str) -> str:
         """Return a link to which a file of this name and MIME type can be uploaded."""
         await self._start()
         return self._store.add_upload(Upload(name=name, mime_type=mime_type))
 
-    def find(self, url: str) -> SharedFile | None:
+    def find(self, url: str) -> LocalFile | None:
         """Return the file behind a link; None if the link is unknown or has expired."""
-        return self._store.find(url)
+        shared = self._store.find(url)
+        return shared.file if shared else None
 
     async def stop(self) -> None:
         """End all links."""

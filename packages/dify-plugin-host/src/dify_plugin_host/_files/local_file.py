@@ -5,13 +5,14 @@ langgenius/graphon at 3d14fc9, read 2026-11.
 """
 
 import base64
+import binascii
 import mimetypes
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal, Self
 
 from dify_plugin_host._errors import FileInputError
-from dify_plugin_packager.json_access import JsonObject
+from dify_plugin_packager.json_access import JsonObject, object_at
 from stream_text import find_media_type
 
 
@@ -178,3 +179,16 @@ def _mime_type(suffix: str) -> str:
 def mime_type_of(content: bytes) -> str:
     """Return the MIME type by the first bytes, or that of unknown bytes."""
     return find_media_type(content) or _UNKNOWN
+
+
+def blob_file(message: JsonObject) -> LocalFile | None:
+    """Return the file of a message of type `blob`; None for any other, and for one whose bytes cannot be read."""
+    if message.get("type") != "blob":
+        return None
+    try:
+        data = base64.b64decode(str(object_at(message, "message").get("blob") or ""), validate=True)
+    except binascii.Error:
+        return None
+    meta = object_at(message, "meta")
+    name, mime_type = str(meta.get("filename") or ""), str(meta.get("mime_type") or "")
+    return LocalFile(name=name or "file", content=data, mime_type=mime_type or mime_type_of(data))

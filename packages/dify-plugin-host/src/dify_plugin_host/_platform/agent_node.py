@@ -50,6 +50,23 @@ class AgentRequest:
     origin: CallOrigin = field(default_factory=CallOrigin)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyRequest:
+    """One call of a strategy.
+
+    Attributes:
+        strategy: The strategy's name.
+        parameters: Its parameters, by their own names, in the form of `initialize_parameters`; a file, or a list of files, as `LocalFile`.
+        user_id: The user on whose behalf the call is made.
+        origin: The conversation and the app that it belongs to; none by default.
+    """
+
+    strategy: str
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    user_id: str = "host"
+    origin: CallOrigin = field(default_factory=CallOrigin)
+
+
 def build_model_value(
     provider: ModelProvider,
     schema: JsonObject,

@@ -5,6 +5,7 @@ Source: `internal/core/io_tunnel/backwards_invocation/task.go` of langgenius/dif
 """
 
 import contextlib
+import dataclasses
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from dify_plugin_host._errors import (
     UnknownNameError,
 )
 from dify_plugin_host._files.links import FileLinks
-from dify_plugin_host._process.session import BackwardsRequest
+from dify_plugin_host._process.session import BackwardsRequest, FindAnswer
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PROVIDER, PythonTool
 from dify_plugin_packager.go_types import CALLS, ShapeError, read_call
@@ -25,7 +26,6 @@ from dify_plugin_packager.plugin import PluginFolder
 
 from .models import LLMRequest, Models
 from .plugin_tools import PluginTools
-from .recorded import RecordedAnswers
 from .rules import validate_permission
 from .storage import Storage
 from .tool_files import link_blobs
@@ -41,7 +41,7 @@ class Backwards:
         links: The links by which files are handed over.
         settings: The rules to apply.
         on_model_error: Gets the error of a failed model call, of which the plugin gets only the text.
-        recorded: Recorded answers, which come before those of models and tools.
+        answers: Comes before all of them, unless the plugin's own call has brought answers.
     """
 
     def __init__(  # noqa: PLR0913 - what is answered has these sources
@@ -53,7 +53,7 @@ class Backwards:
         links: FileLinks,
         settings: HostSettings,
         on_model_error: Callable[[PluginHostError], None],
-        recorded: RecordedAnswers | None = None,
+        answers: FindAnswer | None = None,
     ) -> None:
         self._models = models
         self._tools = {tool.name: tool for tool in tools}
@@ -62,7 +62,7 @@ class Backwards:
         self._settings = settings
         self._rules = settings.rules
         self._on_model_error = on_model_error
-        self._recorded = recorded
+        self._answers = answers
         self._storages: dict[str, Storage] = {}
 
     async def answer(
@@ -75,17 +75,21 @@ class Backwards:
         """
         self._validate(folder, request)
         payload = self._read(request)
+        find = request.answers or self._answers
+        given = find(dataclasses.replace(request, request=payload)) if find else None
         match request.type:
+            case "tool":
+                answers = self._answer_tool(payload, request, given)
+            case _ if given:
+                answers = given
             case "llm":
                 answers = self._answer_llm(payload, request)
-            case "tool":
-                answers = self._answer_tool(payload, request)
             case "upload_file":
                 name, mime_type = str(payload.get("filename")), str(payload.get("mimetype"))
                 yield {"url": await self._links.upload_url(name, mime_type)}
                 return
             case "storage":
-                yield self._storage(folder, request.tenant_id).answer(payload)
+                yield self.storage(folder, request.tenant_id).answer(payload)
                 return
             case other:
                 call = CALLS[other]
@@ -124,11 +128,6 @@ class Backwards:
         self, payload: JsonObject, request: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
         provider = str(payload.get("provider"))
-        logged = self._recorded and self._recorded.next_answer(str(payload.get("model")))
-        if logged:
-            for chunk in logged:
-                yield chunk
-            return
         call = LLMRequest(
             model=str(payload.get("model")),
             provider=provider,
@@ -155,16 +154,16 @@ class Backwards:
             raise BackwardsError(f"invoke llm model failed: {error}") from error
 
     async def _answer_tool(
-        self, payload: JsonObject, request: BackwardsRequest
+        self,
+        payload: JsonObject,
+        request: BackwardsRequest,
+        given: AsyncGenerator[JsonObject] | None,
     ) -> AsyncGenerator[JsonObject]:
         name, provider = str(payload.get("tool")), str(payload.get("provider"))
-        logged = self._recorded and self._recorded.find_result(name, payload.get("tool_parameters"))
-        if logged:
-            for message in logged:
-                yield message
-            return
         try:
-            answers = self._call_tool(provider, name, payload.get("tool_parameters"), request)
+            answers = given or self._call_tool(
+                provider, name, payload.get("tool_parameters"), request
+            )
             if self._rules.tool_files:
                 answers = link_blobs(answers, self._links, self._settings)
             async with contextlib.aclosing(answers) as messages:
@@ -199,7 +198,8 @@ class Backwards:
         for message in await tool.invoke(arguments, find_file=self._links.find):
             yield message
 
-    def _storage(self, folder: PluginFolder, tenant_id: str) -> Storage:
+    def storage(self, folder: PluginFolder, tenant_id: str) -> Storage:
+        """Return the storage of a plugin for a tenant."""
         key = f"{tenant_id}/{folder.author}/{folder.name}"
         size = object_at(folder.permission, "storage").get("size")
         return self._storages.setdefault(key, Storage(key, size))

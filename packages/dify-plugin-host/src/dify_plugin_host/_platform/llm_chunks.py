@@ -1,9 +1,9 @@
-"""Chunks of a model's answer, in the form that Dify hands to a plugin that called back."""
+"""Chunks of a model's answer, in the form that Dify hands to a plugin that called back, and what they say as messages of a strategy."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dify_plugin_packager.json_access import JsonObject
+from dify_plugin_packager.json_access import JsonObject, is_object
 
 
 def build_chunk(
@@ -43,3 +43,23 @@ def build_usage(usage: JsonObject) -> JsonObject:
     currency = usage.get("currency") or "USD"
     total = str(usage.get("total_price", 0))
     return {**counts, **prices, "total_price": total, "currency": currency, "latency": 0.0}
+
+
+def content_messages(content: object) -> Iterator[JsonObject]:
+    """Yield the content of a model's message as messages: its text, and a blob or a link for each file."""
+    if isinstance(content, str) and content:
+        yield build_message("text", {"text": content})
+    parts: list[object] = content if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    for part in filter(is_object, parts):
+        meta = {"mime_type": part.get("mime_type"), "filename": part.get("filename")}
+        if part.get("type") == "text":
+            yield build_message("text", {"text": str(part.get("data") or "")})
+        elif part.get("base64_data"):
+            yield {**build_message("blob", {"blob": part["base64_data"]}), "meta": meta}
+        else:
+            yield build_message("link", {"text": str(part.get("url") or "")})
+
+
+def build_message(kind: str, content: JsonObject) -> JsonObject:
+    """Build a message of a strategy."""
+    return {"type": kind, "message": content, "meta": None}

@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 import functools
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin_host._errors import PluginHostError, UnknownNameError
 from dify_plugin_host._files.links import FileLinks
@@ -15,7 +15,7 @@ from dify_plugin_host._plugin.declarations import ModelProvider, Strategy, ToolP
 from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._process.connection import NoticeHandler
 from dify_plugin_host._process.plugin_process import PluginProcess, ignore_notice
-from dify_plugin_host._process.session import BackwardsRequest
+from dify_plugin_host._process.session import BackwardsRequest, FindAnswer
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PythonTool
@@ -23,21 +23,14 @@ from dify_plugin_host._tools.tool_file import builtin_tools
 from dify_plugin_packager.json_access import JsonObject, list_at
 from dify_plugin_packager.plugin import PluginFolder
 
-from .agent_node import (
-    AgentRequest,
-    build_model_value,
-    find_file_parameter,
-    initialize_parameters,
-    validate_completion_params,
-)
+from .agent_node import AgentRequest, StrategyRequest
 from .backwards import Backwards
 from .llm_node import build_user_message, validate_features
 from .model_calls import ModelRequest, validate_credentials
 from .models import LLMRequest, Models
 from .plugin_tools import PluginTools
 from .polling import PollingClock, PollingStep, RealClock, poll
-from .recorded import RecordedAnswers
-from .rules import answer_decoder, through_go
+from .strategies import Strategies
 from .tool_node import ToolRequest
 
 
@@ -59,7 +52,7 @@ class PluginHost(Running):
         on_model_error: Gets the error of a strategy's failed model call, of which the strategy gets only the text.
         environment: The environment of the plugins, `os.environ` by default.
         restarts: Whether a plugin that ended by itself is started again for the next call.
-        recorded: Recorded answers, which come before those of the strategy's models and tools.
+        answers: Answers plugins' calls back before models and tools do, unless a plugin's own call has brought answers.
 
     Raises:
         PluginFolderError: If a folder is not a plugin, or a declaration in it cannot be read.
@@ -75,7 +68,7 @@ class PluginHost(Running):
         on_model_error: Callable[[PluginHostError], None] = _ignore_error,
         environment: Mapping[str, str] | None = None,
         restarts: bool = False,
-        recorded: RecordedAnswers | None = None,
+        answers: FindAnswer | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
         self.tools = builtin_tools() if tools is None else tuple(tools)
@@ -92,6 +85,13 @@ class PluginHost(Running):
         )
         self._plugin_tools = PluginTools(self.plugins, self.settings.rules)
         self._links = FileLinks(lifetime_seconds=self.settings.file_link_seconds)
+        self._strategies = Strategies(
+            self.plugins,
+            models=self._models,
+            tools=self.tools,
+            links=self._links,
+            settings=self.settings,
+        )
         self._backwards = Backwards(
             models=self._models,
             tools=self.tools,
@@ -99,7 +99,7 @@ class PluginHost(Running):
             links=self._links,
             settings=self.settings,
             on_model_error=on_model_error,
-            recorded=recorded,
+            answers=answers,
         )
 
     @property
@@ -115,7 +115,7 @@ class PluginHost(Running):
     @property
     def strategies(self) -> tuple[Strategy, ...]:
         """The agent strategies that the plugins declare."""
-        return tuple(strategy for strategy, _ in self._strategies().values())
+        return self._strategies.declared
 
     def has_provider(self, name: str) -> bool:
         """Tell whether one of the plugins declares a provider of models or tools with that name, short or long."""
@@ -157,6 +157,15 @@ class PluginHost(Running):
             PluginHostError: If the call fails.
         """
         return await self._models.schema(model, provider=provider)
+
+    async def model_value(self, model: str, *, provider: str | None = None) -> JsonObject:
+        """Return the value of a strategy's parameter that chooses a model, as Dify's agent node sends it.
+
+        Raises:
+            UnknownNameError: If there is no such model.
+            PluginHostError: If its plugin cannot be asked.
+        """
+        return await self._strategies.model_value(model, provider=provider)
 
     def invoke_llm(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
         """Call a model and yield the chunks of its answer, as the daemon would hand them on.
@@ -202,7 +211,9 @@ class PluginHost(Running):
         """
         # First, because the request is checked against what the plugins declare now.
         await self.refresh()
-        given = {name: await self._linked(value) for name, value in request.parameters.items()}
+        given = {
+            name: await self._links.share_all(value) for name, value in request.parameters.items()
+        }
         answer = self._plugin_tools.call(replace(request, parameters=given))
         async with contextlib.aclosing(answer) as messages:
             async for message in messages:
@@ -238,8 +249,11 @@ class PluginHost(Running):
 
     def find_file(self, url: str) -> LocalFile | None:
         """Return the file behind a link of this host; None if the link is unknown or has expired."""
-        shared = self._links.find(url)
-        return shared.file if shared else None
+        return self._links.find(url)
+
+    def storage(self, plugin: PluginFolder, tenant_id: str = "local") -> MutableMapping[str, bytes]:
+        """Return the values that a plugin has stored in the name of a tenant, by key."""
+        return self._backwards.storage(plugin, tenant_id).values
 
     async def user_message(
         self,
@@ -272,26 +286,19 @@ class PluginHost(Running):
         """
         # First, because the request is checked against what the plugins declare now.
         await self.refresh()
-        known = self._strategies()
-        if request.strategy not in known:
-            raise UnknownNameError("strategy", request.strategy, tuple(known))
-        strategy, process = known[request.strategy]
-        data = {
-            "agent_strategy_provider": strategy.provider,
-            "agent_strategy": strategy.name,
-            "agent_strategy_params": await self._strategy_params(strategy, request),
-        }
-        context: JsonObject = {"credentials": {"tool_credentials": {}}}
-        answer = process.invoke(
-            "agent_strategy",
-            "invoke_agent_strategy",
-            data,
-            user_id=request.user_id,
-            context=context,
-            origin=request.origin,
-            decode=answer_decoder("invoke_agent_strategy", self.settings.rules),
-        )
-        async with contextlib.aclosing(answer) as messages:
+        async with contextlib.aclosing(await self._strategies.run(request)) as messages:
+            async for message in messages:
+                yield message
+
+    async def invoke_strategy(self, request: StrategyRequest) -> AsyncGenerator[JsonObject]:
+        """Call an agent strategy with parameters of its own names and yield its messages; nothing is filled in but what Dify's agent node fills in.
+
+        Raises:
+            UnknownNameError: If the strategy or a parameter is not declared.
+            PluginHostError: If Dify would refuse a value, or the call fails.
+        """
+        await self.refresh()
+        async with contextlib.aclosing(await self._strategies.invoke(request)) as messages:
             async for message in messages:
                 yield message
 
@@ -305,41 +312,6 @@ class PluginHost(Running):
         process = start(plugin, backwards=answer)
         process.declarations.validate()
         return process
-
-    def _strategies(self) -> dict[str, tuple[Strategy, PluginProcess]]:
-        return {
-            strategy.name: (strategy, process)
-            for process in self.plugins
-            for strategy in process.declarations.strategies
-        }
-
-    async def _strategy_params(self, strategy: Strategy, request: AgentRequest) -> JsonObject:
-        given = {
-            "model": await self._model_value(request),
-            "tools": [tool.to_entity() for tool in self.tools],
-            "instruction": request.instruction,
-            "query": request.query,
-            **await self._shared(strategy, request.files),
-            **request.parameters,
-        }
-        for name in given:
-            if name not in strategy.parameters:
-                kind = f"parameter of strategy {strategy.name!r} named"
-                raise UnknownNameError(kind, name, tuple(strategy.parameters))
-        params = initialize_parameters(strategy.parameters.values(), given)
-        return through_go(params) if self.settings.rules.float_numbers else params
-
-    async def _model_value(self, request: AgentRequest) -> JsonObject:
-        provider, _ = self._models.find(request.provider)
-        schema = await self.model_schema(request.model, provider=request.provider)
-        validate_completion_params(schema, request.completion_params)
-        return build_model_value(
-            provider,
-            schema,
-            completion_params=request.completion_params,
-            history=request.history,
-            filter_features=self.settings.rules.filter_features,
-        )
 
     def _find_provider(
         self, name: str | None
@@ -357,18 +329,3 @@ class PluginHost(Running):
                 return entry, process
         known = tuple(entry.long_name for entry, _ in providers)
         raise UnknownNameError("provider of tools or models", name or "-", known)
-
-    async def _linked(self, value: Any) -> Any:
-        """Return a parameter's value with an object by which a plugin gets the file in place of each file."""
-        if isinstance(value, LocalFile):
-            return await self.share_file(value)
-        if isinstance(value, list | tuple):
-            items = cast("Sequence[Any]", value)
-            return [await self._linked(item) for item in items]
-        return value
-
-    async def _shared(self, strategy: Strategy, files: Sequence[LocalFile]) -> JsonObject:
-        if not files:
-            return {}
-        name = find_file_parameter(strategy, files)
-        return {name: [await self.share_file(file) for file in files]}

@@ -7,6 +7,7 @@ from dify_plugin_host._errors import UnknownNameError
 from dify_plugin_host._files.parameters import cast_files
 from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._process.plugin_process import PluginProcess
+from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import PlatformRules
 from dify_plugin_packager.go_types import TYPES, read_declaration
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
@@ -69,6 +70,7 @@ class PluginTools:
             tool_parameters(entry, request.tool, request.parameters),
             credentials=request.credentials,
             user_id=request.user_id,
+            origin=request.origin,
             joins_blobs=True,
         )
 
@@ -80,6 +82,7 @@ class PluginTools:
         *,
         credentials: Mapping[str, Any] | None,
         user_id: str,
+        origin: CallOrigin | None = None,
         joins_blobs: bool = False,
     ) -> AsyncGenerator[JsonObject]:
         """Call a tool and yield its messages.
@@ -90,6 +93,7 @@ class PluginTools:
             parameters: Its arguments.
             credentials: Sent over the defaults of the provider's schema; None for none.
             user_id: The user on whose behalf the tool is called.
+            origin: The conversation and the app that the call belongs to.
             joins_blobs: Whether to put blobs together, which come in chunks.
 
         Raises:
@@ -113,6 +117,7 @@ class PluginTools:
             data,
             user_id=user_id,
             context={},
+            origin=origin,
             joins_blobs=joins_blobs,
             decode=answer_decoder("invoke_tool", self._rules),
         )

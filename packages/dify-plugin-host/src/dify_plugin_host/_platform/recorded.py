@@ -1,19 +1,20 @@
 """Answers of a model and tools from a logged run, which are repeated before the model and the tools are asked anew."""
 
 import json
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from dify_plugin_host._errors import BackwardsError
+from dify_plugin_host._process.session import CallBack
 from dify_plugin_packager.json_access import JsonObject, objects_at
 from run_log import Record, RunFile
 
+from .answers import KeptAnswers
 from .llm_chunks import build_chunk, build_tool_call, build_usage
 
 
-class RecordedAnswers:
+class RecordedAnswers(KeptAnswers):
     """The answers of the first rounds of a run, each of which is given once.
 
     Args:
@@ -25,57 +26,41 @@ class RecordedAnswers:
     """
 
     def __init__(self, path: Path, *, rounds: int) -> None:
+        super().__init__()
         self._file = RunFile(path)
-        self._answers: deque[list[JsonObject]] = deque()
-        self._results: dict[str, deque[Record]] = defaultdict(deque)
         self._texts: list[str] = []
+        self._calls: dict[str, JsonObject] = defaultdict(dict)
         index = 0
-        names: dict[str, str] = {}
         for record in self._file.iter_records():
             index += record["type"] == "request"
             if index > rounds:
                 break
-            self._take(record, names)
+            self._take(record)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether all recorded model calls have been answered."""
-        return not self._answers
-
-    def next_answer(self, model: str) -> list[JsonObject] | None:
-        """Return the chunks of the next model call, or None if the model has to be asked."""
-        if not self._answers:
-            return None
-        return [{**chunk, "model": model} for chunk in self._answers.popleft()]
-
-    def find_result(self, name: str, arguments: object) -> Iterator[JsonObject] | None:
-        """Return the messages of a tool call, or None if the tool has to be called.
-
-        Args:
-            name: The tool.
-            arguments: Its arguments.
-        """
-        found = self._results.get(_key(name, arguments))
-        return self._answer(found.popleft()) if found else None
-
-    def _take(self, record: Record, names: dict[str, str]) -> None:
+    def _take(self, record: Record) -> None:
         match record["type"]:
             case "request":
                 self._texts = []
             case "delta":
                 self._texts.append(self._file.expand(record["text"]))
             case "answer" if not record.get("error"):
-                self._answers.append(list(self._chunks(self._file.expand(record))))
+                chunks = list(self._chunks(self._file.expand(record)))
+                self.keep(CallBack(type="llm", request={}, answers=chunks))
             case "call":
-                names[record["call_id"]] = self._file.expand(record["name"])
+                self._calls[record["call_id"]]["tool"] = self._file.expand(record["name"])
             case "bound":
-                arguments = self._file.expand(record["arguments"])
-                name = self._file.expand(record.get("tool")) or names.get(record["call_id"], "")
-                shown = {name: value for name, value in arguments.items() if value != "[hidden]"}
-                names[record["call_id"]] = _key(name, shown)
+                call = self._calls[record["call_id"]]
+                call["tool"] = self._file.expand(record.get("tool")) or call.get("tool")
+                arguments = self._file.expand(record["arguments"]).items()
+                call["tool_parameters"] = {
+                    name: value for name, value in arguments if value != "[hidden]"
+                }
             # With any other outcome the tool gave no answer.
             case "result" if record["outcome"] in {"done", "failed"}:
-                self._results[names.get(record["call_id"], "")].append(self._file.expand(record))
+                call = self._calls[record["call_id"]]
+                # A call that was never bound was answered by the run itself.
+                if "tool_parameters" in call:
+                    self.keep(_answered(call, self._file.expand(record)))
             case _:
                 pass
 
@@ -92,18 +77,14 @@ class RecordedAnswers:
             opaque_body=answer.get("opaque_body"),
         )
 
-    def _answer(self, result: Record) -> Iterator[JsonObject]:
-        content = result.get("content")
-        if result["outcome"] == "failed":
-            cause = cast("JsonObject", result.get("cause") or {}).get("message") or content
-            raise BackwardsError(str(cause))
-        parts: list[Any] = cast("list[Any]", content) if isinstance(content, list) else [content]
-        for part in parts:
-            yield _message(part)
 
-
-def _key(name: str, arguments: object) -> str:
-    return json.dumps([name, arguments], sort_keys=True, default=str)
+def _answered(request: JsonObject, result: Record) -> CallBack:
+    content = result.get("content")
+    if result["outcome"] == "failed":
+        cause = cast("JsonObject", result.get("cause") or {}).get("message") or content
+        return CallBack(type="tool", request=request, error=str(cause))
+    parts: list[Any] = cast("list[Any]", content) if isinstance(content, list) else [content]
+    return CallBack(type="tool", request=request, answers=[_message(part) for part in parts])
 
 
 def _message(part: Any) -> JsonObject:

@@ -5,13 +5,11 @@ import uuid
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from dify_plugin_host._errors import BackwardsError
 from dify_plugin_host._process.session import BackwardsRequest
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
-from dify_plugin_packager.plugin import PluginFolder
 
+from .answers import give
 from .llm_chunks import build_chunk, build_tool_call, build_usage
-from .rules import validate_permission
 
 
 ANSWER = ("hello", " world")
@@ -39,28 +37,16 @@ _EXAMPLES: dict[str, Any] = {
 }
 
 
-async def answer_scripted(
-    folder: PluginFolder, request: BackwardsRequest
-) -> AsyncGenerator[JsonObject]:
-    """Answer a backwards call of the plugin in `folder`.
-
-    Raises:
-        BackwardsError: If the manifest does not allow the call, or this peer cannot answer it.
-    """
-    if request.caller == "model":
-        raise BackwardsError("you can not invoke dify from model")
-    validate_permission(request.type, folder)
+def answer_scripted(request: BackwardsRequest) -> AsyncGenerator[JsonObject] | None:
+    """Return the answer to a call of a model or a tool; None for any other."""
     match request.type:
         case "llm":
-            for chunk in _model_chunks(request.request):
-                yield chunk
+            return give(_model_chunks(request.request))
         case "tool":
             text = f"{request.request.get('tool')} was called"
-            yield {"type": "text", "message": {"text": text}, "meta": None}
-        case other:
-            raise BackwardsError(
-                f"this host does not answer {other!r} calls here; it answers llm and tool"
-            )
+            return give([{"type": "text", "message": {"text": text}, "meta": None}])
+        case _:
+            return None
 
 
 def _model_chunks(payload: JsonObject) -> list[JsonObject]:

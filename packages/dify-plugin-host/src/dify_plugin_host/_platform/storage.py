@@ -21,12 +21,15 @@ class Storage:
     Args:
         name: The name of the storage in errors.
         size_bytes: The most bytes in all; None for no limit.
+
+    Attributes:
+        values: The stored values, by key.
     """
 
     def __init__(self, name: str, size_bytes: int | None = None) -> None:
         self._folder = f"{_ROOT}/{name}"
         self._size = size_bytes
-        self._values: dict[str, bytes] = {}
+        self.values: dict[str, bytes] = {}
         self._loaded: set[str] = set()
         self._used = 0
 
@@ -47,23 +50,23 @@ class Storage:
                 return {"data": "ok", "deleted_num": self._delete(key)}
             case _:
                 _validate_key(key, "exist data failed")
-                return {"data": key in self._values, "exist_num": int(key in self._values)}
+                return {"data": key in self.values, "exist_num": int(key in self.values)}
 
     def _load(self, key: str) -> bytes:
-        if key not in self._values:
+        if key not in self.values:
             raise BackwardsError(
                 "load data failed, please check if the key is correct or you have not set it"
             )
         self._loaded.add(key)
-        return self._values[key]
+        return self.values[key]
 
     def _save(self, key: str, content: bytes) -> None:
         _validate_key(key, "save data failed")
         if len(key.encode()) > _MOST_KEY_BYTES:
             problem = f"key length must be less than {_MOST_KEY_BYTES} characters"
             raise BackwardsError(f"save data failed: {problem}")
-        growth = len(content) - len(self._values.get(key, b""))
-        self._values[key] = content  # Before the size is checked, like the daemon.
+        growth = len(content) - len(self.values.get(key, b""))
+        self.values[key] = content  # Before the size is checked, like the daemon.
         self._loaded.discard(key)
         if self._size is not None and self._used + growth > self._size:
             raise BackwardsError(
@@ -74,10 +77,10 @@ class Storage:
     def _delete(self, key: str) -> int:
         """Delete a value; return the number of its cached copies, of which a loaded value has one."""
         _validate_key(key, "delete data failed")
-        if key not in self._values:
+        if key not in self.values:
             path = f"{self._folder}/{key}"
             raise BackwardsError(f"delete data failed: stat {path}: no such file or directory")
-        self._used -= len(self._values.pop(key))
+        self._used -= len(self.values.pop(key))
         held = key in self._loaded
         self._loaded.discard(key)
         return int(held)

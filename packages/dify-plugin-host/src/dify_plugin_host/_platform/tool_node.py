@@ -9,6 +9,7 @@ from typing import Any
 
 from dify_plugin_host._errors import ParameterError, UnknownNameError
 from dify_plugin_host._plugin.declarations import ToolProvider
+from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_packager.json_access import JsonObject, objects_at
 from dify_plugin_packager.plugin import initialize_parameter
 
@@ -23,6 +24,7 @@ class ToolRequest:
         provider: The provider's name, short or long; None if only one has a tool of that name.
         credentials: The credentials to send over the defaults of the provider's form; None for none.
         user_id: The user on whose behalf the call is made.
+        origin: The conversation and the app that it belongs to; none by default.
     """
 
     tool: str
@@ -30,6 +32,7 @@ class ToolRequest:
     provider: str | None = None
     credentials: Mapping[str, Any] | None = field(default=None, repr=False)
     user_id: str = "host"
+    origin: CallOrigin = field(default_factory=CallOrigin)
 
 
 def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any]) -> JsonObject:

@@ -42,6 +42,20 @@ class _Provider:
         names = (str(field["name"]) for field in self.credential_fields)
         return {name: credential_variable(name, self.name) for name in names}
 
+    def credentials_in(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return those of its credentials that the environment holds, by the credential's name."""
+        found = {
+            name: environment.get(variable, "").strip()
+            for name, variable in self.credential_variables.items()
+        }
+        return {name: value for name, value in found.items() if value}
+
+    def missing_variables(self, given: Mapping[str, Any]) -> list[str]:
+        """Return the variables of the credentials that its form requires, that have no default and are not given."""
+        known = {**self.credential_defaults, **given}
+        needed = (str(field["name"]) for field in self.credential_fields if field.get("required"))
+        return [self.credential_variables[name] for name in needed if name not in known]
+
     @property
     def long_name(self) -> str:
         """The name by which Dify refers to it: `author/plugin/provider`."""

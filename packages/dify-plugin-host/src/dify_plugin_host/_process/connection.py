@@ -29,11 +29,11 @@ from dify_plugin_packager.go_types import (
     go_print,
     parse_json,
 )
-from dify_plugin_packager.json_access import JsonObject, is_object
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 from stream_text import LineSplitter
 
 from .child import Child
-from .session import BackwardsRequest, Session
+from .session import BackwardsRequest, CallBack, Session
 
 
 type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]
@@ -311,6 +311,10 @@ class Connection:
             await self._send(to, "backwards_response", fields)
 
         kind = str(call.get("type"))
+        record = CallBack(type=kind, request=object_at(call, "request"))
+        records = to.origin.calls_back
+        if records is not None:
+            records.append(record)
         form = "stream" if kind not in CALLS or CALLS[kind].is_streamed else "struct"
         limit = self._settings.backwards_timeout_seconds
         problem: str | None = None
@@ -318,6 +322,8 @@ class Connection:
             async with asyncio.timeout(limit):
                 async with contextlib.aclosing(self._objects(session, kind, call)) as objects:
                     async for data in objects:
+                        if records is not None:
+                            record.answers.append(data)
                         await reply("response", form, data)
         except TimeoutError:
             problem = f"the {kind} invocation took longer than {limit:g} s"
@@ -325,6 +331,7 @@ class Connection:
             problem = str(error)
         except Exception as error:  # noqa: BLE001 - a fault of the handler must not leave the plugin waiting
             problem = f"internal error: {error!r}"
+        record.error = problem
         if problem is not None:
             # It may quote a tool's error, and a lone surrogate in that must not leave the plugin
             # waiting.
@@ -344,6 +351,7 @@ class Connection:
             tenant_id=session.origin.tenant_id,
             context=session.context,
             credentials=session.origin.credentials,
+            answers=session.origin.answers,
         )
         return self._backwards(backwards)
 

@@ -1,7 +1,7 @@
 """A running call of a plugin, with the messages that have come for it and wait."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,6 +11,26 @@ from dify_plugin_packager.json_access import JsonObject
 
 
 type ItemKind = Literal["stream", "error", "end"]
+
+type FindAnswer = Callable[["BackwardsRequest"], AsyncGenerator[JsonObject] | None]
+"""A function that returns the answer to a plugin's call back, piece by piece, or None if it has none."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CallBack:
+    """A record of a plugin's call back into Dify.
+
+    Attributes:
+        type: The kind of call, such as `"llm"` or `"tool"`.
+        request: The request as the plugin sent it.
+        answers: The objects that it was answered with so far.
+        error: The text with which it was refused or has failed; None if it was not.
+    """
+
+    type: str
+    request: JsonObject
+    answers: list[JsonObject] = field(default_factory=list[JsonObject])
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +44,8 @@ class CallOrigin:
         endpoint_id: The endpoint.
         tenant_id: The tenant in whose name the call is made; the plugin does not get it.
         credentials: The credentials for the plugin's calls back, by provider; the plugin never sees them.
+        answers: Answers the plugin's calls back before the host's models and tools do; None leaves them all to those.
+        calls_back: A list for a record of each call back, in the order in which they begin; None for no records.
     """
 
     conversation_id: str | None = None
@@ -32,6 +54,8 @@ class CallOrigin:
     endpoint_id: str | None = None
     tenant_id: str = "local"
     credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
+    answers: FindAnswer | None = None
+    calls_back: list[CallBack] | None = field(default=None, repr=False)
 
     def ids(self) -> JsonObject:
         """Return the ids for the plugin."""
@@ -51,6 +75,7 @@ class BackwardsRequest:
         tenant_id: The tenant in whose name it was called.
         context: The context of the plugin's own call.
         credentials: The credentials that came with that call for calls back, by provider.
+        answers: The function that came with that call to answer calls back.
     """
 
     type: str
@@ -60,6 +85,7 @@ class BackwardsRequest:
     tenant_id: str = ""
     context: JsonObject | None = None
     credentials: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject], repr=False)
+    answers: FindAnswer | None = None
 
 
 @dataclass(slots=True, kw_only=True)

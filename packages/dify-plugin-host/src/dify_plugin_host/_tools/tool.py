@@ -13,9 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from dify_plugin_host._errors import BackwardsError
-from dify_plugin_host._files.local_file import mime_type_of
+from dify_plugin_host._files.local_file import LocalFile, mime_type_of
 from dify_plugin_host._files.parameters import cast_files
-from dify_plugin_host._files.store import SharedFile
 from dify_plugin_packager.json_access import JsonObject, is_object
 
 
@@ -26,7 +25,7 @@ type ParameterType = Literal[
     "string", "number", "boolean", "select", "array", "object", "file", "files"
 ]
 
-type FindFile = Callable[[str], SharedFile | None]
+type FindFile = Callable[[str], LocalFile | None]
 
 _BLOB_CHUNK_BYTES = 8192
 # Fields of a declaration that a Python function has no values for.
@@ -138,11 +137,11 @@ class PythonTool:
         return loaded
 
     def _content(self, parameter: ToolParameter, file: Any, find_file: FindFile) -> bytes:
-        shared = find_file(str(file.get("url"))) if is_object(file) else None
-        if shared is None:
+        found = find_file(str(file.get("url"))) if is_object(file) else None
+        if found is None:
             problem = "expected a file whose link is from here and lives, as Dify hands it over"
             raise self._mismatch(f"parameter {parameter.name!r}: {problem}")
-        return shared.file.content
+        return found.content
 
     def _convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         known = {parameter.name: parameter for parameter in self.parameters}

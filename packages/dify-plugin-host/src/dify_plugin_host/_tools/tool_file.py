@@ -71,6 +71,15 @@ def read_tools(module: types.ModuleType, path: Path) -> tuple[PythonTool, ...]:
     return tools
 
 
+def to_tool(function: Callable[..., Any]) -> PythonTool:
+    """Turn a function into a tool; one without a docstring is described by its name.
+
+    Raises:
+        ToolFileError: If it cannot become one.
+    """
+    return _Function(function, Path(inspect.getfile(function)), doc=function.__name__).to_tool()
+
+
 def _import(path: Path) -> types.ModuleType:
     if not path.is_file():
         raise ToolFileError(path, "no such file; expected a Python file with functions")
@@ -96,17 +105,18 @@ def _import(path: Path) -> types.ModuleType:
 class _Function:
     """A function that becomes a tool."""
 
-    def __init__(self, function: Callable[..., Any], path: Path) -> None:
+    def __init__(self, function: Callable[..., Any], path: Path, *, doc: str = "") -> None:
         self._function = function
+        self._doc = inspect.getdoc(function) or doc
         self._path = path
         self._name = function.__name__
 
     def to_tool(self) -> PythonTool:
         if not _TOOL_NAME.fullmatch(self._name):
             raise self._error("its name: expected up to 64 ASCII letters, digits and underscores")
-        if not (doc := inspect.getdoc(self._function)):
+        if not self._doc:
             raise self._error("expected a docstring; it tells the model what the tool does")
-        parsed = parse_docstring(doc)
+        parsed = parse_docstring(self._doc)
         return PythonTool(
             name=self._name,
             description=parsed.description,

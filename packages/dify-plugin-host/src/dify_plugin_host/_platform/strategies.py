@@ -1,0 +1,158 @@
+"""The agent strategies of plugins, run as Dify's agent node runs them."""
+
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from typing import Any
+
+from dify_plugin_host._errors import UnknownNameError
+from dify_plugin_host._files.links import FileLinks
+from dify_plugin_host._plugin.declarations import Strategy
+from dify_plugin_host._process.plugin_process import PluginProcess
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_host._tools.tool import PythonTool
+from dify_plugin_packager.json_access import JsonObject
+
+from .agent_node import (
+    AgentRequest,
+    StrategyRequest,
+    build_model_value,
+    find_file_parameter,
+    initialize_parameters,
+    validate_completion_params,
+)
+from .models import Models
+from .rules import answer_decoder, through_go
+
+
+class Strategies:
+    """The strategies of plugins, each with the process that serves it.
+
+    Args:
+        processes: The plugins, whose declarations are read anew each time, since they may change.
+        models: The models that a run can have.
+        tools: The tools that a run has.
+        links: The links by which files are handed over.
+        settings: The rules to apply.
+    """
+
+    def __init__(
+        self,
+        processes: Sequence[PluginProcess],
+        *,
+        models: Models,
+        tools: Iterable[PythonTool],
+        links: FileLinks,
+        settings: HostSettings,
+    ) -> None:
+        self._processes = processes
+        self._models = models
+        self._tools = tuple(tools)
+        self._links = links
+        self._rules = settings.rules
+
+    @property
+    def declared(self) -> tuple[Strategy, ...]:
+        """The strategies, in the order of their plugins."""
+        return tuple(strategy for strategy, _ in self._entries().values())
+
+    async def run(self, request: AgentRequest) -> AsyncGenerator[JsonObject]:
+        """Run a strategy with the host's models and tools, and return its messages to come.
+
+        Raises:
+            UnknownNameError: If a name in the request is not declared.
+            FileInputError: If the strategy takes no files, or not as many.
+            PluginHostError: If the model's plugin cannot be asked.
+        """
+        strategy, _ = self._find(request.strategy)
+        files = request.files
+        given = {
+            "model": await self.model_value(
+                request.model,
+                provider=request.provider,
+                completion_params=request.completion_params,
+                history=request.history,
+            ),
+            "tools": [tool.to_entity() for tool in self._tools],
+            "instruction": request.instruction,
+            "query": request.query,
+            **({find_file_parameter(strategy, files): list(files)} if files else {}),
+            **request.parameters,
+        }
+        return await self.invoke(
+            StrategyRequest(
+                strategy=request.strategy,
+                parameters=given,
+                user_id=request.user_id,
+                origin=request.origin,
+            )
+        )
+
+    async def invoke(self, request: StrategyRequest) -> AsyncGenerator[JsonObject]:
+        """Call a strategy with parameters of its own names, and return its messages to come.
+
+        Raises:
+            UnknownNameError: If the strategy or a parameter is not declared.
+            PluginHostError: If Dify would refuse a value.
+        """
+        strategy, process = self._find(request.strategy)
+        for name in request.parameters:
+            if name not in strategy.parameters:
+                kind = f"parameter of strategy {strategy.name!r} named"
+                raise UnknownNameError(kind, name, tuple(strategy.parameters))
+        given = {
+            name: await self._links.share_all(value) for name, value in request.parameters.items()
+        }
+        params = initialize_parameters(strategy.parameters.values(), given)
+        context: JsonObject = {"credentials": {"tool_credentials": {}}}
+        return process.invoke(
+            "agent_strategy",
+            "invoke_agent_strategy",
+            {
+                "agent_strategy_provider": strategy.provider,
+                "agent_strategy": strategy.name,
+                "agent_strategy_params": through_go(params)
+                if self._rules.float_numbers
+                else params,
+            },
+            user_id=request.user_id,
+            context=context,
+            origin=request.origin,
+            decode=answer_decoder("invoke_agent_strategy", self._rules),
+        )
+
+    def _entries(self) -> dict[str, tuple[Strategy, PluginProcess]]:
+        return {
+            strategy.name: (strategy, process)
+            for process in self._processes
+            for strategy in process.declarations.strategies
+        }
+
+    def _find(self, name: str) -> tuple[Strategy, PluginProcess]:
+        known = self._entries()
+        if name not in known:
+            raise UnknownNameError("strategy", name, tuple(known))
+        return known[name]
+
+    async def model_value(
+        self,
+        model: str,
+        *,
+        provider: str | None = None,
+        completion_params: Mapping[str, Any] | None = None,
+        history: Sequence[JsonObject] = (),
+    ) -> JsonObject:
+        """Return the value of a parameter that chooses a model.
+
+        Raises:
+            UnknownNameError: If there is no such model, or it lacks a parameter.
+            PluginHostError: If its plugin cannot be asked.
+        """
+        entry, _ = self._models.find(provider)
+        schema = await self._models.schema(model, provider=provider)
+        validate_completion_params(schema, completion_params or {})
+        return build_model_value(
+            entry,
+            schema,
+            completion_params=completion_params or {},
+            history=history,
+            filter_features=self._rules.filter_features,
+        )
