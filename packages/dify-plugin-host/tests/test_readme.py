@@ -6,6 +6,8 @@ from pathlib import Path
 from dify_plugin_host import load_tools
 
 
+pytest_plugins = ["pytester"]
+
 PACKAGE = Path(__file__).parents[1]
 README = PACKAGE / "README.md"
 PAGES = PACKAGE.parents[1] / "docs" / "dify-plugin-host"
@@ -37,6 +39,27 @@ def test_the_example_of_serving_a_plugin_runs(echo, monkeypatch, capsys):
     exec(compile(example(PAGES / "serve.md"), "serve.md", "exec"), {"__name__": "example"})
     event = json.loads(capsys.readouterr().out.removeprefix("data: "))
     assert event["data"] == {"result": False}
+
+
+def test_the_first_example_of_testing_passes(make_plugin, pytester):
+    folder = make_plugin(
+        """
+        wire.ready()
+        for request in wire.requests():
+            count = len(request["data"]["tool_parameters"]["text"].split())
+            value = {"variable_name": "count", "variable_value": count, "stream": False}
+            wire.stream(request, {"type": "variable", "message": value, "meta": None})
+            wire.stream(request, {"type": "text", "message": {"text": str(count)}, "meta": None})
+            wire.end(request)
+        """,
+        plugins={"tools": ["tools.yaml"]},
+    )
+    tool = {"identity": {"name": "count_words"}, "parameters": [{"name": "text", "type": "string"}]}
+    (folder / "tools.yaml").write_text(json.dumps({"identity": {"name": "p"}, "tools": [tool]}))
+    first = re.search(r"```python\n(.*?)```", (PAGES / "testing.md").read_text(), re.DOTALL)[1]
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_words.py").write_text(first)
+    pytester.runpytest(folder).assert_outcomes(passed=1)
 
 
 def test_the_routes_that_are_documented_are_the_ones_there_are(echo, run_daemon):

@@ -18,6 +18,7 @@ PluginHostError
 ├── InvokeTimeoutError      a call took longer than the platform allows
 ├── PollingError            a model that is polled has failed, or took longer than Dify waits
 ├── BackwardsError          a plugin's call back into Dify failed; its text goes to the plugin
+├── ScriptError             a model of a test was asked for more answers than it has
 └── DaemonServerError       the server cannot be run as it was asked for
 """
 
@@ -201,6 +202,10 @@ class PollingError(PluginHostError):
 
 class BackwardsError(PluginHostError):
     """Dify's refusal of a plugin's backwards call."""
+
+
+class ScriptError(PluginHostError):
+    """A model of a test that was asked for more answers than it has."""
 
 
 class DaemonServerError(PluginHostError):
