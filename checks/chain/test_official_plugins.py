@@ -1,10 +1,13 @@
 """The same with plugins that others have written: `nox -s chain -- --official CHECKOUT`."""
 
 import json
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +17,7 @@ from runs import KEY, ask, model_of, our_model, prepare, results, run, simulate
 
 pytestmark = pytest.mark.anyio
 
+ROOT = Path(__file__).parents[2]
 OUR_STRATEGIES = ("gpt5-agent/gpt5_agent_strategies", "gpt5_agent_strategies")
 STRATEGIES = ["gpt5_function_calling", "gpt5_react"]
 DIGITS = {"content": "a1b22", "expression": "[0-9]+"}
@@ -32,6 +36,17 @@ ROUNDS = [
     ],
     [Text(text="It is 391.")],
 ]
+
+
+@pytest.mark.parametrize(
+    "name", ["tools/json_process", "agent-strategies/cot_agent", "models/openai"]
+)
+def test_what_the_page_about_testing_shows_passes(package_official, name):
+    test = ROOT / f"docs/dify-plugin-host/testing-examples/test_{Path(name).name}.py"
+    given = f"--dify-plugin={package_official(name)}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", given, test]
+    run = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert run.returncode == 0, run.stdout
 
 
 def openai_model(simulator):
