@@ -18,7 +18,7 @@ from dify_plugin_packager.rules._archive_rules import find_leftovers
 from dify_plugin_packager.rules._finding import Finding
 from dify_plugin_packager.rules._names import find_marketplace_author_problem
 
-from .readme import SOURCE_URL, check_links, check_readme
+from .readme import PLACEHOLDER, SOURCE_URL, check_links, check_readme
 from .requirements import check_requirements_of
 from .secrets import check_secrets
 
@@ -78,6 +78,10 @@ def _check_manifest(manifest: JsonObject) -> Iterator[Finding]:
     if contact and not _EMAIL.fullmatch(contact):
         text = f"expected an email address, got {contact!r}"
         yield Finding("rejected", f"manifest.yaml: 'contact': {text}")
+    for field, value in (("repo", repository), ("contact", contact)):
+        if PLACEHOLDER.search(value):
+            text = f"expected your own, got the placeholder {value!r}"
+            yield Finding("advice", f"manifest.yaml: {field!r}: {text}")
 
 
 _HINTS = {
