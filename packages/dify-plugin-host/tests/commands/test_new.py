@@ -1,13 +1,11 @@
-"""A plugin of each kind, as `dify-host new` writes it: checked, started and called."""
+"""A plugin of each kind, as `dify-host new` writes it: checked, and called by its own tests."""
 
 import functools
-import hashlib
-import hmac
-import http.server
 import json
 import os
 import py_compile
-import threading
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,18 +13,11 @@ import pytest
 import yaml
 
 import dify_plugin_host
-from dify_plugin_host import PluginProcess
-from dify_plugin_packager.packaging import run_uv
+from dify_plugin_packager.packaging import run_uv, search_path
 
 
 TEMPLATES = Path(dify_plugin_host.__file__).parent / "_scaffold" / "templates"
 KINDS = ("tool", "model", "agent", "endpoint", "datasource", "trigger")
-MODEL = {"provider": "p", "model": "m", "model_type": "llm", "mode": "chat"}
-FEED = {
-    "version": "https://jsonfeed.org/version/1.1",
-    "title": "News",
-    "items": [{"id": "1", "title": "One", "content_text": "Hello."}],
-}
 # All that a package lacks whose lock nobody has made yet.
 WITHOUT_LOCK = {
     "uv.lock: expected a file 'uv.lock'; without it each installation takes what is newest",
@@ -60,106 +51,38 @@ def check(dify_host):
     return run
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    """A server of chat completions and of a feed."""
-
-    def do_GET(self):
-        self.answer(json.dumps(FEED))
-
-    def do_POST(self):
-        assert self.headers["Authorization"] == "Bearer k"
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        answers = [asked["messages"][0]["content"], "!"]
-        pieces = [{"choices": [{"delta": {"content": text}}]} for text in answers]
-        self.answer("".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces))
-
-    def answer(self, text):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *_):
-        """Keep the tests' output clean."""
-
-
-@pytest.fixture(scope="module")
-def url():
-    """Run the server."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
-        threading.Thread(target=server.serve_forever).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def request(path, body, **headers):
-    """Return an HTTP request as the daemon hands it to a plugin."""
-    lines = [f"POST {path} HTTP/1.1", "Host: dify", f"Content-Length: {len(body)}"]
-    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", body]).encode().hex()
-
-
-def calls(kind, url):
-    """Return a call of each kind: type, action, data, and a part of the answer."""
-    body = '{"type": "message", "sender": "Ada", "text": "hello"}'
-    signature = hmac.new(b"s", body.encode(), hashlib.sha256).hexdigest()
-    unauthorized = {"credentials": {}, "credential_type": "unauthorized"}
-    match kind:
-        case "tool":
-            data = {"provider": "hello", "tool": "count_words", **unauthorized}
-            data |= {"tool_parameters": {"text": "one two"}}
-            return "tool", "invoke_tool", data, '"variable_value": 2'
-        case "model":
-            data = {"provider": "hello", "model_type": "llm", "model": "gpt-4.1-mini"}
-            data |= {"credentials": {"api_key": "k", "base_url": url}, "model_parameters": {}}
-            data |= {"prompt_messages": [{"role": "user", "content": "hey"}]}
-            return "model", "invoke_llm", data | {"tools": None, "stop": None}, '"content": "hey"'
-        case "agent":
-            data = {"agent_strategy_provider": "hello", "agent_strategy": "tool_calling"}
-            given = {"model": MODEL, "query": "q", "instruction": "", "tools": []}
-            data |= {"agent_strategy_params": given | {"maximum_rounds": 2}}
-            return "agent_strategy", "invoke_agent_strategy", data, '"text": "hello"'
-        case "endpoint":
-            raw = request("/count-words", '{"text": "one two"}', Authorization="Bearer t")
-            data = {"settings": {"token": "t"}, "raw_http_request": raw}
-            return "endpoint", "invoke_endpoint", data, b'{"words":2}'.hex()
-        case "datasource":
-            data = {"provider": "hello", "datasource": "entries", "datasource_parameters": {}}
-            data |= {"credentials": {"feed_url": url}}
-            action = "invoke_online_document_datasource_get_pages"
-            return "datasource", action, data, '"page_name": "One"'
-        case "trigger":
-            subscription = {"endpoint": "http://dify", "properties": {"secret": "s"}}
-            data = {"provider": "hello", "subscription": subscription, **unauthorized}
-            data |= {"raw_http_request": request("/", body, X_Signature=f"sha256={signature}")}
-            return "trigger", "dispatch_trigger_event", data, '"events": ["message"]'
-
-
-async def answer(request):
-    """Answer a call back to the model."""
-    assert request.type == "llm"
-    message = {"role": "assistant", "content": "hello"}
-    yield {"model": "m", "delta": {"index": 0, "message": message}}
+def run_tests(folder, *arguments):
+    """Run the tests of written plugins as their authors do; return the report and whether all have passed."""
+    command = [sys.executable, "-m", "pytest", "-q", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout, done.returncode == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_new_plugin_passes_the_check_and_answers(new, check, tmp_path, url, kind):
+def test_a_new_plugin_passes_the_check(new, check, tmp_path, kind):
     code, out, _ = new("hello", "--kind", kind, "--author", "ada")
     assert code == 0
     assert "cd hello\n" in out
-    folder = tmp_path / "hello"
-    assert check(folder, "--quick") == (0, WITHOUT_LOCK)
-    *call, part = calls(kind, url)
-    async with PluginProcess(folder, backwards=answer) as plugin:
-        answers = [answer async for answer in plugin.invoke(*call)]
-    assert part in json.dumps(answers)
+    assert check(tmp_path / "hello", "--quick") == (0, WITHOUT_LOCK)
+
+
+def test_new_plugins_start_and_pass_their_own_tests(new, tmp_path):
+    """All in one run, from the folder around them."""
+    (tmp_path / "pytest.ini").touch()
+    for kind in KINDS:
+        new(kind, "--kind", kind, "--author", "ada")
+    report, passed = run_tests(tmp_path, "--import-mode=importlib", *KINDS)
+    assert passed, report
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_package_installs_and_lacks_only_what_its_author_knows(new, check, tmp_path, kind):
-    """The plugin SDK comes from the index."""
+def test_what_its_author_does_next_works(new, check, tmp_path, kind):
+    """The plugin SDK comes from the index, and what is left to mend is what only the author knows."""
     new("hello", "--kind", kind, "--author", "ada")
-    run_uv("sync", cwd=tmp_path / "hello", environment=os.environ)
+    run_uv("sync", cwd=tmp_path / "hello", environment={**os.environ, "PATH": search_path()})
+    report, passed = run_tests(tmp_path / "hello")
+    assert passed, report
     code, findings = check(tmp_path / "hello", "--marketplace")
     assert code == 0
     assert {text.partition(": expected")[0] for text in findings} == {
