@@ -753,6 +753,13 @@ def test_a_link_in_a_plugin_is_refused(command, workshop):
     assert "linked.yaml: expected a file or folder, got a link" in err
 
 
+def test_in_a_plugins_folder_it_needs_no_name(packager, monkeypatch, alone):
+    monkeypatch.chdir(alone)
+    code, out, _ = packager("package")
+    assert code == 0
+    assert out.startswith("dist/echo_model-0.0.1.difypkg  ")
+
+
 def test_an_unknown_plugin_is_named(command):
     code, _, err = command("package", "nobody")
     assert code == 2

@@ -79,6 +79,9 @@ REJECTED = [
 ]  # fmt: skip
 
 ADVISED = [
+    ("manifest", swap(MANIFEST, "https://github.com/tests/echo", "https://github.com/YOUR-NAME/echo"), "'repo': expected your own, got the placeholder 'https://github.com/YOUR-NAME/echo'"),
+    ("manifest", swap(MANIFEST, "tests@example.org", "you@example.com"), "'contact': expected your own, got the placeholder 'you@example.com'"),
+    ("README", swap("README.md", "github.com/tests", "github.com/YOUR-NAME"), "expected the URL of the source repository, got the placeholder 'https://github.com/YOUR-NAME/echo/issues'"),
     ("manifest", swap(MANIFEST, ", minimum_dify_version: 1.10.0", ""), "'meta.minimum_dify_version': expected the first version"),
     ("privacy", add("PRIVACY.md", "All is well.\n"), "PRIVACY.md: expected it to say what is collected, stored"),
     ("README", swap("README.md", "Talk to it.", "おはようございます。" * 3), "expected English; other languages belong into readme/, as README_ja_JP.md"),

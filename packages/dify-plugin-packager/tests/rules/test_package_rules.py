@@ -5,7 +5,7 @@ import stat
 import zipfile
 
 import pytest
-from damages import drop, put, swap
+from damages import base, drop, pack, put, swap
 
 from dify_plugin_packager.rules import find_refusals
 
@@ -332,3 +332,12 @@ def test_an_offline_package_has_all_its_wheels(packager, workshop, monkeypatch, 
     texts = [text for kind, _, text in findings_of(less) if kind == "broken"]
     missing = "uv.lock: 'tiny-base': expected a file 'wheels/tiny_base-0.1.0"
     assert any(text.startswith(missing) for text in texts), texts
+
+
+def test_endpoints_that_nobody_may_set_up_are_found(findings_of):
+    text = "manifest.yaml: 'resource.permission.endpoint.enabled': expected true, or the daemon sets up no endpoint"
+    files = base("endpoints")
+    assert ("broken", "permissions", text) in findings_of(pack(files))
+    permission = "memory: 1048576, permission: { endpoint: { enabled: true } }"
+    swap(MANIFEST, "memory: 1048576", permission)(files)
+    assert "permissions" not in {rule for _, rule, _ in findings_of(pack(files))}

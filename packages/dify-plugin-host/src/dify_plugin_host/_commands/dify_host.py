@@ -23,7 +23,15 @@ from dify_plugin_host._errors import (
 from dify_plugin_host._platform.model_server import ServerAddressError
 from dify_plugin_packager.commands import PackageOptions, add_command, exit_codes, package_plugins
 
-from .options import CallOptions, ChatOptions, CheckOptions, RunsOptions, ServeOptions, ViewOptions
+from .options import (
+    CallOptions,
+    ChatOptions,
+    CheckOptions,
+    NewOptions,
+    RunsOptions,
+    ServeOptions,
+    ViewOptions,
+)
 
 
 _PROGRAM = "dify-host"
@@ -161,6 +169,18 @@ def call(options: CallOptions) -> None:
     out = sys.stdout
     with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
         run_call(options, out=out)
+
+
+@add_command(app)
+def new(options: NewOptions) -> None:
+    """Begin a plugin that works.
+
+    Writes a folder with the plugin, its tests, its documents and a workflow for GitHub, and prints what to do next.
+    """
+    from .new import run_new
+
+    with _exit_codes():
+        run_new(options, sys.stdout)
 
 
 def run_dify_host() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -316,3 +316,23 @@ class CallOptions:
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one message per line, as JSON.")
     ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewOptions:
+    """A plugin to begin."""
+
+    name: Annotated[
+        Path,
+        typer.Argument(help="The folder to make; its name becomes the plugin's name."),
+    ]
+    kind: Annotated[
+        Literal["tool", "model", "agent", "endpoint", "datasource", "trigger"],
+        typer.Option(help="What the plugin offers to Dify."),
+    ] = "tool"
+    author: Annotated[
+        str | None,
+        typer.Option(
+            help="The plugin's author, your user or organisation on GitHub; by default your name in git's settings."
+        ),
+    ] = None

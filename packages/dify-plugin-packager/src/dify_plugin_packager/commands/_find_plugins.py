@@ -13,7 +13,7 @@ def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
     """Return plugin folders.
 
     Args:
-        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means all in that folder.
+        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means `start` if it is a plugin, else all in that folder.
         start: The folder to search from.
 
     Raises:
@@ -21,6 +21,8 @@ def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
     """
     if names:
         return [_named(name, start=start) for name in names]
+    if (start / "manifest.yaml").is_file():
+        return [start]
     folder = find_plugins_folder(start, otherwise=_NAME_THEM)
     found = [path.parent for path in sorted(folder.glob("*/manifest.yaml"))]
     if not found:

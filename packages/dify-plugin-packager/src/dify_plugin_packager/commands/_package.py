@@ -27,7 +27,7 @@ class PackageOptions:
     plugins: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Plugin folders, or names of folders in plugins/; by default all of plugins/. With --offline packages as well."
+            help="Plugin folders, or names of folders in plugins/; by default this folder if it is a plugin, else all of plugins/. With --offline packages as well."
         ),
     ] = None
     output: Annotated[Path, typer.Option(help="Where to write the packages.")] = Path("dist")

@@ -169,11 +169,19 @@ class Declarations:
             yield Finding("broken", "expected a folder '_assets', which every plugin reads")
 
     def check_permissions(self) -> Iterator[Finding]:
-        """Check that an agent strategy may call tools and models, and gets every kind of tool."""
+        """Check that endpoints may be set up, and that an agent strategy may call tools and models, and gets every kind of tool.
+
+        Source: `internal/service/setup_endpoint.go` of langgenius/dify-plugin-daemon at bdb5642a; docs/evidence/dify-declarations.md, S31.
+        """
         manifest = self.upload.manifest or {}
-        if not list_at(object_at(manifest, "plugins"), "agent_strategies"):
-            return
+        plugins = object_at(manifest, "plugins")
         permission = object_at(manifest, "resource", "permission")
+        where = "manifest.yaml: 'resource.permission"
+        if list_at(plugins, "endpoints") and not object_at(permission, "endpoint").get("enabled"):
+            expected = "expected true, or the daemon sets up no endpoint"
+            yield Finding("broken", f"{where}.endpoint.enabled': {expected}")
+        if not list_at(plugins, "agent_strategies"):
+            return
         model = object_at(permission, "model")
         for name, given in (
             ("tool.enabled", object_at(permission, "tool").get("enabled")),
@@ -181,8 +189,7 @@ class Declarations:
             ("model.llm", model.get("llm")),
         ):
             if not given:
-                where = f"manifest.yaml: 'resource.permission.{name}'"
-                yield Finding("advice", f"{where}: expected true for an agent strategy")
+                yield Finding("advice", f"{where}.{name}': expected true for an agent strategy")
         if object_at(manifest, "meta").get("version") == "0.0.1":
             expected = "expected more than 0.0.1, with which Dify hides MCP tools"
             yield Finding("advice", f"manifest.yaml: 'meta.version': {expected}")

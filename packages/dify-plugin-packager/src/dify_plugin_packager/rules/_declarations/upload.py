@@ -21,14 +21,12 @@ from dify_plugin_packager.go_types import (
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at
 from dify_plugin_packager.packaging import ContentError, Contents
 from dify_plugin_packager.plugin import build_identifier, is_identifier
+from dify_plugin_packager.rules._names import find_author_problem, find_name_problem
 
 
 type Stage = Literal["manifest.yaml", "unique identifier", "providers", "declarations", "icons"]
 
-_AUTHOR = re.compile(r"[a-z0-9_-]{1,64}", re.ASCII)
-_NAME = re.compile(r"[a-z0-9_-]{1,128}", re.ASCII)
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}(-\w{1,16})?", re.ASCII)
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}", re.ASCII)
 _MODEL_ICONS = ("icon_small", "icon_large", "icon_small_dark", "icon_large_dark")
 
 
@@ -140,12 +138,10 @@ def _iter_manifest_problems(
     manifest: JsonObject, declared: Mapping[str, JsonObject | None]
 ) -> Iterator[str]:
     author, name, version = _names(manifest)
-    if not _AUTHOR.fullmatch(author):
-        yield f"manifest.yaml: 'author': expected up to 64 of a-z, 0-9, '_' and '-', got {author!r:.80}"
-    elif _UUID.fullmatch(author):
-        yield f"manifest.yaml: 'author': expected a name, not a UUID, got {author!r}"
-    if not _NAME.fullmatch(name):
-        yield f"manifest.yaml: 'name': expected up to 128 of a-z, 0-9, '_' and '-', got {name!r:.80}"
+    if problem := find_author_problem(author):
+        yield f"manifest.yaml: 'author': {problem}"
+    if problem := find_name_problem(name):
+        yield f"manifest.yaml: 'name': {problem}"
     if not _VERSION.fullmatch(version):
         yield f"manifest.yaml: 'version': expected a version such as 1.2.3, got {version!r:.80}"
     kinds = [key for key, provider in declared.items() if provider is not None]

@@ -16,8 +16,9 @@ from dify_plugin_packager.json_access import JsonObject, object_at
 from dify_plugin_packager.packaging import Archive, Contents
 from dify_plugin_packager.rules._archive_rules import find_leftovers
 from dify_plugin_packager.rules._finding import Finding
+from dify_plugin_packager.rules._names import find_marketplace_author_problem
 
-from .readme import SOURCE_URL, check_links, check_readme
+from .readme import PLACEHOLDER, SOURCE_URL, check_links, check_readme
 from .requirements import check_requirements_of
 from .secrets import check_secrets
 
@@ -29,7 +30,6 @@ _REQUIRED = (
     *("label.en_US", "description.en_US", "meta.version", "meta.arch"),
     *("meta.runner.language", "meta.runner.version", "meta.runner.entrypoint"),
 )
-_THEIRS = ("dify", "langgenius")
 _EMAIL = re.compile(r"[^\s@]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 _PRIVACY = "PRIVACY.md"
 _PRIVACY_TEMPLATE = "please fill in the privacy policy"
@@ -58,11 +58,8 @@ def iter_marketplace_rules(archive: Archive, contents: Contents) -> Iterator[tup
 
 
 def _check_author(manifest: JsonObject) -> Iterator[Finding]:
-    author = str(manifest.get("author") or "")
-    for word in _THEIRS:
-        if word in author:
-            text = f"expected a user or organisation without {word!r} in the name, got {author!r}"
-            yield Finding("rejected", f"manifest.yaml: 'author': {text}")
+    if problem := find_marketplace_author_problem(str(manifest.get("author") or "")):
+        yield Finding("rejected", f"manifest.yaml: 'author': {problem}")
 
 
 def _check_manifest(manifest: JsonObject) -> Iterator[Finding]:
@@ -81,6 +78,10 @@ def _check_manifest(manifest: JsonObject) -> Iterator[Finding]:
     if contact and not _EMAIL.fullmatch(contact):
         text = f"expected an email address, got {contact!r}"
         yield Finding("rejected", f"manifest.yaml: 'contact': {text}")
+    for field, value in (("repo", repository), ("contact", contact)):
+        if PLACEHOLDER.search(value):
+            text = f"expected your own, got the placeholder {value!r}"
+            yield Finding("advice", f"manifest.yaml: {field!r}: {text}")
 
 
 _HINTS = {

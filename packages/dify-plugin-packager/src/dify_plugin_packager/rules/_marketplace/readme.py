@@ -22,6 +22,9 @@ SOURCE_URL = re.compile(
 )
 """The URL of a repository on a host that the marketplace knows."""
 
+PLACEHOLDER = re.compile(r"/YOUR-NAME/|^you@example\.com$")
+"""The placeholders of `dify-host new` for a repository and an address."""
+
 _README = "README.md"
 _TRANSLATION = re.compile(r"readme/README_[A-Za-z]{2,3}(_[A-Za-z]+)?\.md")
 _IDEOGRAPHS = re.compile(r"[㐀-䶿一-鿿]")
@@ -51,8 +54,12 @@ def check_readme(contents: Contents) -> Iterator[Finding]:
     if not text.strip():
         yield Finding("rejected", "expected a file 'README.md' with text in it")
         return
-    if not SOURCE_URL.search(text):
+    found = SOURCE_URL.search(text)
+    if not found:
         yield Finding("rejected", f"{_README}: expected the URL of the source repository")
+    elif PLACEHOLDER.search(found[0]):
+        expected = f"expected the URL of the source repository, got the placeholder {found[0]!r}"
+        yield Finding("advice", f"{_README}: {expected}")
     prose = " ".join(_iter_prose(text))
     if count := len(_IDEOGRAPHS.findall(prose)):
         expected = "expected English; other languages belong into readme/, as README_zh_Hans.md"

@@ -1,0 +1,1 @@
+"""New plugins, one for each kind, from templates."""
