@@ -226,12 +226,24 @@ def test_a_strategy_is_called_with_the_models_and_tools_of_the_plugins_beside_it
 ):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     strategy = (plugins / "small_agent", "steps", "--with", plugins / "echo_model", "--simulator")
-    code, out, err = dify_host("call", *strategy, "query=hello")
+    code, out, err = dify_host("call", *strategy, "instruction=Help.", "query=hello")
     assert code == 0, err
     assert "hello" in out
-    code, _, err = dify_host("call", *strategy)
+    chosen = ("instruction=Help.", "model=echo-1", 'completion_params={"temperature": 1}')
+    assert (
+        "[log] CALL clock success"
+        in dify_host("call", *strategy, *chosen, "query=call clock {}")[1]
+    )
+    code, _, err = dify_host("call", *strategy, "instruction=Help.")
     assert err.endswith("parameter 'query': expected a value, which strategy 'steps' requires\n")
     assert code == 2
+
+
+def test_a_strategy_without_a_model_plugin_gets_a_scripted_model(dify_host, plugins):
+    arguments = ("instruction=Help.", "query=hello")
+    code, out, err = dify_host("call", plugins / "small_agent", "steps", *arguments)
+    assert code == 0, err
+    assert "hello world" in out
 
 
 def test_what_a_plugin_logs_is_shown_on_request(dify_host, parrot):

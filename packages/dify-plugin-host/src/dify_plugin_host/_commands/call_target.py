@@ -6,13 +6,19 @@ from typing import Any, cast
 
 from dify_plugin_host._errors import ParameterError, UnknownNameError
 from dify_plugin_host._files.local_file import LocalFile
-from dify_plugin_host._platform.agent_node import AgentRequest, validate_completion_params
+from dify_plugin_host._platform.agent_node import (
+    AgentRequest,
+    StrategyRequest,
+    validate_completion_params,
+)
 from dify_plugin_host._platform.model_calls import ModelRequest
 from dify_plugin_host._platform.plugin_host import PluginHost
+from dify_plugin_host._platform.scripted_peer import MODEL_VALUE, answer_scripted
 from dify_plugin_host._platform.tool_node import ToolRequest
 from dify_plugin_host._plugin.declarations import Declarations
 from dify_plugin_host._plugin.offers import Offer, offers
-from dify_plugin_packager.json_access import JsonObject, objects_at
+from dify_plugin_host._process.session import BackwardsRequest, CallOrigin
+from dify_plugin_packager.json_access import JsonObject, is_object, objects_at
 from dify_plugin_packager.plugin import PluginFolder, PluginKind
 
 from .arguments import cast_argument, cast_by_rules
@@ -130,7 +136,7 @@ async def call(
         case "tools":
             messages = _call_tool(host, target, arguments, credentials)
         case "agent_strategies":
-            messages = host.run(_agent_request(host, target, arguments))
+            messages = _call_strategy(host, target, arguments)
         case _ if target.model_type == "llm":
             messages = ask_model(host, await _llm_request(host, target, arguments))
         case _:
@@ -156,23 +162,44 @@ def _call_tool(
     return host.invoke_tool(request)
 
 
-def _agent_request(host: PluginHost, target: Target, arguments: Mapping[str, Any]) -> AgentRequest:
+async def _call_strategy(
+    host: PluginHost, target: Target, arguments: Mapping[str, Any]
+) -> AsyncGenerator[JsonObject]:
     strategy = next(one for one in host.strategies if one.name == target.name)
-    given = {name: value for name, value in arguments.items() if not _files_in(value)}
-    files = [file for value in arguments.values() for file in _files_in(value)]
-    model = str(given.pop("model", "")) or next(
-        (one for provider in host.model_providers for one in provider.models), ""
-    )
-    if "query" not in given:
-        raise ParameterError("query", f"expected a value, which strategy {target.name!r} requires")
-    return AgentRequest(
-        query=str(given.pop("query")),
-        strategy=target.name,
-        model=model,
-        completion_params=cast_argument("object", given.pop("completion_params", {})),
-        parameters=_cast(strategy.parameters.values(), given),
-        files=files,
-    )
+    given = dict(arguments)
+    params = cast_argument("object", given.pop("completion_params", {}))
+    given = _cast(strategy.parameters.values(), given)
+    for name, declared in strategy.parameters.items():
+        match declared.get("type"):
+            case "model-selector" if not is_object(given.get(name)):
+                required = bool(declared.get("required"))
+                if required or given.get(name):
+                    given[name] = await _model_value(host, given.get(name), params)
+            case "array[tools]":
+                given.setdefault(name, [tool.to_entity() for tool in host.tools])
+            case _ if declared.get("required") and given.get(name, declared.get("default")) is None:
+                raise ParameterError(
+                    name, f"expected a value, which strategy {target.name!r} requires"
+                )
+            case _:
+                pass
+    origin = CallOrigin() if host.model_providers else CallOrigin(answers=_answer_as_model)
+    request = StrategyRequest(strategy=target.name, parameters=given, origin=origin)
+    async for message in host.invoke_strategy(request):
+        yield message
+
+
+async def _model_value(host: PluginHost, name: str | None, params: JsonObject) -> JsonObject:
+    """Return the value that chooses a model of the plugins beside the strategy; without any, the scripted one."""
+    names = [model for provider in host.model_providers for model in provider.models]
+    if not host.model_providers:
+        return {**MODEL_VALUE, "completion_params": params}
+    return await host.model_value(name or names[0], completion_params=params)
+
+
+def _answer_as_model(request: BackwardsRequest) -> AsyncGenerator[JsonObject] | None:
+    """Return the scripted model's answer; None for calls of anything else, which the host answers."""
+    return answer_scripted(request) if request.type == "llm" else None
 
 
 async def _llm_request(

@@ -158,14 +158,22 @@ class PluginHost(Running):
         """
         return await self._models.schema(model, provider=provider)
 
-    async def model_value(self, model: str, *, provider: str | None = None) -> JsonObject:
+    async def model_value(
+        self,
+        model: str,
+        *,
+        provider: str | None = None,
+        completion_params: Mapping[str, Any] | None = None,
+    ) -> JsonObject:
         """Return the value of a strategy's parameter that chooses a model, as Dify's agent node sends it.
 
         Raises:
-            UnknownNameError: If there is no such model.
+            UnknownNameError: If there is no such model, or it lacks a parameter.
             PluginHostError: If its plugin cannot be asked.
         """
-        return await self._strategies.model_value(model, provider=provider)
+        return await self._strategies.model_value(
+            model, provider=provider, completion_params=completion_params
+        )
 
     def invoke_llm(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
         """Call a model and yield the chunks of its answer, as the daemon would hand them on.

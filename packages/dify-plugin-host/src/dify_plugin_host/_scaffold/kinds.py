@@ -70,8 +70,8 @@ KINDS: Mapping[str, Kind] = {
             "strategies/": "each strategy: its parameters in YAML, its code in Python",
         },
         call=(
-            'tool_calling query="hello" model=NAME --tools FILE --with MODEL_PLUGIN',
-            "runs it once, with a model of another plugin and functions of a file",
+            'tool_calling instruction="Be brief." query="hello"',
+            "runs it once, with a scripted model; `model=NAME --with MODEL_PLUGIN` takes one of another plugin",
         ),
         permission="{ tool: { enabled: true }, model: { enabled: true, llm: true } }",
         dependencies=(_PYDANTIC,),

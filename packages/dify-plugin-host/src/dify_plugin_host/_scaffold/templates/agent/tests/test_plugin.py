@@ -1,6 +1,7 @@
 """The plugin, called as Dify calls it, with a model whose answers are written here."""
 
 import pytest
+
 from dify_plugin_host.testing import DifyPlugin, PluginInvokeError, ScriptedModel, ToolCall
 
 

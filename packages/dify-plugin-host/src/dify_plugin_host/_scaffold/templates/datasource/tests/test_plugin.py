@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+
 from dify_plugin_host.testing import DifyPlugin, PluginInvokeError
 
 

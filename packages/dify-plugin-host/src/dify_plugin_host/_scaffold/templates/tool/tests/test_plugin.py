@@ -1,6 +1,7 @@
 """The plugin, called as Dify calls it."""
 
 import pytest
+
 from dify_plugin_host.testing import DifyPlugin
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from dify_plugin_host.testing import DifyPlugin, PluginInvokeError
 
 
