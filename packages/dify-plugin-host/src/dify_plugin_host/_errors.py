@@ -18,6 +18,7 @@ PluginHostError
 ├── InvokeTimeoutError      a call took longer than the platform allows
 ├── PollingError            a model that is polled has failed, or took longer than Dify waits
 ├── BackwardsError          a plugin's call back into Dify failed; its text goes to the plugin
+├── DebuggerMissingError    debugpy, which debugging needs, is not installed
 └── DaemonServerError       the server cannot be run as it was asked for
 """
 
@@ -201,6 +202,10 @@ class PollingError(PluginHostError):
 
 class BackwardsError(PluginHostError):
     """Dify's refusal of a plugin's backwards call."""
+
+
+class DebuggerMissingError(PluginHostError):
+    """A debugger that is not installed."""
 
 
 class DaemonServerError(PluginHostError):

@@ -15,6 +15,7 @@ import typer
 from dify_plugin_host._errors import (
     CredentialsMissingError,
     DaemonServerError,
+    DebuggerMissingError,
     FileInputError,
     ParameterError,
     ToolFileError,
@@ -23,13 +24,22 @@ from dify_plugin_host._errors import (
 from dify_plugin_host._platform.model_server import ServerAddressError
 from dify_plugin_packager.commands import PackageOptions, add_command, exit_codes, package_plugins
 
-from .options import CallOptions, ChatOptions, CheckOptions, RunsOptions, ServeOptions, ViewOptions
+from .options import (
+    CallOptions,
+    ChatOptions,
+    CheckOptions,
+    DebugOptions,
+    RunsOptions,
+    ServeOptions,
+    ViewOptions,
+)
 
 
 _PROGRAM = "dify-host"
 _USAGE_ERRORS = (
     CredentialsMissingError,
     DaemonServerError,
+    DebuggerMissingError,
     FileInputError,
     ParameterError,
     ServerAddressError,
@@ -161,6 +171,20 @@ def call(options: CallOptions) -> None:
     out = sys.stdout
     with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
         run_call(options, out=out)
+
+
+@add_command(app)
+def debug(options: DebugOptions) -> None:
+    """Start a plugin that waits for a debugger, then call or serve it.
+
+    The debugger's port, on 127.0.0.1 only, is printed; docs/dify-plugin-host/debug.md shows how editors attach to it. With a name, the call that `dify-host call`
+    makes is made then, in a terminal once more for each Enter; without one, the plugin is served as by `dify-host serve`, on a free port.
+    """
+    from .debug import run_debug
+
+    out = sys.stdout
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+        run_debug(options, out=out)
 
 
 def run_dify_host() -> None:
