@@ -85,3 +85,11 @@ def test_the_events_that_are_documented_are_the_ones_there_are():
         re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)))
     )
     assert documented == defined
+
+
+def test_the_launch_settings_name_the_address_on_which_a_plugin_waits(dify_host):
+    (block,) = re.findall(r"```json\n(.*?)```", (PAGES / "debug.md").read_text("utf-8"), re.DOTALL)
+    (attach,) = json.loads(block)["configurations"]
+    _, out, _ = dify_host("debug", "--help")
+    (port,) = re.findall(r"debugger.s port.*?default:\s+(\d+)", out, re.DOTALL)
+    assert attach["connect"] == {"host": "127.0.0.1", "port": int(port)}

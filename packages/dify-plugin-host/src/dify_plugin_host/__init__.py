@@ -7,6 +7,7 @@ from ._errors import (
     BackwardsError,
     CredentialsMissingError,
     DaemonServerError,
+    DebuggerMissingError,
     FileInputError,
     InstallError,
     InvokeTimeoutError,
@@ -33,6 +34,7 @@ from ._platform.tool_node import ToolRequest
 from ._plugin.declarations import ModelProvider, Strategy, ToolProvider
 from ._plugin.source import FolderSource, PluginSource
 from ._process.connection import BackwardsHandler, Notice, NoticeHandler
+from ._process.debugger import Debugger
 from ._process.plugin_process import PluginProcess
 from ._process.session import BackwardsRequest, CallBack, CallOrigin, FindAnswer
 from ._settings import HostSettings, PlatformRules, PollingLimits
@@ -50,6 +52,8 @@ __all__ = [
     "CredentialsMissingError",
     "DaemonServer",
     "DaemonServerError",
+    "Debugger",
+    "DebuggerMissingError",
     "FileInputError",
     "FindAnswer",
     "FolderSource",

@@ -19,6 +19,7 @@ PluginHostError
 ├── PollingError            a model that is polled has failed, or took longer than Dify waits
 ├── BackwardsError          a plugin's call back into Dify failed; its text goes to the plugin
 ├── ScriptError             a model of a test was asked for more answers than it has
+├── DebuggerMissingError    debugpy, which debugging needs, is not installed
 └── DaemonServerError       the server cannot be run as it was asked for
 """
 
@@ -206,6 +207,10 @@ class BackwardsError(PluginHostError):
 
 class ScriptError(PluginHostError):
     """A model of a test that was asked for more answers than it has."""
+
+
+class DebuggerMissingError(PluginHostError):
+    """A debugger that is not installed."""
 
 
 class DaemonServerError(PluginHostError):

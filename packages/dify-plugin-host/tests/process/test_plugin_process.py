@@ -648,6 +648,7 @@ async def test_a_breakpoint_is_refused_unless_the_environment_names_a_debugger(
         (told,) = answer
         assert told["said"].startswith("breakpoint() is refused: a plugin's stdin and stdout carry")
         assert "PYTHONBREAKPOINT" in told["said"]
+        assert "dify-host debug" in told["said"]
         assert told["path"].endswith(":elsewhere")
 
 

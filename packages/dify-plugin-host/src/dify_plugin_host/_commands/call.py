@@ -25,6 +25,7 @@ from dify_plugin_host._platform.model_server import (
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._plugin.declarations import Declarations, ModelProvider, ToolProvider
 from dify_plugin_host._process.connection import Notice
+from dify_plugin_host._process.debugger import Debugger
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_packager.plugin import PluginFolder
 from stream_text import KnownSecrets
@@ -69,9 +70,14 @@ async def _make(prepared: "Call") -> None:
 
 @contextlib.contextmanager
 def open_call(
-    options: CallOptions, *, out: TextIO, settings: HostSettings | None = None
+    options: CallOptions, *, out: TextIO, debugger: Debugger | None = None
 ) -> Generator["Call"]:
     """Prepare a call, with the simulator beside it if the options ask for it.
+
+    Args:
+        options: The call.
+        out: The stream to print to.
+        debugger: The debugger that the plugin waits for.
 
     Raises:
         PluginHostError: If the call cannot be made.
@@ -81,7 +87,7 @@ def open_call(
             server = stack.enter_context(open_simulator(os.environ))
         else:
             server = named_server(os.environ)
-        yield Call(options, server, out=out, settings=settings)
+        yield Call(options, server, out=out, debugger=debugger)
 
 
 class Call:
@@ -91,7 +97,7 @@ class Call:
         options: The call.
         server: The server for models, whose credentials go to the provider's fields of the same names; None for none.
         out: The stream to print to.
-        settings: The platform's limits and rules; by default those of the environment.
+        debugger: The debugger that the plugin waits for.
 
     Attributes:
         host: The plugin with those beside it; it has to run when the call is made.
@@ -108,7 +114,7 @@ class Call:
         server: ModelServer | None,
         *,
         out: TextIO,
-        settings: HostSettings | None = None,
+        debugger: Debugger | None = None,
     ) -> None:
         self._options = options
         self._out = out
@@ -125,9 +131,10 @@ class Call:
             *(_open(path) for path in options.beside or ()),
             credentials=self._credentials if is_model else shared,
             tools=python_tools(options.tools),
-            settings=settings or _settings(os.environ),
+            settings=_settings(os.environ),
             environment=_plugin_environment(folder),
             on_notice=self._take_notice,
+            debugger=debugger,
         )
 
     async def make(self) -> None:

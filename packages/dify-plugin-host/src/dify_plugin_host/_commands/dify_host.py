@@ -15,6 +15,7 @@ import typer
 from dify_plugin_host._errors import (
     CredentialsMissingError,
     DaemonServerError,
+    DebuggerMissingError,
     FileInputError,
     ParameterError,
     ToolFileError,
@@ -27,6 +28,7 @@ from .options import (
     CallOptions,
     ChatOptions,
     CheckOptions,
+    DebugOptions,
     NewOptions,
     RunsOptions,
     ServeOptions,
@@ -38,6 +40,7 @@ _PROGRAM = "dify-host"
 _USAGE_ERRORS = (
     CredentialsMissingError,
     DaemonServerError,
+    DebuggerMissingError,
     FileInputError,
     ParameterError,
     ServerAddressError,
@@ -181,6 +184,20 @@ def new(options: NewOptions) -> None:
 
     with _exit_codes():
         run_new(options, sys.stdout)
+
+
+@add_command(app)
+def debug(options: DebugOptions) -> None:
+    """Start a plugin that waits for a debugger, then call or serve it.
+
+    The debugger's port, on 127.0.0.1 only, is printed; docs/dify-plugin-host/debug.md shows how editors attach to it. With a name, the call that `dify-host call`
+    makes is made then, in a terminal once more for each Enter; without one, the plugin is served as by `dify-host serve`, on a free port.
+    """
+    from .debug import run_debug
+
+    out = sys.stdout
+    with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
+        run_debug(options, out=out)
 
 
 def run_dify_host() -> None:

@@ -336,3 +336,18 @@ class NewOptions:
             help="The plugin's author, your user or organisation on GitHub; by default your name in git's settings."
         ),
     ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugOptions(CallOptions):
+    """A plugin to debug, and the call to make; without a name it is served."""
+
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="The tool, model or strategy to call; without it, the plugin is served."
+        ),
+    ] = None
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The debugger's port; 0 takes a free one.")
+    ] = 5678

@@ -18,6 +18,7 @@ from dify_plugin_host._platform.model_server import (
     without_server,
 )
 from dify_plugin_host._plugin.source import FolderSource, PluginSource
+from dify_plugin_host._process.debugger import Debugger
 from dify_plugin_host._settings import HostSettings, PlatformRules
 from dify_plugin_packager import PluginFolderError
 from dify_plugin_packager.commands import find_folders
@@ -32,8 +33,13 @@ from .serve_report import Reporter
 from .tool_offers import python_tools
 
 
-def run_serve(options: ServeOptions, *, out: TextIO) -> None:
+def run_serve(options: ServeOptions, *, out: TextIO, debugger: Debugger | None = None) -> None:
     """Serve until a signal comes; print the address on `out`.
+
+    Args:
+        options: The plugins and the settings of the server.
+        out: The stream to print to.
+        debugger: The debugger that the first plugin waits for.
 
     Raises:
         PluginHostError: If a plugin cannot be found or started, or the port is not free.
@@ -53,6 +59,7 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
             settings=_settings(options, environment),
             on_notice=reporter.report_notice,
             environment=models.environment if models else without_server(environment),
+            debugger=debugger,
         )
         simulator = models.credentials if models and options.simulator else None
         samples = SampleCalls(server.host, _shown_credentials(models, simulator))
@@ -63,12 +70,17 @@ def run_serve(options: ServeOptions, *, out: TextIO) -> None:
                 lambda: reporter.report_ready(
                     server, api_key=shown_key, simulator=simulator, samples=samples
                 ),
+                # A debugger's address is printed while the plugins start.
+                shows_progress=debugger is None,
             )
         )
 
 
-async def _serve(server: DaemonServer, report_ready: Callable[[], None]) -> None:
-    with cancelled_by_signals(), Console(stderr=True).status("starting the plugins") as status:
+async def _serve(
+    server: DaemonServer, report_ready: Callable[[], None], *, shows_progress: bool
+) -> None:
+    status = Console(stderr=True, quiet=not shows_progress).status("starting the plugins")
+    with cancelled_by_signals(), status:
         async with server:
             status.stop()
             report_ready()

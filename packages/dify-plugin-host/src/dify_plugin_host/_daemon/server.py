@@ -11,6 +11,7 @@ from dify_plugin_host._listener import LOOPBACK, listen
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._process.connection import NoticeHandler
+from dify_plugin_host._process.debugger import Debugger
 from dify_plugin_host._process.plugin_process import PluginProcess, ignore_notice
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
@@ -43,6 +44,7 @@ class DaemonServer(Running):
         settings: The platform's limits and rules.
         on_notice: Gets the plugins' notices, which come outside of any call.
         environment: The environment of the plugins, `os.environ` by default.
+        debugger: The debugger that the first plugin waits for; no plugin has limits of time then.
 
     Raises:
         PluginFolderError: If a folder is not a plugin, a declaration in it cannot be read, or two are the same plugin.
@@ -60,6 +62,7 @@ class DaemonServer(Running):
         settings: HostSettings | None = None,
         on_notice: NoticeHandler = ignore_notice,
         environment: Mapping[str, str] | None = None,
+        debugger: Debugger | None = None,
     ) -> None:
         self.api_key = secrets.token_urlsafe() if api_key is None else api_key
         """The key that callers must send."""
@@ -76,6 +79,7 @@ class DaemonServer(Running):
             on_notice=on_notice,
             environment=environment,
             restarts=True,
+            debugger=debugger,
         )
         """The plugins, with their declarations."""
         self._port = port

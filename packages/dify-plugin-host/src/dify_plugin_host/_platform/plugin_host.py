@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import functools
+import itertools
+import os
 from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,11 @@ from dify_plugin_host._files.local_file import LocalFile
 from dify_plugin_host._plugin.declarations import ModelProvider, Strategy, ToolProvider
 from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._process.connection import NoticeHandler
+from dify_plugin_host._process.debugger import (
+    Debugger,
+    without_sdk_limit,
+    without_time_limits,
+)
 from dify_plugin_host._process.plugin_process import PluginProcess, ignore_notice
 from dify_plugin_host._process.session import BackwardsRequest, FindAnswer
 from dify_plugin_host._running import Running
@@ -53,6 +60,7 @@ class PluginHost(Running):
         environment: The environment of the plugins, `os.environ` by default.
         restarts: Whether a plugin that ended by itself is started again for the next call.
         answers: Answers plugins' calls back before models and tools do, unless a plugin's own call has brought answers.
+        debugger: The debugger that the first plugin waits for; no plugin has limits of time then.
 
     Raises:
         PluginFolderError: If a folder is not a plugin, or a declaration in it cannot be read.
@@ -69,8 +77,12 @@ class PluginHost(Running):
         environment: Mapping[str, str] | None = None,
         restarts: bool = False,
         answers: FindAnswer | None = None,
+        debugger: Debugger | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
+        if debugger:
+            self.settings = without_time_limits(self.settings)
+            environment = without_sdk_limit(os.environ if environment is None else environment)
         self.tools = builtin_tools() if tools is None else tuple(tools)
         start = functools.partial(
             PluginProcess,
@@ -79,7 +91,11 @@ class PluginHost(Running):
             environment=environment,
             restarts=restarts,
         )
-        self.plugins = tuple(self._prepare(folder, start) for folder in folders)
+        debuggers = itertools.chain([debugger], itertools.repeat(None))
+        self.plugins = tuple(
+            self._prepare(folder, functools.partial(start, debugger=one))
+            for folder, one in zip(folders, debuggers, strict=False)
+        )
         self._models = Models(
             self.plugins, credentials=credentials or {}, rules=self.settings.rules
         )

@@ -95,9 +95,8 @@ class Child:
         await self._wait(_AFTER_EXIT_SECONDS)
         # Even if it has exited, since children of it may still run in its group.
         self.kill()
-        await self._wait(_AFTER_EXIT_SECONDS)
         # With a limit, because a process that left the session may hold stderr open.
-        await asyncio.wait({self._stderr_task}, timeout=_AFTER_EXIT_SECONDS)
+        await self._wait(_AFTER_EXIT_SECONDS)
         return self.exit_code
 
     async def stop(self, timeout_seconds: float) -> None:
@@ -118,9 +117,11 @@ class Child:
             os.killpg(self.pid, number)
 
     async def _wait(self, timeout_seconds: float) -> None:
+        """Wait until the process has ended, and whatever it started that holds its stderr."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 await self._process.wait()
+                await asyncio.wait({self._stderr_task})
 
     async def _read_stderr(self) -> None:
         """Keep the end of stderr, and report its lines."""

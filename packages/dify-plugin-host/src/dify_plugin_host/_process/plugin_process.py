@@ -29,6 +29,7 @@ from stream_text import redact_text
 from .blobs import BlobAssembler
 from .child import Child
 from .connection import BackwardsHandler, Connection, Notice, NoticeHandler
+from .debugger import Debugger, without_time_limits
 from .reload_text import describe_failure, describe_reload
 from .session import BackwardsRequest, CallOrigin, Session, to_invoke_error
 
@@ -76,6 +77,7 @@ class PluginProcess(Running):
         environment: The environment of the process, `os.environ` by default. `INSTALL_METHOD` is always added, and unless it has `PYTHONBREAKPOINT`,
             variables that make `breakpoint()` an error.
         restarts: Whether a plugin that ended by itself is started again for the next call.
+        debugger: The debugger that the process waits for whenever it starts; limits of time do not hold with one.
 
     Raises:
         PluginFolderError: If the folder is not a plugin.
@@ -90,11 +92,15 @@ class PluginProcess(Running):
         on_notice: NoticeHandler = ignore_notice,
         environment: Mapping[str, str] | None = None,
         restarts: bool = False,
+        debugger: Debugger | None = None,
     ) -> None:
         self._source, self.folder = _source_of(folder)
         self.declarations = Declarations(self.folder)
         """The plugin's declarations."""
         self.settings = settings or HostSettings()
+        if debugger:
+            self.settings = without_time_limits(self.settings)
+        self._debugger = debugger
         self._backwards = backwards
         self._on_notice = on_notice
         self._environment = os.environ if environment is None else environment
@@ -132,8 +138,9 @@ class PluginProcess(Running):
         await self._wait_ready(self._connection)
 
     async def _open(self, folder: PluginFolder) -> Connection:
+        command = [folder.python, "-m", folder.entrypoint]
         child = await Child.start(
-            [folder.python, "-m", folder.entrypoint],
+            self._debugger.command(folder) if self._debugger else command,
             cwd=folder.path,
             environment={
                 **self._environment,

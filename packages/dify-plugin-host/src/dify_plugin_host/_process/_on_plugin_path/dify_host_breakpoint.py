@@ -10,7 +10,7 @@ def refuse(*_: object, **__: object) -> NoReturn:  # pragma: no cover - runs in 
         RuntimeError: If it is called.
     """
     raise RuntimeError(
-        "breakpoint() is refused: a plugin's stdin and stdout carry the protocol, and no debugger reads them. Log instead"
-        " (dify-host serve --verbose shows it), or name a debugger that listens on a port in PYTHONBREAKPOINT,"
-        " such as remote_pdb.set_trace"
+        "breakpoint() is refused: a plugin's stdin and stdout carry the protocol, and no debugger reads them. With dify-host debug"
+        " it stops in your editor; or name a debugger that listens on a port in PYTHONBREAKPOINT, such as remote_pdb.set_trace;"
+        " or log instead (dify-host serve --verbose shows it)"
     )
