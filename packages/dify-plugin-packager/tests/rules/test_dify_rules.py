@@ -225,6 +225,25 @@ def test_a_tool_provider_without_tags_takes_those_of_the_manifest(findings):
     assert "as provider/demo.yaml has none and takes these, got 'agent'" in text
 
 
+TWIN = "variable: openai_api_key, show_on: [{ variable: __model_type, value: llm }]"
+
+
+@pytest.mark.parametrize(
+    ("plugin", "changes"),
+    [
+        # A field for one choice, and one of the same name for others
+        (MODEL, [(PROVIDER, "variable: request_timeout_seconds", TWIN)]),
+        # A model of another type with the same name
+        (MODEL, [(ECHO, "model: echo-1", "model: echo-2"), (ECHO, "model_type: llm", "model_type: rerank")]),
+        # Keys of models in a file of tools, which nobody reads there
+        (TOOL, [(DEMO, "identity:", "supported_model_types: []\nidentity:")]),
+    ],
+)  # fmt: skip
+def test_what_official_plugins_do_to_good_effect_is_not_spoken_of(findings, plugin, changes):
+    found = findings(plugin, *changes)
+    assert not [text for _, text in found if "more than once" in text or "at least one" in text]
+
+
 @pytest.mark.parametrize("plugin", [MODEL, AGENT, TOOL])
 def test_what_works_in_dify_is_not_spoken_of(findings, plugin):
     assert not [text for _, text in findings(plugin) if "Dify" in text]

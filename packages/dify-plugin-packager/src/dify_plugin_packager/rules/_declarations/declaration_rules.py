@@ -79,7 +79,9 @@ class Declarations:
         """Check that a file of declarations can be read and used, and that all of it has an effect."""
         path = declared.path
         yield from self._unreadable(path)
-        yield from findings("advice", (f"{path}: {one}" for one in iter_advice(content)))
+        yield from findings(
+            "advice", (f"{path}: {one}" for one in iter_advice(declared.kind, content))
+        )
         yield from self._check_use(declared.kind, declared.role, path, content)
 
     def _check_use(self, kind: str, role: str, path: str, content: JsonObject) -> Iterator[Finding]:
@@ -164,11 +166,12 @@ class Declarations:
         yield from findings("advice", self._iter_unknown_positions())
 
     def _iter_twins(self) -> Iterator[str]:
-        names: Counter[tuple[str, str]] = Counter()
+        names: Counter[tuple[str, str, str]] = Counter()
         for declared, content in self._of("item", "model"):
             name = content.get("model") or object_at(content, "identity").get("name")
-            names[declared.kind, str(name)] += bool(name)
-        for kind, name in (name for name, count in names.items() if count > 1):
+            # Models of different types may share a name.
+            names[declared.kind, str(content.get("model_type")), str(name)] += bool(name)
+        for kind, _, name in (name for name, count in names.items() if count > 1):
             yield f"{name!r} is declared more than once in {kind}"
 
     def _iter_unknown_positions(self) -> Iterator[str]:
