@@ -19,6 +19,7 @@ from ._errors import (
     PluginStartError,
     PollingError,
     StreamRejectedError,
+    TargetError,
     ToolFileError,
     UnknownNameError,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "Strategy",
     "StrategyRequest",
     "StreamRejectedError",
+    "TargetError",
     "ToolFileError",
     "ToolParameter",
     "ToolProvider",

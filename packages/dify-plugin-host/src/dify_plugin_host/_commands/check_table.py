@@ -9,7 +9,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.table import Table
 
-from dify_plugin_host._checks.check import CheckResult
+from dify_plugin_host._checks.result import CheckResult
 from dify_plugin_packager.rules import Finding
 
 

@@ -17,6 +17,7 @@ from dify_plugin_host._errors import (
     DaemonServerError,
     FileInputError,
     ParameterError,
+    TargetError,
     ToolFileError,
     UnknownNameError,
 )
@@ -41,6 +42,7 @@ _USAGE_ERRORS = (
     FileInputError,
     ParameterError,
     ServerAddressError,
+    TargetError,
     ToolFileError,
     UnknownNameError,
 )
@@ -127,6 +129,7 @@ def check(options: CheckOptions) -> None:
     requirements.txt, starts it and makes a call. Fails if the platform refuses the package or if it would break when used.
     """
     from dify_plugin_host._checks.check import check_package
+    from dify_plugin_host._checks.targets import parse_targets
 
     from .check_table import show_results
 
@@ -135,6 +138,7 @@ def check(options: CheckOptions) -> None:
             options.file,
             quick=options.quick,
             start=Path.cwd(),
+            against=parse_targets(options.against or ()),
             for_marketplace=options.marketplace,
         )
         counts = show_results(results, sys.stdout, as_json=options.as_json)
