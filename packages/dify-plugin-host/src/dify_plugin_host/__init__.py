@@ -20,6 +20,7 @@ from ._errors import (
     PluginStartError,
     PollingError,
     StreamRejectedError,
+    TargetError,
     ToolFileError,
     UnknownNameError,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "Strategy",
     "StrategyRequest",
     "StreamRejectedError",
+    "TargetError",
     "ToolFileError",
     "ToolParameter",
     "ToolProvider",

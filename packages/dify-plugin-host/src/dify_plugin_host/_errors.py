@@ -9,6 +9,7 @@ PluginHostError
 ├── UnknownNameError        a strategy, model or tool that nobody declared was asked for
 ├── ParameterError          a call lacks a parameter, or has a value that cannot be sent
 ├── CredentialsMissingError the environment lacks credentials that a call needs
+├── TargetError             a version to check against is not known, or cannot be asked
 ├── PluginProcessError      the plugin's process is gone; `stderr_tail` shows its last words
 │   ├── PluginStartError        it ended, or stayed silent, before its first heartbeat
 │   ├── PluginExitedError       it ended by itself afterwards
@@ -112,6 +113,18 @@ class ParameterError(PluginHostError):
 
 class CredentialsMissingError(PluginHostError):
     """A call for which the environment lacks credentials that the provider's form requires; the text names the variables."""
+
+
+class TargetError(PluginHostError):
+    """A version to check a package against that is not known, or that cannot be asked.
+
+    Attributes:
+        target: The version, as it was named.
+    """
+
+    def __init__(self, target: str, problem: str) -> None:
+        super().__init__(f"--against {target}: {problem}")
+        self.target = target
 
 
 class PluginProcessError(PluginHostError):

@@ -1,14 +1,22 @@
 """What the daemon takes and the plugin SDK loads, and Dify's API or its web editor cannot use, is told with the versions."""
 
 import pytest
-from damages import base, pack, swap
+from damages import base, pack, put, swap
+
+from dify_plugin_packager.rules import (
+    DIFY_RELEASES,
+    PackageRules,
+    find_release,
+    newest_of_each_line,
+    read_sdk,
+)
 
 
 MODEL, AGENT, TOOL = "echo_model", "small_agent", "demo_tools"
 MANIFEST, STEPS, WORDS = "manifest.yaml", "strategies/steps.yaml", "tools/words.yaml"
 PROVIDER, ECHO, DEMO = "provider/echo.yaml", "models/llm/echo-1.yaml", "provider/demo.yaml"
 BASE_URL = "variable: openai_api_base, label: { en_US: Base URL }, type: text-input"
-BREAKS = "would break in Dify 1.10.1 to 1.14.1"
+BREAKS = "would break in Dify 1.10.0 to 1.16.0"
 
 BROKEN = [
     # The faults that stopped every run, and the editor
@@ -29,6 +37,7 @@ BROKEN = [
     (TOOL, WORDS, "type: string", "type: model-selector", "'parameters.0.scope': expected a kind of model", "the workflow editor crashes"),
     (TOOL, DEMO, "required: false", "required: false\n    scope: tool-call&llm", "'credentials_for_provider.token.scope': expected one of all", "it cannot be uploaded"),
     (TOOL, DEMO, "tags: [utilities]", "tags: [other, agent]", "provider/demo.yaml: 'identity.tags.1': expected one of search, image", "it cannot be uploaded"),
+    (TOOL, WORDS, "type: string", "type: date", "'parameters.0.type': expected a type that Dify knows, got 'date'", "whole list of tools"),
     # Models
     (MODEL, PROVIDER, "[llm]", "[llm, text2img]", "'supported_model_types': expected no text2img", "it cannot be uploaded"),
     (MODEL, PROVIDER, "[predefined-model]", "[predefined-model, customizable-model]", "'model_credential_schema': expected one", "its form is empty"),
@@ -52,10 +61,12 @@ ADVICE = [
     (MODEL, ECHO, "mode: chat, ", "", "expected chat or completion"),
 ]  # fmt: skip
 
+# What newer releases take: the change, the field, and the first release that takes it.
 NEWER = [
-    ("type: string", "type: date", None, "at least 1.14.2, the first version of Dify that may know dates"),
-    ("default: space", "multiple: true\n    default: [space]", "1.10.1", "at least 1.13.2, the first version of Dify that takes such a default"),
-    ("default: space", "multiple: true\n    default: [space]", "1.13.2", None),
+    (TOOL, WORDS, "    default: space", "    multiple: true\n    default: [space]", "'parameters.1.default'", "1.11.3"),
+    (AGENT, STEPS, "required: true, default: 3", "required: false, default: [3]", "'parameters.4.default'", "1.11.3"),
+    ("datasources", "datasources/item.yaml", "required: true", "default: [a]", "'parameters.0.default'", "1.11.3"),
+    (MODEL, ECHO, "features: [", "features: [polling, ", "'features': expected no polling", "1.15.0"),
 ]  # fmt: skip
 
 
@@ -87,12 +98,121 @@ def test_what_dify_makes_little_of_is_advice(findings, fault):
     assert not any(BREAKS in text for _, text in found)
 
 
-@pytest.mark.parametrize(("old", "new", "version", "told"), NEWER)
-def test_what_older_versions_do_not_know_is_kept_from_them(findings, old, new, version, told):
-    oldest = f"minimum_dify_version: {version}\n  " if version else ""
-    found = findings(TOOL, (WORDS, old, new), (MANIFEST, "runner:", f"{oldest}runner:"))
-    about = [text for _, text in found if "'meta.minimum_dify_version'" in text]
-    assert [told is not None and told in text for text in about] == [True] * bool(told)
+@pytest.fixture
+def against(read_archive, tmp_path):
+    """Change texts in a plugin's files; return what is found against a version of Dify as (kind, text)."""
+
+    def run(version, plugin, *changes, files=()):
+        changed = base(plugin)
+        changed.pop("pyproject.toml", None)  # It names a newer SDK than most versions.
+        for change in (*(swap(*one) for one in changes), *(put(*one) for one in files)):
+            change(changed)
+        rules = PackageRules(read_archive(pack(changed)), tmp_path, judges_use=False)
+        return [(found.kind, found.text) for found in rules.check_against(find_release(version))]
+
+    return run
+
+
+@pytest.mark.parametrize("new", NEWER, ids=lambda new: new[-2])
+def test_what_older_versions_do_not_know_breaks_in_them_alone(findings, against, new):
+    plugin, *change, told, first = new
+    last_before = str(DIFY_RELEASES[DIFY_RELEASES.index(find_release(first)) - 1])
+    (text,) = [text for _, text in findings(plugin, change) if "would break in Dify" in text]
+    assert told in text
+    assert f"or at least {first} in 'meta.minimum_dify_version' of manifest.yaml" in text
+    assert f"would break in Dify 1.10.0 to {last_before}: " in text
+    ((kind, text),) = against(last_before, plugin, change)
+    assert (kind, f"would break in Dify {last_before}: " in text) == ("broken", True)
+    assert against(first, plugin, change) == []
+
+
+def test_a_version_that_the_manifest_rules_out_does_not_break(findings):
+    plugin, *change, _, first = NEWER[-1]
+    asks = (MANIFEST, "runner:", f"minimum_dify_version: {first}, runner:")
+    assert not [text for kind, text in findings(plugin, change, asks) if kind == "broken"]
+
+
+def test_a_version_that_the_manifest_rules_out_warns_of_it(against):
+    asks = (MANIFEST, "runner:", "minimum_dify_version: 1.15.0, runner:")
+    ((kind, text),) = against("1.14.2", MODEL, asks)
+    assert (
+        kind,
+        text.startswith("manifest.yaml: 'meta.minimum_dify_version': asks for 1.15.0"),
+    ) == (
+        "advice",
+        True,
+    )
+    assert against("1.15", MODEL, asks) == []
+
+
+def test_what_breaks_in_versions_can_be_left_to_them(read_archive, tmp_path):
+    files = base(AGENT)
+    swap(STEPS, "type: any, required", "type: select, required")(files)
+    rules = PackageRules(read_archive(pack(files)), tmp_path, judges_use=False)
+    found = [one for _, rule in (*rules.of_archive(), *rules.of_contents()) for one in rule()]
+    assert not [one for one in found if one.kind == "broken" and "in Dify" in one.text]
+    assert [one for one in rules.check_against(find_release("1.10")) if one.kind == "broken"]
+
+
+def test_a_slider_from_0_shows_1_only_since_it_is_drawn(findings):
+    change = (STEPS, "required: true, default: 3", "required: false, min: 0, max: 9")
+    asks = (MANIFEST, "runner:", "minimum_dify_version: 2.0.0, runner:")
+    assert [text for _, text in findings(AGENT, change) if "Dify shows 1" in text]
+    assert not [text for _, text in findings(AGENT, change, asks) if "Dify shows 1" in text]
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("1.10", "1.10.1"), ("1.10.0", "1.10.0"), ("1.14", "1.14.2"), ("1.16", "1.16.0")],
+)
+def test_a_line_of_dify_stands_for_its_newest_known_release(text, version):
+    assert str(find_release(text)) == version
+
+
+@pytest.mark.parametrize("text", ["1.3", "2.0", "1.14.9", "1", "", "1.1"])
+def test_an_unknown_version_of_dify_is_not_guessed(text):
+    assert find_release(text) is None
+
+
+def test_each_line_has_one_newest_release():
+    newest = [one.line for one in newest_of_each_line()]
+    assert newest == list(dict.fromkeys(one.line for one in DIFY_RELEASES))
+
+
+LOCKED = '[[package]]\nname = "anyio"\n[[package]]\nname = "dify-plugin"\nversion = "0.9.1"\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "version", "told"),
+    [
+        ({"uv.lock": LOCKED}, "1.14.1", "uv.lock: 'dify-plugin': 0.9.1 was made for Dify 1.14.2"),
+        ({"uv.lock": LOCKED}, "1.14.2", None),
+        ({"requirements.txt": "dify_plugin~=0.7.4"}, "1.10", "requirements.txt: 'dify-plugin': 0.7.4 was made for Dify 1.11.0"),
+        ({"requirements.txt": "dify_plugin==0.8.*"}, "1.11", None),
+        ({"requirements.txt": "dify_plugin>=0.6,<0.8"}, "1.10", None),
+        ({"requirements.txt": "dify_plugin<2"}, "1.10", None),
+        ({"requirements.txt": "a ==", "uv.lock": LOCKED.replace("0.9.1", "new")}, "1.10", None),
+        ({"pyproject.toml": "[project]\ndependencies = ['requests', 'dify-plugin>=0.9']"}, "1.10", "pyproject.toml: 'dify-plugin': 0.9 was made for Dify 1.14.2"),
+    ],
+)  # fmt: skip
+def test_an_sdk_that_was_made_for_a_newer_dify_is_advised_against(against, files, version, told):
+    found = against(version, MODEL, files=files.items())
+    assert [(kind, str(told) in text) for kind, text in found] == [("advice", True)] * bool(told)
+
+
+def test_what_a_package_asks_of_the_sdk_is_read(read_archive, tmp_path):
+    def read(**files):
+        changed = base("triggers") | {name: text.encode() for name, text in files.items()}
+        return read_sdk(PackageRules(read_archive(pack(changed)), tmp_path).contents)
+
+    asked = read(**{"uv.lock": LOCKED, "requirements.txt": "dify-plugin>=0.8,<0.10"})
+    assert (asked.file, str(asked.oldest), str(asked.specifier)) == (
+        "requirements.txt",
+        "0.9.1",
+        "<0.10,>=0.8",
+    )
+    assert str(read(**{"uv.lock": LOCKED}).specifier) == ""
+    assert read(**{"requirements.txt": "httpx"}) is None
 
 
 def test_a_tool_provider_without_tags_takes_those_of_the_manifest(findings):
@@ -103,6 +223,25 @@ def test_a_tool_provider_without_tags_takes_those_of_the_manifest(findings):
     assert kind == "broken"
     assert text.startswith("manifest.yaml: 'tags.1': expected one of search, image")
     assert "as provider/demo.yaml has none and takes these, got 'agent'" in text
+
+
+TWIN = "variable: openai_api_key, show_on: [{ variable: __model_type, value: llm }]"
+
+
+@pytest.mark.parametrize(
+    ("plugin", "changes"),
+    [
+        # A field for one choice, and one of the same name for others
+        (MODEL, [(PROVIDER, "variable: request_timeout_seconds", TWIN)]),
+        # A model of another type with the same name
+        (MODEL, [(ECHO, "model: echo-1", "model: echo-2"), (ECHO, "model_type: llm", "model_type: rerank")]),
+        # Keys of models in a file of tools, which nobody reads there
+        (TOOL, [(DEMO, "identity:", "supported_model_types: []\nidentity:")]),
+    ],
+)  # fmt: skip
+def test_what_official_plugins_do_to_good_effect_is_not_spoken_of(findings, plugin, changes):
+    found = findings(plugin, *changes)
+    assert not [text for _, text in found if "more than once" in text or "at least one" in text]
 
 
 @pytest.mark.parametrize("plugin", [MODEL, AGENT, TOOL])

@@ -3,10 +3,9 @@
 import dataclasses
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host.installation import ROUTES, Route, install
@@ -15,10 +14,11 @@ from dify_plugin_packager.packaging import Archive, Contents
 from dify_plugin_packager.rules import Finding, PackageRules, findings, iter_marketplace_rules
 
 from .marketplace_install import install_elsewhere, start_serverless
+from .result import CheckResult
 from .smoke_test import find_load_problems, smoke_test
+from .targets import DifyTarget, Target
+from .versions import check_versions
 
-
-type Stage = Literal["package", "installation", "marketplace"]
 
 # The file that each route installs from.
 _NEEDED: Mapping[Route, str] = {
@@ -27,27 +27,13 @@ _NEEDED: Mapping[Route, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
-    """The result of one check.
-
-    Attributes:
-        stage: The stage of the check: the platform's, of the files or of their installation, or the marketplace's.
-        name: The check.
-        findings: Its findings.
-        note: A remark, such as how long it took.
-        is_skipped: Whether it was skipped, because there is nothing to check or the platform refuses the package.
-    """
-
-    name: str
-    findings: tuple[Finding, ...] = ()
-    note: str = ""
-    is_skipped: bool = False
-    stage: Stage = "package"
-
-
 def check_package(
-    path: Path, *, quick: bool, start: Path, for_marketplace: bool = False
+    path: Path,
+    *,
+    quick: bool,
+    start: Path,
+    against: Sequence[Target] = (),
+    for_marketplace: bool = False,
 ) -> Iterator[CheckResult]:
     """Check a package in all stages; one that the platform refuses is not installed.
 
@@ -55,10 +41,14 @@ def check_package(
         path: The package.
         quick: Whether to leave out the installation.
         start: A folder in the workspace, if any, whose members must not come from an index.
+        against: Versions to check against. If releases of Dify are among them, what breaks in Dify is told of these alone; otherwise of
+            all known ones that the manifest does not rule out.
         for_marketplace: Whether to check by the marketplace's rules as well, after the platform's.
 
     Raises:
         PackageError: If there is no such file.
+        TargetError: If one of the versions cannot be asked.
+        InstallError: If a release of the SDK, as one of the versions, cannot be installed.
     """
     try:
         archive = Archive.read(path)
@@ -68,7 +58,8 @@ def check_package(
             raise
         yield CheckResult(name="archive entries", findings=(Finding("refused", str(error)),))
         return
-    rules = PackageRules(archive, start)
+    names_dify = any(isinstance(target, DifyTarget) for target in against)
+    rules = PackageRules(archive, start, judges_use=not names_dify)
     can_go_on = rules.is_readable
     for name, rule in (*rules.of_archive(), *(rules.of_contents() if rules.is_readable else ())):
         result = CheckResult(name=name, findings=tuple(rule()))
@@ -79,6 +70,7 @@ def check_package(
     for route in () if quick else ROUTES:
         has_file = _NEEDED[route] in archive.files
         yield from _try_route(archive, route) if can_go_on and has_file else _skipped(route)
+    yield from check_versions(archive, rules, against, can_unpack=can_go_on)
     if for_marketplace and rules.is_readable:
         yield from _check_for_marketplace(archive, rules.contents, quick=quick or not can_go_on)
 

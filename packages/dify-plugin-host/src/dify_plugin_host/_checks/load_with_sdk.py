@@ -29,13 +29,13 @@ class DeclarationLoader:  # pragma: no cover - runs in the plugin's environment
         self._folder = folder
         self._loaded: _Loaded = []
 
-    def find_problems(self) -> list[str]:
-        """Return the SDK's problems with the declarations, a sentence for each field; an empty list if there is no SDK."""
+    def find_problems(self) -> list[str] | None:
+        """Return the SDK's problems with the declarations, a sentence for each field; None if there is no SDK."""
         try:
             registration = importlib.import_module("dify_plugin.core.plugin_registration")
             base: Any = registration.PluginRegistration
         except Exception:  # noqa: BLE001 - whatever it is, starting the plugin will show it
-            return []
+            return None
         # Starting the plugin loads its code and reads its assets; here they are skipped.
         skipped = {"_resolve_plugin_cls": _pass_over, "_load_plugin_assets": _pass_over}
         yaml: Any = importlib.import_module("yaml")

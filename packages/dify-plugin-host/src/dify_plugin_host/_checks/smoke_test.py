@@ -69,20 +69,25 @@ def smoke_test(folder: Path) -> SmokeTestResult:
         return asyncio.run(_try(plugin, server.credentials, server.environment))
 
 
-def find_load_problems(folder: Path) -> list[str]:
-    """Return the SDK's problems with the declarations of an installed package, a sentence for each file and field.
+def find_load_problems(folder: Path, *, python: Path | None = None) -> list[str] | None:
+    """Return the SDK's problems with the declarations of a package, a sentence for each file and field.
 
-    The list is empty if the environment has no SDK, or its loader cannot be run: starting the plugin shows that.
+    Args:
+        folder: The package's files.
+        python: The Python whose environment holds the SDK; by default the one that was installed for the package.
+
+    Returns:
+        The problems; None if the environment has no SDK, or its loader cannot be run, which starting the plugin shows as well.
     """
-    python = str(folder / ".venv" / "bin" / "python")
+    interpreter = python or folder / ".venv" / "bin" / "python"
     # Isolated, so that Python looks for modules neither in the plugin's folder nor in this one.
-    command = (python, "-I", str(program.__file__))
+    command = (str(interpreter), "-I", str(program.__file__))
     done = run_program(*command, cwd=folder, environment={"PATH": search_path()})
     try:
         # Importing the SDK may print lines before it.
         return json.loads(done.stdout.splitlines()[-1])
     except (ValueError, IndexError):
-        return []
+        return None
 
 
 async def _try(

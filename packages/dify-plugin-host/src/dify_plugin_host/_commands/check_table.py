@@ -9,11 +9,11 @@ from typing import TextIO
 from rich.console import Console
 from rich.table import Table
 
-from dify_plugin_host._checks.check import CheckResult
+from dify_plugin_host._checks.result import CheckResult
 from dify_plugin_packager.rules import Finding
 
 
-_KINDS = {
+KINDS = {
     "refused": "the platform refuses",
     "broken": "would break when used",
     "rejected": "the marketplace refuses",
@@ -37,13 +37,13 @@ def show_results(results: Iterable[CheckResult], out: TextIO, *, as_json: bool) 
         console = Console(file=out)
         console.print(table, markup=False)
         if counts:
-            counted = (f"{text}: {counts[kind]}" for kind, text in _KINDS.items() if counts[kind])
+            counted = (f"{text}: {counts[kind]}" for kind, text in KINDS.items() if counts[kind])
             console.print(f"\n{'; '.join(counted)}", markup=False, highlight=False)
     return counts
 
 
 def _sentence(finding: Finding) -> str:
-    return f"{_KINDS[finding.kind]}: {finding.text}"
+    return f"{KINDS[finding.kind]}: {finding.text}"
 
 
 def _mark(result: CheckResult) -> str:

@@ -5,6 +5,7 @@ runs, so that none waits for those of another.
 """
 
 import contextlib
+import itertools
 import os
 import sys
 from dataclasses import replace
@@ -18,6 +19,7 @@ from dify_plugin_host._errors import (
     DebuggerMissingError,
     FileInputError,
     ParameterError,
+    TargetError,
     ToolFileError,
     UnknownNameError,
 )
@@ -44,6 +46,7 @@ _USAGE_ERRORS = (
     FileInputError,
     ParameterError,
     ServerAddressError,
+    TargetError,
     ToolFileError,
     UnknownNameError,
 )
@@ -130,17 +133,27 @@ def check(options: CheckOptions) -> None:
     requirements.txt, starts it and makes a call. Fails if the platform refuses the package or if it would break when used.
     """
     from dify_plugin_host._checks.check import check_package
+    from dify_plugin_host._checks.report import build_report
+    from dify_plugin_host._checks.targets import parse_targets
 
     from .check_table import show_results
+    from .report_page import is_report_name, write_report
 
+    if options.report and not is_report_name(options.report):
+        expected = f"expected a file that ends with .json or .html, got {str(options.report)!r}"
+        raise typer.BadParameter(expected, param_hint="--report")
     with _exit_codes():
-        results = check_package(
+        checking = check_package(
             options.file,
             quick=options.quick,
             start=Path.cwd(),
+            against=parse_targets(options.against or ()),
             for_marketplace=options.marketplace,
         )
-        counts = show_results(results, sys.stdout, as_json=options.as_json)
+        shown, kept = itertools.tee(checking)
+        counts = show_results(shown, sys.stdout, as_json=options.as_json)
+        if options.report:
+            write_report(build_report(options.file, [*kept]), options.report)
         if counts["refused"] or counts["broken"] or (options.strict and counts["advice"]):
             raise typer.Exit(1)
         if counts["rejected"]:

@@ -205,6 +205,16 @@ class CheckOptions:
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per check.")] = (
         False
     )
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A version to check against: of Dify, such as 1.10, or all; of the plugin SDK, such as sdk:0.9.0; or the path of Dify's command line, for the daemon that it was built with. Can be given several times."
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Where to write a graded report: a file that ends with .json or .html."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 from dify_plugin_host._errors import InstallError, PluginHostError
@@ -100,13 +100,38 @@ def installed(
     validate_identifier(package, identifier)
     author, _, name = identifier.replace(":", "-").partition("/")
     folder = state / settings.folder_name / author / name
+    _install_once(folder, archive.extract, settings=settings, state=state)
+    return folder
+
+
+def install_sdk(version: str) -> Path:
+    """Return the Python of an environment with a release of the plugin SDK alone; install it unless it is there.
+
+    Raises:
+        InstallError: If it cannot be installed.
+    """
+    settings = InstallSettings.from_environment(os.environ, route="requirements.txt")
+    folder = state_folder() / "sdk" / settings.folder_name / version
+
+    def ask_for_it(folder: Path) -> None:
+        folder.mkdir(parents=True)
+        requirement = f"dify-plugin=={version}\n"
+        (folder / "requirements.txt").write_text(requirement, encoding="utf-8")
+
+    _install_once(folder, ask_for_it, settings=settings, state=state_folder())
+    return folder / ".venv" / "bin" / "python"
+
+
+def _install_once(
+    folder: Path, fill: Callable[[Path], None], *, settings: InstallSettings, state: Path
+) -> None:
+    """Fill a folder and install its dependencies, unless that was done to the end before."""
     with _locked(state):
         if not (folder / _MARK).is_file():
             # Left by an installation that did not come to its end.
             shutil.rmtree(folder, ignore_errors=True)
-            archive.extract(folder)
+            fill(folder)
             install(folder, settings=settings, cache=state / ".uv-cache")
-    return folder
 
 
 class PackageSource:

@@ -90,6 +90,13 @@ class Contents:
         """
         return self._decode(path, "TOML", tomllib.loads)
 
+    def any_toml(self, path: str) -> JsonObject:
+        """Return the content of a TOML file; an empty table if it is missing or cannot be read."""
+        try:
+            return self.toml(path)
+        except ContentError:
+            return {}
+
     def _decode(self, path: str, language: str, load: Callable[[str], Any]) -> Any:
         if path not in self._decoded:
             try:

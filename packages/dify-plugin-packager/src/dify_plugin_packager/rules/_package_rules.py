@@ -10,6 +10,8 @@ from . import _archive_rules as archives
 from ._declarations.declaration_rules import Declarations
 from ._declarations.upload import Upload
 from ._dependencies.dependency_rules import Dependencies
+from ._dependencies.sdk import check_sdk
+from ._dify_releases import DifyRelease
 from ._finding import Finding
 
 
@@ -22,18 +24,30 @@ class PackageRules:
     Args:
         archive: The package.
         start: A folder in the workspace, if any, whose members must not come from an index.
+        judges_use: Whether what breaks in Dify is among the rules for contents, in any release that the manifest does not rule out.
 
     Attributes:
         contents: The package's files.
         is_readable: Whether it has a manifest that the daemon can read; the rules for contents need one.
+        minimum: The oldest version of Dify that the manifest asks for; an empty tuple if it names none.
     """
 
-    def __init__(self, archive: Archive, start: Path) -> None:
+    def __init__(self, archive: Archive, start: Path, *, judges_use: bool = True) -> None:
         self.contents = Contents(archive.files)
         self._archive = archive
         self._start = start
-        self._declarations = Declarations(self.contents)
+        self._declarations = Declarations(self.contents, judges_use=judges_use)
+        self.minimum = self._declarations.minimum
         self.is_readable = self._declarations.upload.manifest is not None
+
+    def check_against(self, release: DifyRelease) -> Iterator[Finding]:
+        """Check that a release of Dify can use the declarations, and that the locked SDK was made for it."""
+        yield from self._declarations.find_breaks(release)
+        yield from check_sdk(self.contents, release)
+        if self.minimum > release.version:
+            asked = ".".join(map(str, self.minimum))
+            text = f"asks for {asked}, so Dify {release} warns of it, and installs it all the same"
+            yield Finding("advice", f"manifest.yaml: 'meta.minimum_dify_version': {text}")
 
     def of_archive(self) -> Iterator[tuple[str, Rule]]:
         """Yield the rules for the archive and the manifest, by name."""

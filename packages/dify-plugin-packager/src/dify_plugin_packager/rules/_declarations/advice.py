@@ -32,10 +32,15 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def iter_advice(declaration: JsonObject) -> Iterator[str]:
-    """Yield our advice about one file of declarations, each with the path of the field."""
+def iter_advice(kind: str, declaration: JsonObject) -> Iterator[str]:
+    """Yield our advice about one file of declarations, each with the path of the field.
+
+    Args:
+        kind: The kind of plugin that it belongs to, such as `tools`.
+        declaration: Its content.
+    """
     for key in ("supported_model_types", "configurate_methods"):
-        if declaration.get(key) == []:
+        if kind == "models" and declaration.get(key) == []:
             yield f"{key!r}: expected at least one"
     for key in ("provider_credential_schema", "model_credential_schema"):
         fields = objects_at(object_at(declaration, key), "credential_form_schemas")
@@ -48,8 +53,9 @@ def iter_advice(declaration: JsonObject) -> Iterator[str]:
 
 
 def _iter_twins(where: str, items: Iterable[JsonObject], key: str) -> Iterator[str]:
-    names = Counter(str(item.get(key)) for item in items)
-    for name in (name for name, count in names.items() if count > 1):
+    # Fields that are shown for other choices may share a name.
+    names = Counter((str(item.get(key)), str(item.get("show_on"))) for item in items)
+    for name in (name for (name, _), count in names.items() if count > 1):
         yield f"{where!r}: {name!r} appears more than once"
 
 

@@ -4,17 +4,18 @@ import ast
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from dify_plugin_packager.go_types import PLUGIN_TAGS, TYPES, decode_into, find_violations
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
 from dify_plugin_packager.packaging import ContentError, Contents
+from dify_plugin_packager.rules._dify_releases import DIFY_RELEASES, DifyRelease
 from dify_plugin_packager.rules._finding import Finding, findings
 
 from .advice import iter_advice
-from .dify_rules import check_tags, check_use, iter_needs
+from .dify_rules import check_tags, check_use
 from .upload import Declared, Stage, Upload
 
 
@@ -43,11 +44,14 @@ class Declarations:
 
     Args:
         contents: The package.
+        judges_use: Whether to report what breaks in Dify, in any release that the manifest does not rule out.
     """
 
-    def __init__(self, contents: Contents) -> None:
+    def __init__(self, contents: Contents, *, judges_use: bool) -> None:
         self._contents = contents
+        self._judges_use = judges_use
         self.upload = Upload(contents)
+        self.minimum = _read_minimum(self.upload.manifest or {})
 
     def find_refusals(self, stage: Stage) -> Iterator[Finding]:
         """Yield the reasons for which the daemon refuses the package at a stage of its upload."""
@@ -75,8 +79,40 @@ class Declarations:
         """Check that a file of declarations can be read and used, and that all of it has an effect."""
         path = declared.path
         yield from self._unreadable(path)
-        yield from findings("advice", (f"{path}: {advice}" for advice in iter_advice(content)))
-        yield from check_use((declared.kind, declared.role), path, content)
+        yield from findings(
+            "advice", (f"{path}: {one}" for one in iter_advice(declared.kind, content))
+        )
+        yield from self._check_use(declared.kind, declared.role, path, content)
+
+    def _check_use(self, kind: str, role: str, path: str, content: JsonObject) -> Iterator[Finding]:
+        """Check that Dify can use a file's declarations, in the releases that the manifest does not rule out."""
+        meant = [release for release in DIFY_RELEASES if release.version >= self.minimum]
+        for finding in self._find_uses((kind, role), path, content, meant):
+            if self._judges_use or finding.kind == "advice":
+                yield finding
+
+    def _find_uses(
+        self,
+        declared: tuple[str, str],
+        path: str,
+        content: JsonObject,
+        releases: Sequence[DifyRelease],
+    ) -> Iterator[Finding]:
+        yield from check_use(declared, path, content, releases)
+        if declared[1] == "provider":
+            manifest = self.upload.manifest or {}
+            yield from check_tags(declared[0], path, content, manifest, releases)
+
+    def find_breaks(self, release: DifyRelease) -> Iterator[Finding]:
+        """Yield what would break in a release of Dify, whatever the manifest says of versions."""
+        of_manifest = (("manifest", ""), "manifest.yaml", self.upload.manifest or {})
+        of_files = (
+            ((declared.kind, declared.role), declared.path, content)
+            for declared, content in self._of("provider", "item", "model")
+        )
+        for declared, path, content in (of_manifest, *of_files):
+            found = self._find_uses(declared, path, content, (release,))
+            yield from (finding for finding in found if finding.kind == "broken")
 
     def check_manifest(self) -> Iterator[Finding]:
         """Check manifest.yaml."""
@@ -85,7 +121,7 @@ class Declarations:
         if self.upload.manifest is None:
             return
         yield from self._unreadable(path)
-        yield from check_use(("manifest", ""), path, self.upload.manifest)
+        yield from self._check_use("manifest", "", path, self.upload.manifest)
         for problem in _iter_packing_problems(self.upload.manifest):
             yield Finding("advice", f"{path}: {problem} (Dify's own packager refuses it)")
         for kind, paths in object_at(self.upload.manifest, "plugins").items():
@@ -97,8 +133,6 @@ class Declarations:
         yield from self.find_refusals("providers")
         for declared, provider in self._of("provider"):
             yield from self._check_file(declared, provider)
-            manifest = self.upload.manifest or {}
-            yield from check_tags(declared.kind, declared.path, provider, manifest)
             if declared.kind == "models":
                 yield from findings("advice", self._iter_unmatched(declared.path, provider))
             if declared.kind == "agent_strategies":
@@ -130,28 +164,14 @@ class Declarations:
             yield from self._check_file(declared, content)
         yield from findings("advice", self._iter_twins())
         yield from findings("advice", self._iter_unknown_positions())
-        yield from self._check_versions()
-
-    def _check_versions(self) -> Iterator[Finding]:
-        """Check that only versions of Dify that know its declarations install the package: in others it hides that kind of declaration of all plugins."""
-        version = object_at(self.upload.manifest or {}, "meta").get("minimum_dify_version")
-        stated = _VERSION.match(str(version or ""))
-        needs = [
-            (need, declared.path)
-            for declared, content in self._of("item", "model")
-            for need in iter_needs(content)
-        ]
-        (first, does), path = max(needs, default=(((), ""), ""))
-        if first > (tuple(map(int, stated.groups())) if stated else ()):
-            text = f"expected at least {'.'.join(map(str, first))}, the first version of Dify that {does}, as {path} declares; got {version!r}"
-            yield Finding("broken", f"manifest.yaml: 'meta.minimum_dify_version': {text}")
 
     def _iter_twins(self) -> Iterator[str]:
-        names: Counter[tuple[str, str]] = Counter()
+        names: Counter[tuple[str, str, str]] = Counter()
         for declared, content in self._of("item", "model"):
             name = content.get("model") or object_at(content, "identity").get("name")
-            names[declared.kind, str(name)] += bool(name)
-        for kind, name in (name for name, count in names.items() if count > 1):
+            # Models of different types may share a name.
+            names[declared.kind, str(content.get("model_type")), str(name)] += bool(name)
+        for kind, _, name in (name for name, count in names.items() if count > 1):
             yield f"{name!r} is declared more than once in {kind}"
 
     def _iter_unknown_positions(self) -> Iterator[str]:
@@ -242,6 +262,12 @@ class Declarations:
                     where = f"{declared.path}: 'extra.python.model_sources'"
                     expected = f"expected {source!r} two folders deep or deeper"
                     yield Finding("advice", f"{where}: {expected}, or errors lose their messages")
+
+
+def _read_minimum(manifest: JsonObject) -> tuple[int, ...]:
+    """Return the oldest version of Dify that a manifest asks for; an empty one if it names none, or none that can be read."""
+    stated = _VERSION.match(str(object_at(manifest, "meta").get("minimum_dify_version") or ""))
+    return tuple(map(int, stated.groups())) if stated else ()
 
 
 def _items(contents: Contents, path: str) -> list[Any]:

@@ -1,23 +1,44 @@
 """Rules for declarations that Dify's API or its web editor cannot use, although the daemon accepts and the plugin SDK loads them.
 
-Tried on the official plugins: they work, so a rule that finds one broken is wrong.
+Each rule holds for the releases of Dify from one on and before another; most hold for all that are known. Tried on the official plugins: they
+work, so a rule that finds one broken is wrong.
 
-Source: docs/evidence/dify-declarations.md, G1, S1 to S31, T1, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2.
+Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S31, T1, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dify_plugin_packager._errors import DifyPluginError
 from dify_plugin_packager.go_types import PLUGIN_TAGS
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
 from dify_plugin_packager.plugin import initialize_parameter
+from dify_plugin_packager.rules._dify_releases import DifyRelease
 from dify_plugin_packager.rules._finding import Finding, Kind
 
 
-type _Report = tuple[Kind, str, str]
-"""The kind of finding, the field, and what was expected and why."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """A field that Dify cannot use well.
+
+    Attributes:
+        kind: The kind of finding.
+        field: The field.
+        expected: What was expected, and for advice why.
+        effect: What happens in Dify otherwise, if that breaks something.
+        since: The first version of Dify in which it does.
+        until: The first one in which it no longer does.
+    """
+
+    kind: Kind
+    field: str
+    expected: str
+    effect: str = ""
+    since: tuple[int, ...] = ()
+    until: tuple[int, ...] | None = None
+
 
 _MODELS = frozenset({"llm", "text-embedding", "rerank", "tts", "speech2text", "moderation"})
 _SCOPES = _MODELS | {"all", "chat", "workflow", "completion", "vision", "custom", "builtin"}
@@ -29,21 +50,33 @@ _VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9
 _SHOWN_WITHOUT_FIELD = frozenset({"__model_type", "__model_name"})
 
 
-def check_use(declared: tuple[str, str], path: str, content: JsonObject) -> Iterator[Finding]:
-    """Check that Dify can use the declarations of a file.
+# The versions of Dify that first took such declarations.
+_POLLS = (1, 15, 0)
+_TAKES_LISTS = (1, 11, 3)
+_COUNTS_FROM_0 = (1, 13, 2)
+
+
+def check_use(
+    declared: tuple[str, str], path: str, content: JsonObject, releases: Sequence[DifyRelease]
+) -> Iterator[Finding]:
+    """Check that releases of Dify can use the declarations of a file.
 
     Args:
         declared: Its kind and role, such as `("tools", "item")`.
         path: The file.
         content: Its content.
+        releases: The releases, the oldest first.
     """
-    check = _CHECKS.get(declared)
-    for kind, field, text in check(content) if check else ():
-        yield Finding(kind, f"{path}: {field!r}: {text}")
+    reports = (report for check in _CHECKS.get(declared, ()) for report in check(content))
+    yield from _judge(path, reports, releases)
 
 
 def check_tags(
-    kind: str, path: str, provider: JsonObject, manifest: JsonObject
+    kind: str,
+    path: str,
+    provider: JsonObject,
+    manifest: JsonObject,
+    releases: Sequence[DifyRelease],
 ) -> Iterator[Finding]:
     """Check the tags of a provider; a tool provider that has none takes those of the manifest.
 
@@ -52,6 +85,7 @@ def check_tags(
         path: Its file.
         provider: Its content.
         manifest: The content of manifest.yaml.
+        releases: The releases, the oldest first.
     """
     if kind not in {"agent_strategies", "datasources", "tools"}:
         return
@@ -60,26 +94,50 @@ def check_tags(
     if kind == "tools" and not tags:
         file, field, tags = "manifest.yaml", "tags", list_at(manifest, "tags")
         taken = f", as {path} has none and takes these"
-    for index, tag in enumerate(tags):
-        if tag not in _TAGS:
-            expected = f"one of {', '.join(_TAGS)}{taken}, got {tag!r:.80}"
-            broken, named, text = _break(f"{field}.{index}", expected, "it cannot be uploaded")
-            yield Finding(broken, f"{file}: {named!r}: {text}")
+    expected = f"one of {', '.join(_TAGS)}{taken}"
+    reports = (
+        _break(f"{field}.{index}", f"{expected}, got {tag!r:.80}", "it cannot be uploaded")
+        for index, tag in enumerate(tags)
+        if tag not in _TAGS
+    )
+    yield from _judge(file, reports, releases)
 
 
-def iter_needs(content: JsonObject) -> Iterator[tuple[tuple[int, int, int], str]]:
-    """Yield the first versions of Dify that support the declarations of a file, each with the supported feature."""
-    if "polling" in list_at(content, "features"):
-        yield (1, 15, 0), "polls"
-    for parameter in objects_at(content, "parameters"):
-        if parameter.get("type") in {"date", "date-range"}:
-            yield (1, 14, 2), "may know dates"
-        if isinstance(parameter.get("default"), list | dict):
-            yield (1, 13, 2), "takes such a default"
+def _judge(
+    path: str, reports: Iterable[_Report], releases: Sequence[DifyRelease]
+) -> Iterator[Finding]:
+    """Yield what holds for one of the releases."""
+    for report in reports:
+        found = [
+            release
+            for release in releases
+            if report.since <= release.version
+            and (report.until is None or release.version < report.until)
+        ]
+        if found:
+            yield Finding(report.kind, f"{path}: {report.field!r}: {_sentence(report, found)}")
 
 
-def _break(field: str, expected: str, effect: str) -> _Report:
-    return "broken", field, f"expected {expected}; would break in Dify 1.10.1 to 1.14.1: {effect}"
+def _sentence(report: _Report, releases: Sequence[DifyRelease]) -> str:
+    text = f"expected {report.expected}"
+    if not report.effect:
+        return text
+    if report.until:
+        version = ".".join(map(str, report.until))
+        text += f", or at least {version} in 'meta.minimum_dify_version' of manifest.yaml"
+    first, last = releases[0], releases[-1]
+    named = str(first) if first is last else f"{first} to {last}"
+    return f"{text}; would break in Dify {named}: {report.effect}"
+
+
+def _break(
+    field: str, expected: str, effect: str, *, until: tuple[int, ...] | None = None
+) -> _Report:
+    return _Report(kind="broken", field=field, expected=expected, effect=effect, until=until)
+
+
+def _advise(field: str, expected: str, *, since: tuple[int, ...] = ()) -> _Report:
+    return _Report(kind="advice", field=field, expected=expected, since=since)
 
 
 def _check_manifest(manifest: JsonObject) -> Iterator[_Report]:
@@ -105,7 +163,7 @@ def _check_strategy(strategy: JsonObject) -> Iterator[_Report]:
 
 def _check_strategy_parameter(field: str, one: JsonObject) -> Iterator[_Report]:
     kind, is_required, has_default = one.get("type"), one.get("required"), bool(one.get("default"))
-    fields = f"{field}.type"
+    fields, low, high = f"{field}.type", one.get("min"), one.get("max")
     match kind:
         case "select":
             effect = "the workflow editor crashes, as options of strategies have no show_on"
@@ -117,16 +175,17 @@ def _check_strategy_parameter(field: str, one: JsonObject) -> Iterator[_Report]:
             effect = "nothing is drawn to fill it in"
             yield _break(fields, "any with the scope array[file]", effect)
         case "file" | "files":
-            text = "expected any with the scope array[file]; for this type Dify draws nothing"
-            yield "advice", fields, text
+            text = "any with the scope array[file]; for this type Dify draws nothing"
+            yield _advise(fields, text)
         case "boolean" if is_required and not has_default:
             yield _break(f"{field}.required", "false", "false cannot be chosen")
-        case "number" if None not in (one.get("min"), one.get("max")) and not has_default:
-            text = "expected a default or not both min and max: Dify shows 1 and sends nothing"
-            yield "advice", f"{field}.default", text
+        case "number" if None not in (low, high) and not has_default:
+            text = "a default or not both min and max: Dify shows 1 and sends nothing"
+            since = () if low and high else _COUNTS_FROM_0
+            yield _advise(f"{field}.default", text, since=since)
         case "array[tools]" if one.get("name") != "tools":
-            text = "expected tools: Dify sends the credentials of no others"
-            yield "advice", f"{field}.name", text
+            text = "tools: Dify sends the credentials of no others"
+            yield _advise(f"{field}.name", text)
         case _:
             pass
     if one.get("name") == "tools" and kind != "array[tools]":
@@ -155,11 +214,21 @@ def _unset_problem(parameter: JsonObject) -> str | None:
 
 def _check_tool(tool: JsonObject) -> Iterator[_Report]:
     for index, parameter in enumerate(objects_at(tool, "parameters")):
-        field = f"parameters.{index}"
+        field, kind = f"parameters.{index}", parameter.get("type")
         yield from _check_selector(field, parameter)
+        if kind in {"date", "date-range"}:
+            effect = "the workspace's whole list of tools fails"
+            yield _break(f"{field}.type", f"a type that Dify knows, got {kind!r}", effect)
         if parameter.get("form") == "form" and (problem := _unset_problem(parameter)):
-            text = f"expected a type and a default with which it can be left empty: in agents' apps of Dify calls fail with {problem!r}"
-            yield "advice", field, text
+            text = f"a type and a default with which it can be left empty: in agents' apps of Dify calls fail with {problem!r}"
+            yield _advise(field, text)
+
+
+def _check_defaults(content: JsonObject) -> Iterator[_Report]:
+    for index, parameter in enumerate(objects_at(content, "parameters")):
+        if isinstance(parameter.get("default"), list | dict):
+            effect = "the workspace's whole list of such plugins fails"
+            yield _break(f"parameters.{index}.default", "no list", effect, until=_TAKES_LISTS)
 
 
 def _check_tool_provider(provider: JsonObject) -> Iterator[_Report]:
@@ -174,7 +243,7 @@ def _check_model_provider(provider: JsonObject) -> Iterator[_Report]:
     if "text2img" in list_at(provider, "supported_model_types"):
         yield _break("supported_model_types", "no text2img", "it cannot be uploaded")
     if not provider.get("icon_small"):
-        yield "advice", "icon_small", "expected an icon, which Dify's lists show"
+        yield _advise("icon_small", "an icon, which Dify's lists show")
     if "customizable-model" in list_at(provider, "configurate_methods") and not provider.get(
         "model_credential_schema"
     ):
@@ -194,14 +263,14 @@ def _check_credential(where: str, field: JsonObject, known: set[Any]) -> Iterato
         if field.get("required", True):
             yield _break(f"{where}.type", "select or radio", effect)
         else:
-            yield "advice", f"{where}.type", f"expected select or radio: in Dify {effect}"
+            yield _advise(f"{where}.type", f"select or radio: in Dify {effect}")
     default, options = field.get("default"), objects_at(field, "options")
     if options and default and default not in [option.get("value") for option in options]:
-        yield "advice", f"{where}.default", f"expected one of the options, got {default!r}"
+        yield _advise(f"{where}.default", f"one of the options, got {default!r}")
     for condition in objects_at(field, "show_on"):
         if condition.get("variable") not in known:
-            text = f"expected a field of this form, got {condition.get('variable')!r}"
-            yield "advice", f"{where}.show_on", text
+            text = f"a field of this form, got {condition.get('variable')!r}"
+            yield _advise(f"{where}.show_on", text)
 
 
 def _check_model(model: JsonObject) -> Iterator[_Report]:
@@ -212,15 +281,19 @@ def _check_model(model: JsonObject) -> Iterator[_Report]:
         where = "model_properties.context_size"
         yield _break(where, "a whole number", "the model's calls fail in apps")
     if model.get("model_type") == "llm" and properties.get("mode") not in ("chat", "completion"):
-        text = "expected chat or completion, which Dify's apps take it for otherwise"
-        yield "advice", "model_properties.mode", text
+        text = "chat or completion, which Dify's apps take it for otherwise"
+        yield _advise("model_properties.mode", text)
+    if "polling" in list_at(model, "features"):
+        effect = "it cannot be uploaded, and where it is installed no model of the workspace shows"
+        yield _break("features", "no polling", effect, until=_POLLS)
 
 
-_CHECKS: Mapping[tuple[str, str], Callable[[JsonObject], Iterator[_Report]]] = {
-    ("manifest", ""): _check_manifest,
-    ("agent_strategies", "item"): _check_strategy,
-    ("tools", "item"): _check_tool,
-    ("tools", "provider"): _check_tool_provider,
-    ("models", "provider"): _check_model_provider,
-    ("models", "model"): _check_model,
+_CHECKS: Mapping[tuple[str, str], tuple[Callable[[JsonObject], Iterator[_Report]], ...]] = {
+    ("manifest", ""): (_check_manifest,),
+    ("agent_strategies", "item"): (_check_strategy, _check_defaults),
+    ("datasources", "item"): (_check_defaults,),
+    ("tools", "item"): (_check_tool, _check_defaults),
+    ("tools", "provider"): (_check_tool_provider,),
+    ("models", "provider"): (_check_model_provider,),
+    ("models", "model"): (_check_model,),
 }

@@ -57,13 +57,13 @@ class Dependencies:
 
     def __init__(self, contents: Contents, siblings: frozenset[str]) -> None:
         self._contents = contents
-        self._pyproject = _toml(contents, "pyproject.toml")
+        self._pyproject = contents.any_toml("pyproject.toml")
         self._project = object_at(self._pyproject, "project")
         self._uv = object_at(self._pyproject, "tool", "uv")
         self._made_here = object_at(self._pyproject, "tool", "dify-host")
         named = list_at(self._made_here, "workspace")
         self._internal = siblings | {canonicalize_name(str(name)) for name in named}
-        self._locked = objects_at(_toml(contents, "uv.lock"), "package")
+        self._locked = objects_at(contents.any_toml("uv.lock"), "package")
         self._read_wheels = read_wheels(contents)
         found = self._read_wheels.values()
         self._wheels = {wheel.name: wheel for wheel in found if isinstance(wheel, Wheel)}
@@ -320,14 +320,6 @@ class Dependencies:
         if locked and not loose and differing:
             text = f"expected the versions of uv.lock; {', '.join(differing[:_SHOWN])} differ"
             yield Finding("advice", f"requirements.txt: {text}")
-
-
-def _toml(contents: Contents, path: str) -> JsonObject:
-    """Return the content of a TOML file; an empty table if it is missing or cannot be read."""
-    try:
-        return contents.toml(path)
-    except ContentError:
-        return {}
 
 
 def _is_version(text: str) -> bool:
