@@ -170,14 +170,13 @@ async def _call_strategy(
     params = cast_argument("object", given.pop("completion_params", {}))
     given = _cast(strategy.parameters.values(), given)
     for name, declared in strategy.parameters.items():
+        value, is_required = given.get(name), declared.get("required")
         match declared.get("type"):
-            case "model-selector" if not is_object(given.get(name)):
-                required = bool(declared.get("required"))
-                if required or given.get(name):
-                    given[name] = await _model_value(host, given.get(name), params)
+            case "model-selector" if not is_object(value) and (value or is_required):
+                given[name] = await _model_value(host, value, params)
             case "array[tools]":
                 given.setdefault(name, [tool.to_entity() for tool in host.tools])
-            case _ if declared.get("required") and given.get(name, declared.get("default")) is None:
+            case _ if is_required and value is None and declared.get("default") is None:
                 raise ParameterError(
                     name, f"expected a value, which strategy {target.name!r} requires"
                 )

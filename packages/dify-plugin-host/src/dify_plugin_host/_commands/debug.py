@@ -23,9 +23,9 @@ def run_debug(options: DebugOptions, *, out: TextIO) -> None:
     debugger = Debugger(options.port)
     if options.name is None and not options.validate:
         run_serve(_serving(options), out=out, debugger=debugger)
-        return
-    with open_call(options, out=out, debugger=debugger) as prepared:
-        asyncio.run(_call(prepared))
+    else:
+        with open_call(options, out=out, debugger=debugger) as prepared:
+            asyncio.run(_call(prepared))
 
 
 async def _call(prepared: Call) -> None:
