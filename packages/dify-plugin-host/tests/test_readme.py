@@ -93,3 +93,5 @@ def test_the_launch_settings_name_the_address_on_which_a_plugin_waits(dify_host)
     _, out, _ = dify_host("debug", "--help")
     (port,) = re.findall(r"debugger.s port.*?default:\s+(\d+)", out, re.DOTALL)
     assert attach["connect"] == {"host": "127.0.0.1", "port": int(port)}
+    templates = PACKAGE / "src" / "dify_plugin_host" / "_scaffold" / "templates"
+    assert (templates / "common" / ".vscode" / "launch.json").read_text("utf-8") == block

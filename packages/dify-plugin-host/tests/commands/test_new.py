@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import py_compile
+import re
 import subprocess
 import sys
 import tomllib
@@ -17,6 +18,7 @@ from dify_plugin_packager.packaging import run_uv, search_path
 
 
 TEMPLATES = Path(dify_plugin_host.__file__).parent / "_scaffold" / "templates"
+PAGE = Path(__file__).parents[4] / "docs" / "dify-plugin-host" / "authors.md"
 KINDS = ("tool", "model", "agent", "endpoint", "datasource", "trigger")
 # All that a package lacks whose lock nobody has made yet.
 WITHOUT_LOCK = {
@@ -90,6 +92,22 @@ def test_what_its_author_does_next_works(new, check, tmp_path, kind):
         "marketplace: manifest: manifest.yaml: 'contact'",
         "marketplace: README: README.md",
     }
+
+
+@pytest.mark.long
+def test_the_first_five_minutes_of_the_page_go_as_it_says(tmp_path):
+    first, _ = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    environment = {**os.environ, "PATH": search_path()}
+    done = subprocess.run(
+        ["bash", "-ec", first],
+        check=False,
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n2\n" in done.stdout
 
 
 def manifest_of(folder):
