@@ -184,7 +184,7 @@ def test_without_git_anybody_is_the_author(new, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "")
     code, out, _ = new("hello")
     assert (code, manifest_of(tmp_path / "hello")["author"]) == (0, "my-name")
-    assert out.startswith("hello: 16 files, by my-name.")
+    assert out.startswith("hello: 17 files, by my-name.")
 
 
 GIT = {"vcs": "git", "commit_id": "c0ffee"}
