@@ -19,6 +19,7 @@ import PIL.PngImagePlugin  # noqa: F401 - what takes so long to load
 import rich.console  # noqa: F401 - likewise
 
 import agent_runner.server.command  # noqa: F401 - likewise
+import agent_server._command.serving  # noqa: F401 - likewise, once it listens
 from agent_runner._command.cli import main  # noqa: PLC2701 - the command
 
 
