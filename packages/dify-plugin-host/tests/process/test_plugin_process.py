@@ -272,9 +272,11 @@ async def test_a_plugin_that_has_died_refuses_further_calls(make_plugin):
     folder = make_plugin("wire.ready()\nnext(wire.requests())\nsys.exit(4)")
 
     async with PluginProcess(folder) as plugin:
+        assert plugin.failure is None
         for _ in range(2):
             with pytest.raises(PluginExitedError, match="exit code 4"):
                 await collect(plugin)
+        assert isinstance(plugin.failure, PluginExitedError)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +297,7 @@ async def test_a_call_of_a_plugin_that_was_never_started_is_refused(echo):
     plugin = PluginProcess(echo)
     with pytest.raises(PluginExitedError, match="was never started"):
         await collect(plugin)
-    assert plugin.protocol_errors == 0
+    assert (plugin.protocol_errors, plugin.failure) == (0, None)
 
 
 async def test_stopping_fails_what_still_runs(make_plugin):

@@ -13,9 +13,11 @@ from dify_plugin_packager import PackageError
 from dify_plugin_packager.packaging import Archive, Contents
 from dify_plugin_packager.rules import Finding, PackageRules, findings, iter_marketplace_rules
 
+from .health import describe, figures, find_problems
 from .marketplace_install import install_elsewhere, start_serverless
 from .result import CheckResult
 from .smoke_test import find_load_problems, smoke_test
+from .soak import SoakSettings, soak
 from .targets import DifyTarget, Target
 from .versions import check_versions
 
@@ -27,13 +29,14 @@ _NEEDED: Mapping[Route, str] = {
 }
 
 
-def check_package(
+def check_package(  # noqa: PLR0913 - a check has these settings
     path: Path,
     *,
     quick: bool,
     start: Path,
     against: Sequence[Target] = (),
     for_marketplace: bool = False,
+    soaking: SoakSettings | None = None,
 ) -> Iterator[CheckResult]:
     """Check a package in all stages; one that the platform refuses is not installed.
 
@@ -44,6 +47,7 @@ def check_package(
         against: Versions to check against. If releases of Dify are among them, what breaks in Dify is told of these alone; otherwise of
             all known ones that the manifest does not rule out.
         for_marketplace: Whether to check by the marketplace's rules as well, after the platform's.
+        soaking: The length of a soak of the plugin, installed by the first route on which it starts; None for none.
 
     Raises:
         PackageError: If there is no such file.
@@ -68,8 +72,14 @@ def check_package(
     if not rules.is_readable:
         yield from (CheckResult(name=name, is_skipped=True) for name, _ in rules.of_contents())
     for route in () if quick else ROUTES:
-        has_file = _NEEDED[route] in archive.files
-        yield from _try_route(archive, route) if can_go_on and has_file else _skipped(route)
+        if not can_go_on or _NEEDED[route] not in archive.files:
+            yield from _skipped(route)
+            continue
+        for result in _try_route(archive, route, soaking):
+            yield result
+            soaking = None if result.stage == "health" else soaking
+    if soaking:
+        yield CheckResult(name="soak", stage="health", is_skipped=True)
     yield from check_versions(archive, rules, against, can_unpack=can_go_on)
     if for_marketplace and rules.is_readable:
         yield from _check_for_marketplace(archive, rules.contents, quick=quick or not can_go_on)
@@ -87,8 +97,10 @@ def _skipped(route: Route) -> Iterator[CheckResult]:
     return (_installation(name, is_skipped=True) for name in _steps(route))
 
 
-def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
-    """Install the package in an empty folder and try the plugin there."""
+def _try_route(
+    archive: Archive, route: Route, soaking: SoakSettings | None
+) -> Iterator[CheckResult]:
+    """Install the package in an empty folder and try the plugin there; if it can be called, soak it as well."""
     installing, trying = _steps(route)
     with tempfile.TemporaryDirectory(prefix="dify-host-") as temporary:
         folder = Path(temporary) / "plugin"
@@ -112,6 +124,23 @@ def _try_route(archive: Archive, route: Route) -> Iterator[CheckResult]:
         heartbeat = f"first heartbeat after {tested.start_seconds:.1f} s"
         note = "; ".join(filter(None, [heartbeat, ", ".join(tested.calls)]))
         yield _installation(trying, findings=tested.findings, note=note)
+        if soaking:
+            yield _soak(folder, soaking)
+
+
+def _soak(folder: Path, settings: SoakSettings) -> CheckResult:
+    try:
+        result = soak(folder, settings)
+    except PluginHostError as error:
+        finding = Finding("broken", str(error))
+        return CheckResult(name="soak", stage="health", findings=(finding,))
+    return CheckResult(
+        name="soak",
+        stage="health",
+        findings=tuple(find_problems(result, settings)),
+        note=describe(result, settings),
+        figures=figures(result, settings),
+    )
 
 
 def _installation(name: str, **more: Any) -> CheckResult:

@@ -132,6 +132,7 @@ class Report:
                             "name": check.name,
                             "is_skipped": check.is_skipped,
                             "note": check.note,
+                            "figures": dict(check.figures),
                             "findings": [describe(finding) for finding in check.findings],
                         }
                         for check in one.checks

@@ -8,35 +8,28 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dify_plugin_host._errors import PluginInvokeError
-from dify_plugin_host._platform.agent_node import initialize_parameters
 from dify_plugin_host._platform.model_server import open_server
 from dify_plugin_host._platform.models import LLMRequest
 from dify_plugin_host._platform.plugin_host import PluginHost
-from dify_plugin_host._platform.scripted_peer import ANSWER, MODEL_VALUE, answer_scripted
-from dify_plugin_host._plugin.declarations import Strategy, model_providers
+from dify_plugin_host._platform.scripted_peer import ANSWER, answer_scripted
+from dify_plugin_host._plugin.declarations import Strategy
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_host._tools.tool_file import builtin_tools
-from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
+from dify_plugin_packager.json_access import JsonObject, object_at
 from dify_plugin_packager.packaging import run_program, search_path
 from dify_plugin_packager.plugin import PluginFolder
 from dify_plugin_packager.rules import Finding
 
 from . import load_with_sdk as program
+from .made_up_calls import strategy_data, takes
 
 
 _SETTINGS = HostSettings(call_timeout_seconds=60)
-_VALUES: dict[str, Callable[[], Any]] = {
-    "model-selector": lambda: MODEL_VALUE,
-    "array[tools]": lambda: [tool.to_entity() for tool in builtin_tools()],
-    "string": lambda: "hello",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,23 +96,13 @@ async def _try(
     )
     async with host:
         seconds = time.monotonic() - started
-        if plugin.has("models") and _takes(plugin, credentials):
+        if plugin.has("models") and takes(plugin, credentials):
             called = [await _ask_model(host)]
         else:
             called = [await _run(host.plugins[0], strategy) for strategy in host.strategies]
     findings = [one for one in called if isinstance(one, Finding)]
     names = [one for one in called if isinstance(one, str)]
     return SmokeTestResult(start_seconds=seconds, calls=tuple(names), findings=tuple(findings))
-
-
-def _takes(plugin: PluginFolder, credentials: Mapping[str, str]) -> bool:
-    """Tell whether a plugin's first provider has models, accepts these credentials and requires no others."""
-    provider = next(model_providers(plugin))
-    schema = object_at(next(plugin.providers("models")), "provider_credential_schema")
-    fields = objects_at(schema, "credential_form_schemas")
-    required = {field.get("variable") for field in fields if field.get("required")}
-    known = {field.get("variable") for field in fields}
-    return bool(provider.models) and credentials.keys() <= known and required <= credentials.keys()
 
 
 async def _ask_model(host: PluginHost) -> str | Finding:
@@ -135,17 +118,8 @@ def _chunk_text(chunk: JsonObject) -> str:
 
 
 async def _run(process: PluginProcess, strategy: Strategy) -> str | Finding:
-    given = {
-        name: _VALUES[str(parameter.get("type"))]()
-        for name, parameter in strategy.parameters.items()
-        if parameter.get("required") and str(parameter.get("type")) in _VALUES
-    }
-    data = {
-        "agent_strategy_provider": strategy.provider,
-        "agent_strategy": strategy.name,
-        "agent_strategy_params": initialize_parameters(strategy.parameters.values(), given),
-    }
     context: JsonObject = {"credentials": {"tool_credentials": {}}}
+    data = strategy_data(strategy)
     answer = process.invoke("agent_strategy", "invoke_agent_strategy", data, context=context)
     try:
         text = "".join([_message_text(message) async for message in answer])

@@ -134,6 +134,7 @@ def check(options: CheckOptions) -> None:
     """
     from dify_plugin_host._checks.check import check_package
     from dify_plugin_host._checks.report import build_report
+    from dify_plugin_host._checks.soak import SoakSettings
     from dify_plugin_host._checks.targets import parse_targets
 
     from .check_table import show_results
@@ -142,6 +143,11 @@ def check(options: CheckOptions) -> None:
     if options.report and not is_report_name(options.report):
         expected = f"expected a file that ends with .json or .html, got {str(options.report)!r}"
         raise typer.BadParameter(expected, param_hint="--report")
+    if options.soak and options.quick:
+        raise typer.BadParameter(
+            "expected either this or --quick, which starts nothing", param_hint="--soak"
+        )
+    soaking = SoakSettings(seconds=options.soak_seconds, calls=options.soak_calls)
     with _exit_codes():
         checking = check_package(
             options.file,
@@ -149,6 +155,7 @@ def check(options: CheckOptions) -> None:
             start=Path.cwd(),
             against=parse_targets(options.against or ()),
             for_marketplace=options.marketplace,
+            soaking=soaking if options.soak else None,
         )
         shown, kept = itertools.tee(checking)
         counts = show_results(shown, sys.stdout, as_json=options.as_json)

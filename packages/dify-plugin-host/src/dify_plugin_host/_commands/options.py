@@ -215,6 +215,19 @@ class CheckOptions:
         Path | None,
         typer.Option(help="Where to write a graded report: a file that ends with .json or .html."),
     ] = None
+    soak: Annotated[
+        bool,
+        typer.Option(
+            "--soak",
+            help="Run the installed plugin for a minute as well, idle and called: its CPU time, threads, memory and open files.",
+        ),
+    ] = False
+    soak_seconds: Annotated[
+        float, typer.Option(min=1, help="With --soak: about how many seconds it takes at most.")
+    ] = 60
+    soak_calls: Annotated[
+        int, typer.Option(min=4, help="With --soak: how many calls are made at most.")
+    ] = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,11 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._plugin.declarations import ModelProvider, credential_variable
 from dify_plugin_host._plugin.offers import offers
+from dify_plugin_host._plugin.samples import MODEL_CALLS, sample_credentials, sample_parameters
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
 from dify_plugin_packager.plugin import PluginFolder
 
@@ -30,17 +30,6 @@ ROUTES = {
 """The route of each kind of model or other part; kinds that are missing have none."""
 
 _VARIABLE = re.compile(r"@@(\w+)@@")
-_QUESTION = "What is 17 * 23?"
-_FREE_VALUES: Mapping[str, Any] = {
-    "any": "hello",
-    "array": [],
-    "array[tools]": [],
-    "boolean": True,
-    "date": "2026-01-31",
-    "object": {},
-    "secret-input": "hello",
-    "string": "hello",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +81,7 @@ class SampleCalls:
     def _models(self) -> Iterator[SampleCall]:
         for folder in self._folders():
             for offer in offers(folder):
-                if offer.model_type not in _MODEL_CALLS:
+                if offer.model_type not in MODEL_CALLS:
                     continue
                 model = offer.names[0] if offer.names else "@@MODEL@@"
                 data = {
@@ -100,7 +89,7 @@ class SampleCalls:
                     "model_type": offer.model_type,
                     "model": model,
                     "credentials": self._credentials(folder, offer.provider),
-                    **_MODEL_CALLS[offer.model_type],
+                    **MODEL_CALLS[offer.model_type],
                 }
                 yield _call(folder, offer.model_type, data)
 
@@ -109,7 +98,7 @@ class SampleCalls:
             fields = objects_at(provider.declaration, "credentials_schema")
             credentials = _required_credentials(fields, "name", provider.name)
             for name, tool in provider.tools.items():
-                parameters = self._values(objects_at(tool, "parameters"))
+                parameters = sample_parameters(objects_at(tool, "parameters"), self._model_value)
                 if parameters is None:
                     continue
                 data = {
@@ -123,7 +112,7 @@ class SampleCalls:
 
     def _strategies(self) -> Iterator[SampleCall]:
         for strategy in self._host.strategies:
-            parameters = self._values(list(strategy.parameters.values()))
+            parameters = sample_parameters([*strategy.parameters.values()], self._model_value)
             if parameters is None:
                 continue
             data = {
@@ -143,32 +132,6 @@ class SampleCalls:
             return {}
         named = {provider.long_name: credentials}
         return {"context": {"credentials": {"provider_credentials": named}}}
-
-    def _values(self, parameters: list[JsonObject]) -> JsonObject | None:
-        """Return a value for each required parameter; None if one of them cannot be made up."""
-        values: JsonObject = {}
-        for parameter in parameters:
-            name = str(parameter.get("name"))
-            if name == "query":
-                values[name] = _QUESTION
-            elif parameter.get("required"):
-                values[name] = self._value(parameter)
-        return None if any(value is None for value in values.values()) else values
-
-    def _value(self, parameter: JsonObject) -> Any:
-        if parameter.get("default") is not None:
-            return parameter["default"]
-        match str(parameter.get("type")):
-            case "select":
-                return next(
-                    (option.get("value") for option in objects_at(parameter, "options")), None
-                )
-            case "number":
-                return parameter.get("min") or 1
-            case "model-selector":
-                return self._model_value()
-            case kind:
-                return _FREE_VALUES.get(kind)
 
     def _model_value(self) -> JsonObject:
         provider = self._provider()
@@ -196,25 +159,6 @@ class SampleCalls:
         return (plugin.folder for plugin in self._host.plugins)
 
 
-# The fields of a call for each kind of model, besides the model itself.
-_MODEL_CALLS: Mapping[str, JsonObject] = {
-    "llm": {
-        "model_parameters": {},
-        "prompt_messages": [{"role": "user", "content": "hello"}],
-        "stream": True,
-    },
-    "text-embedding": {"texts": ["hello"], "input_type": "document"},
-    "rerank": {
-        "query": "hello",
-        "docs": ["good day", "good bye"],
-        "score_threshold": None,
-        "top_n": 1,
-    },
-    "moderation": {"text": "hello"},
-    "tts": {"content_text": "hello", "voice": "alloy", "tenant_id": "local"},
-}
-
-
 def _call(folder: PluginFolder, kind: str, data: JsonObject) -> SampleCall:
     plugin_id = f"{folder.author}/{folder.name}"
     body: JsonObject = {"user_id": "me", "data": data}
@@ -229,14 +173,6 @@ def _credential_schema(declaration: JsonObject) -> JsonObject:
 
 def _required_credentials(fields: list[JsonObject], key: str, provider: str) -> JsonObject:
     """Return a value for each required credential: its default, else a shell variable to hold it."""
-    return {
-        str(field.get(key)): _default_of(field)
-        or f"@@{credential_variable(str(field.get(key)), provider)}@@"
-        for field in fields
-        if field.get("required")
-    }
-
-
-def _default_of(field: JsonObject) -> Any:
-    options = objects_at(field, "options")
-    return field.get("default") or (options[0].get("value") if options else None)
+    return sample_credentials(
+        fields, key, lambda name: f"@@{credential_variable(name, provider)}@@"
+    )

@@ -220,7 +220,7 @@ def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
             _identity_name(folder, content, "a tool's 'identity.name'"): content
             for content in parts_of(folder, declaration, "tools")
         }
-        credentials = _credential_fields(declaration)
+        credentials = credential_fields(declaration)
         yield ToolProvider(
             name=_identity_name(folder, declaration, "a tool provider's 'identity.name'"),
             folder=folder,
@@ -263,8 +263,8 @@ def _model_credential_fields(declaration: JsonObject) -> Iterator[JsonObject]:
         yield {**one, "name": str(one.get("variable")), "default": default}
 
 
-def _credential_fields(declaration: JsonObject) -> list[JsonObject]:
-    """Return the credential fields of a tool provider, each with its name, from any form in which they may be declared."""
+def credential_fields(declaration: JsonObject) -> list[JsonObject]:
+    """Return the credential fields of a provider of anything but models, each with its name, from any form in which they may be declared."""
     for key in ("credentials_schema", "credentials_for_provider"):
         if named := object_at(declaration, key):
             return [{**content, "name": name} for name, content in named.items()]

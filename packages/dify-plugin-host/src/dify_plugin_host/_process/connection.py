@@ -106,6 +106,11 @@ class Connection:
         """Whether the plugin is gone."""
         return self._lost is not None
 
+    @property
+    def failure(self) -> PluginProcessError | None:
+        """The reason why the plugin is gone; None while it runs."""
+        return self._lost
+
     async def wait_ready(self) -> None:
         """Wait for the first heartbeat.
 

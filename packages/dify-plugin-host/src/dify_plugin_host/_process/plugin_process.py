@@ -124,6 +124,11 @@ class PluginProcess(Running):
         """The number of lines on the plugin's stdout that were not a message of the protocol."""
         return self._connection.protocol_errors if self._connection else 0
 
+    @property
+    def failure(self) -> PluginProcessError | None:
+        """The reason why the process is gone; None while it runs and before the first start."""
+        return self._connection.failure if self._connection else None
+
     async def start(self) -> None:
         """Start the process and wait for its first heartbeat.
 
