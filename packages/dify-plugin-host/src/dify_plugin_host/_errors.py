@@ -139,7 +139,9 @@ class PluginProcessError(PluginHostError):
         self.plugin = plugin
         self.stderr_tail = stderr_tail
         ending = f"; its stderr ends with: {self.last_words}" if self.last_words else ""
-        super().__init__(f"plugin {plugin!r} {problem}{ending}")
+        is_bare = "No module named 'dify_plugin'" in stderr_tail
+        hint = "; expected its environment, which `uv sync` in its folder makes" if is_bare else ""
+        super().__init__(f"plugin {plugin!r} {problem}{ending}{hint}")
 
     @property
     def last_words(self) -> str:

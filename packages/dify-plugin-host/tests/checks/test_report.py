@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html.parser
 import json
+import os
 import re
 
 import pytest
@@ -153,6 +154,25 @@ def test_the_page_tells_what_was_found_and_what_was_not_looked_at(report):
 def test_a_report_that_is_neither_json_nor_a_page_is_bad_usage(report):
     assert report("report.txt") == ""
     assert (report.code, "ends with .json or .html" in report.err) == (2, True)
+
+
+def test_a_page_and_its_data_are_written_by_one_check(report, tmp_path):
+    page = report("report.html", options=("--report", "first.json"))
+    assert page.startswith("<!doctype html>")
+    assert json.loads((tmp_path / "first.json").read_text("utf-8"))["grade"] == "B"
+
+
+def test_without_a_file_the_last_package_in_dist_is_checked(dify_host, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = dify_host("check", "--quick")
+    assert "expected a package; there is none in dist/" in err
+    assert code == 2
+    (tmp_path / "dist").mkdir()
+    for age, name in enumerate(("new", "old")):
+        path = tmp_path / "dist" / f"{name}.difypkg"
+        path.write_bytes(pack(base(MODEL)) if name == "new" else b"")
+        os.utime(path, (-age, -age))
+    assert dify_host("check", "--quick")[0] == 0
 
 
 def test_every_stage_that_a_check_has_is_in_the_report(report):

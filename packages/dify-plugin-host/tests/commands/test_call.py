@@ -157,10 +157,17 @@ def test_a_wrong_call_is_refused_by_name_before_it_is_made(fail, arguments, prob
     assert code == 2
 
 
-def test_a_value_that_dify_would_refuse_is_refused_with_its_sentence(fail):
-    code, text = fail("repeat", "text=a", "way=loud")
-    assert text == "parameter 'way': tool parameter way value loud not in options ['slow', 'fast']"
-    assert code == 1
+@pytest.mark.parametrize(
+    ("argument", "problem"),
+    [
+        ("way=loud", "'way': tool parameter way value loud not in options ['slow', 'fast']"),
+        ("count=two", "'count': invalid literal for int() with base 10: 'two'"),
+        ("count:=[1, 2]", "'count': expected one value of the type number, got several"),
+        ("pictures=a.png", "'pictures': expected a file, as LocalFile or as name=@FILE"),
+    ],
+)
+def test_a_value_that_cannot_be_sent_is_refused(fail, argument, problem):
+    assert fail("repeat", "text=a", argument) == (2, f"parameter {problem}")
 
 
 def test_credentials_that_are_missing_are_named_by_their_variables(fail, monkeypatch):
@@ -244,6 +251,32 @@ def test_a_strategy_without_a_model_plugin_gets_a_scripted_model(dify_host, plug
     code, out, err = dify_host("call", plugins / "small_agent", "steps", *arguments)
     assert code == 0, err
     assert "hello world" in out
+
+
+def test_the_plugins_beside_it_get_their_credentials_from_their_own_variables(
+    dify_host, plugins, monkeypatch
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("ECHO_OPENAI_API_KEY", "sk-of-the-echo")
+    strategy = (plugins / "small_agent", "steps", "--with", plugins / "echo_model")
+    _, out, err = dify_host("call", *strategy, "instruction=Help.", "query=request")
+    assert '"openai_api_key": "[redacted]"' in out.replace("\\", ""), err
+    assert "sk-of" not in out
+
+
+def test_a_plugin_that_does_not_start_shows_where_it_failed(dify_host, make_plugin):
+    folder = make_plugin("import dify_plugin_of_nobody", plugins={"tools": ["tools.yaml"]})
+    tools = {"identity": {"name": "p"}, "tools": [{"identity": {"name": "x"}, "parameters": []}]}
+    (folder / "tools.yaml").write_text(json.dumps(tools))
+    code, _, err = dify_host("call", folder, "x")
+    assert 'main.py", line 2' in err
+    assert code == 1
+
+
+def test_a_plugin_without_anything_to_call_says_so(dify_host, make_plugin):
+    code, out, err = dify_host("call", make_plugin("", plugins={}))
+    assert "there is no tool, model or strategy in" in err
+    assert (code, out) == (2, "")
 
 
 def test_what_a_plugin_logs_is_shown_on_request(dify_host, parrot):

@@ -110,6 +110,11 @@ def test_the_first_five_minutes_of_the_page_go_as_it_says(tmp_path):
     assert "\n2\n" in done.stdout
 
 
+def test_a_clone_of_an_empty_repository_may_become_a_plugin(new, tmp_path):
+    (tmp_path / "hello" / ".git").mkdir(parents=True)
+    assert new("hello", "--author", "ada")[0] == 0
+
+
 def manifest_of(folder):
     return yaml.safe_load((folder / "manifest.yaml").read_text())
 

@@ -131,6 +131,8 @@ def test_credentials_are_checked_by_the_plugin(desk):
     with pytest.raises(PluginInvokeError, match="wrong key: hunter22"):
         desk.validate(key="hunter22")
     assert desk.redact("hunter22") == "[redacted]"
+    shortened = "'the key is hunte...er22' == 'no'"
+    assert desk.redact(shortened) == "'the key is [redacted]...[redacted]' == 'no'"
 
 
 def test_credentials_come_from_the_environment_and_are_hidden_from_the_plugin(

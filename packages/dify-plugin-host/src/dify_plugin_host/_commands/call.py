@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,6 +14,7 @@ from dify_plugin_host._errors import (
     FileInputError,
     ParameterError,
     PluginHostError,
+    PluginStartError,
     UnknownNameError,
 )
 from dify_plugin_host._platform.model_server import (
@@ -26,6 +27,7 @@ from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._plugin.declarations import Declarations, ModelProvider, ToolProvider
 from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.debugger import Debugger
+from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_packager.plugin import PluginFolder
 from stream_text import KnownSecrets
@@ -53,10 +55,10 @@ def run_call(options: CallOptions, *, out: TextIO) -> None:
         PluginHostError: If it cannot be made, or fails.
     """
     if options.name is None and not options.validate:
-        out.writelines(
-            f"dify-host call {options.plugin} {line}\n"
-            for line in usage_lines(_open(options.plugin))
-        )
+        lines = list(usage_lines(_open(options.plugin)))
+        if not lines:
+            raise UnknownNameError("tool, model or strategy in", str(options.plugin), ())
+        out.writelines(f"dify-host call {options.plugin} {line}\n" for line in lines)
         return
     with open_call(options, out=out) as prepared:
         asyncio.run(_make(prepared))
@@ -64,8 +66,13 @@ def run_call(options: CallOptions, *, out: TextIO) -> None:
 
 async def _make(prepared: "Call") -> None:
     with cancelled_by_signals():
-        async with prepared.host:
-            await prepared.make()
+        try:
+            async with prepared.host:
+                await prepared.make()
+        except PluginStartError as error:
+            # Its message is the exception alone, without the file and the line.
+            print(printable(error.stderr_tail), file=sys.stderr)  # noqa: T201 - stdout has the messages
+            raise
 
 
 @contextlib.contextmanager
@@ -124,15 +131,23 @@ class Call:
         self._provider = self._find_provider(folder)
         shared: Mapping[str, str] = server.credentials if server else {}
         self._credentials = _credentials(self._provider, shared)
-        self._secrets = KnownSecrets(self._credentials.values())
+        others = [_open(path) for path in options.beside or ()]
+        providers = [one for each in (folder, *others) for one in _providers(each)]
+        sent = {one.long_name: one.credentials_in(os.environ) for one in providers}
+        # Where the environment has none, those of the host are sent.
+        self._origin = CallOrigin(
+            credentials={name: given for name, given in sent.items() if given}
+        )
+        values = (value for given in sent.values() for value in given.values())
+        self._secrets = KnownSecrets((*self._credentials.values(), *values))
         is_model = isinstance(self._provider, ModelProvider)
         self.host = PluginHost(
             folder,
-            *(_open(path) for path in options.beside or ()),
+            *others,
             credentials=self._credentials if is_model else shared,
             tools=python_tools(options.tools),
             settings=_settings(os.environ),
-            environment=_plugin_environment(folder),
+            environment=_plugin_environment(providers),
             on_notice=self._take_notice,
             debugger=debugger,
         )
@@ -176,7 +191,7 @@ class Call:
             secrets=self._secrets,
             as_json=self._options.as_json,
         )
-        messages = call(self.host, self._target, self._arguments, self._credentials)
+        messages = call(self.host, self._target, self._arguments, self._credentials, self._origin)
         try:
             async with contextlib.aclosing(messages):
                 async for message in messages:
@@ -186,8 +201,7 @@ class Call:
 
     def _find_provider(self, folder: PluginFolder) -> ModelProvider | ToolProvider | None:
         """Return the provider whose credentials the call needs; None for a strategy."""
-        declared = Declarations(folder)
-        providers = (*declared.tool_providers, *declared.model_providers)
+        providers = _providers(folder)
         if self._target and self._target.kind == "agent_strategies":
             if self._options.validate:
                 raise ParameterError(
@@ -199,7 +213,9 @@ class Call:
             if name is None or provider.answers_to(name):
                 return provider
         raise UnknownNameError(
-            "provider of tools or models", name or "-", [provider.name for provider in providers]
+            "provider of tools or models",
+            name or "of any name",
+            [provider.name for provider in providers],
         )
 
     def _take_notice(self, notice: Notice) -> None:
@@ -235,10 +251,13 @@ def _credentials(
     return given
 
 
-def _plugin_environment(folder: PluginFolder) -> dict[str, str]:
-    """Return the environment of the plugins, without the variables that hold their credentials."""
+def _providers(folder: PluginFolder) -> tuple[ModelProvider | ToolProvider, ...]:
     declared = Declarations(folder)
-    providers = (*declared.tool_providers, *declared.model_providers)
+    return (*declared.tool_providers, *declared.model_providers)
+
+
+def _plugin_environment(providers: Iterable[ModelProvider | ToolProvider]) -> dict[str, str]:
+    """Return the environment of the plugins, without the variables that hold their credentials."""
     hidden = {name for one in providers for name in one.credential_variables.values()}
     rest = without_server(os.environ)
     return {name: value for name, value in rest.items() if name not in hidden}

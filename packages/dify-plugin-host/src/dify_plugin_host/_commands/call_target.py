@@ -1,7 +1,7 @@
 """What `dify-host call` calls: the tool, model or strategy of a name, with arguments of the command line as its parameters."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from dify_plugin_host._errors import ParameterError, UnknownNameError
@@ -124,6 +124,7 @@ async def call(
     target: Target,
     arguments: Mapping[str, Any],
     credentials: Mapping[str, str],
+    origin: CallOrigin,
 ) -> AsyncGenerator[JsonObject]:
     """Make the call and yield its messages; a model's answer comes as the messages that a strategy would send.
 
@@ -134,9 +135,9 @@ async def call(
     """
     match target.kind:
         case "tools":
-            messages = _call_tool(host, target, arguments, credentials)
+            messages = _call_tool(host, target, arguments, credentials, origin)
         case "agent_strategies":
-            messages = _call_strategy(host, target, arguments)
+            messages = _call_strategy(host, target, arguments, origin)
         case _ if target.model_type == "llm":
             messages = ask_model(host, await _llm_request(host, target, arguments))
         case _:
@@ -150,6 +151,7 @@ def _call_tool(
     target: Target,
     arguments: Mapping[str, Any],
     credentials: Mapping[str, str],
+    origin: CallOrigin,
 ) -> AsyncGenerator[JsonObject]:
     provider = next(one for one in host.tool_providers if one.answers_to(target.provider))
     declared = objects_at(provider.tools[target.name], "parameters")
@@ -158,12 +160,13 @@ def _call_tool(
         provider=target.provider,
         parameters=_cast(declared, arguments),
         credentials=credentials or None,
+        origin=origin,
     )
     return host.invoke_tool(request)
 
 
 async def _call_strategy(
-    host: PluginHost, target: Target, arguments: Mapping[str, Any]
+    host: PluginHost, target: Target, arguments: Mapping[str, Any], origin: CallOrigin
 ) -> AsyncGenerator[JsonObject]:
     strategy = next(one for one in host.strategies if one.name == target.name)
     given = dict(arguments)
@@ -182,7 +185,8 @@ async def _call_strategy(
                 )
             case _:
                 pass
-    origin = CallOrigin() if host.model_providers else CallOrigin(answers=_answer_as_model)
+    if not host.model_providers:
+        origin = replace(origin, answers=_answer_as_model)
     request = StrategyRequest(strategy=target.name, parameters=given, origin=origin)
     async for message in host.invoke_strategy(request):
         yield message

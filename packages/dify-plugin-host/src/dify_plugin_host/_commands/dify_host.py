@@ -140,9 +140,11 @@ def check(options: CheckOptions) -> None:
     from .check_table import show_results
     from .report_page import is_report_name, write_report
 
-    if options.report and not is_report_name(options.report):
-        expected = f"expected a file that ends with .json or .html, got {str(options.report)!r}"
-        raise typer.BadParameter(expected, param_hint="--report")
+    for report in options.report or ():
+        if not is_report_name(report):
+            expected = f"expected a file that ends with .json or .html, got {str(report)!r}"
+            raise typer.BadParameter(expected, param_hint="--report")
+    file = options.file or _last_package()
     if options.soak and options.quick:
         raise typer.BadParameter(
             "expected either this or --quick, which starts nothing", param_hint="--soak"
@@ -150,7 +152,7 @@ def check(options: CheckOptions) -> None:
     soaking = SoakSettings(seconds=options.soak_seconds, calls=options.soak_calls)
     with _exit_codes():
         checking = check_package(
-            options.file,
+            file,
             quick=options.quick,
             start=Path.cwd(),
             against=parse_targets(options.against or ()),
@@ -160,7 +162,9 @@ def check(options: CheckOptions) -> None:
         shown, kept = itertools.tee(checking)
         counts = show_results(shown, sys.stdout, as_json=options.as_json)
         if options.report:
-            write_report(build_report(options.file, [*kept]), options.report)
+            made = build_report(file, [*kept])
+            for report in options.report:
+                write_report(made, report)
         if counts["refused"] or counts["broken"] or (options.strict and counts["advice"]):
             raise typer.Exit(1)
         if counts["rejected"]:
@@ -223,6 +227,18 @@ def debug(options: DebugOptions) -> None:
 def run_dify_host() -> None:
     """Run the command."""
     app(prog_name=_PROGRAM)
+
+
+def _last_package() -> Path:
+    """Return the package in dist/ that was written last.
+
+    Raises:
+        BadParameter: If there is none.
+    """
+    found = sorted(Path("dist").glob("*.difypkg"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise typer.BadParameter("expected a package; there is none in dist/", param_hint="FILE")
+    return found[-1]
 
 
 def _exit_codes() -> contextlib.AbstractContextManager[None]:

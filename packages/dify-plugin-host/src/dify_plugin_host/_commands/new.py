@@ -32,7 +32,9 @@ def run_new(options: NewOptions, out: TextIO) -> None:
     folder = options.name.absolute()
     if problem := find_name_problem(folder.name):
         raise typer.BadParameter(problem, param_hint="NAME")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (
+        not folder.is_dir() or any(one.name != ".git" for one in folder.iterdir())
+    ):
         expected = "expected a folder that is empty or not there"
         raise typer.BadParameter(f"{expected}, got {options.name}", param_hint="NAME")
     author = options.author or _author_in_git()
@@ -45,7 +47,7 @@ def run_new(options: NewOptions, out: TextIO) -> None:
         "  uv sync                          installs the plugin SDK\n"
         "  pytest                           starts the plugin and calls it\n"
         "  dify-host package                makes the package\n"
-        "  dify-host check dist/*.difypkg   checks it as Dify would\n"
+        "  dify-host check                  checks it as Dify would\n"
     )
 
 

@@ -190,7 +190,10 @@ class ViewOptions:
 class CheckOptions:
     """A package, and the rules to check it by."""
 
-    file: Annotated[Path, typer.Argument(help="The package.")]
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="The package; by default the one in dist/ that was written last."),
+    ] = None
     quick: Annotated[
         bool, typer.Option("--quick", help="Check only the files: install, start and call nothing.")
     ] = False
@@ -212,8 +215,10 @@ class CheckOptions:
         ),
     ] = None
     report: Annotated[
-        Path | None,
-        typer.Option(help="Where to write a graded report: a file that ends with .json or .html."),
+        list[Path] | None,
+        typer.Option(
+            help="Where to write a graded report: a file that ends with .json or .html. Can be given several times."
+        ),
     ] = None
     soak: Annotated[
         bool,

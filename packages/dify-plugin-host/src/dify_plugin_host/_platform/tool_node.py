@@ -5,13 +5,18 @@ Source: docs/evidence/dify-declarations.md, S1 to S12 and T6.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from dify_plugin_host._errors import ParameterError, UnknownNameError
 from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._process.session import CallOrigin
-from dify_plugin_packager.json_access import JsonObject, objects_at
+from dify_plugin_packager import DifyPluginError
+from dify_plugin_packager.json_access import JsonObject, is_object, objects_at
 from dify_plugin_packager.plugin import initialize_parameter
+
+
+_FILES = frozenset({"file", "files", "system-files"})
+_SINGLE = frozenset({"boolean", "number", "secret-input", "select", "string"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +47,7 @@ def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any])
 
     Raises:
         UnknownNameError: If the tool does not declare a parameter, and asks for none at run time.
-        ParameterError: If one is missing.
-        PluginHostError: If Dify would refuse a value, with its sentence.
+        ParameterError: If one is missing, or Dify would refuse its value.
     """
     content = provider.tools[tool]
     declared = {str(one.get("name")): one for one in objects_at(content, "parameters")}
@@ -54,7 +58,20 @@ def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any])
         if one.get("required") and given.get(name, one.get("default")) in (None, ""):
             raise ParameterError(name, f"expected a value, which tool {tool!r} requires")
     return {name: given[name] for name in unknown} | {
-        name: initialize_parameter(one, given.get(name))
+        name: _value(name, one, given.get(name))
         for name, one in declared.items()
         if name in given or one.get("default") is not None
     }
+
+
+def _value(name: str, declaration: JsonObject, value: Any) -> Any:
+    kind, is_list = declaration.get("type"), isinstance(value, list)
+    items = cast("list[Any]", value) if is_list else [value]
+    if kind in _FILES and not all(is_object(item) or item is None for item in items):
+        raise ParameterError(name, "expected a file, as LocalFile or as name=@FILE")
+    if kind in _SINGLE and is_list:
+        raise ParameterError(name, f"expected one value of the type {kind}, got several")
+    try:
+        return initialize_parameter(declaration, value)
+    except DifyPluginError as error:
+        raise ParameterError(name, str(error).removeprefix(f"parameter {name!r}: ")) from None
