@@ -39,6 +39,12 @@ def database(request, tmp_path):
 
 
 @pytest.fixture
+def short_waits(monkeypatch):
+    """Let SQLite wait for other writers a tenth of a second only, where a test is about those who wait in vain."""
+    monkeypatch.setattr("agent_server._store.database._BUSY_MILLISECONDS", 100)
+
+
+@pytest.fixture
 def dying():
     """Return a function that starts a server with a run of three steps."""
     started = []

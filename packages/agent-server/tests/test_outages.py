@@ -71,6 +71,7 @@ async def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it
     assert len(lines) == 2, lines
 
 
+@pytest.mark.usefixtures("short_waits")
 async def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path, caplog):
     path = tmp_path / "runs.sqlite"
 
@@ -149,11 +150,8 @@ async def test_an_operation_that_fails_harms_no_other(tmp_path):
     assert isinstance(failed, UnicodeEncodeError)
 
 
-async def test_a_server_without_anything_to_do_notices_when_the_database_is_back(
-    tmp_path, caplog, monkeypatch
-):
-    # So that what it tries by itself fails several times, however long a busy machine takes for each.
-    monkeypatch.setattr("agent_server._store.database._BUSY_MILLISECONDS", 100)
+@pytest.mark.usefixtures("short_waits")
+async def test_a_server_without_anything_to_do_notices_when_the_database_is_back(tmp_path, caplog):
     path = tmp_path / "runs.sqlite"
 
     async with engine(f"sqlite:///{path}", lease_seconds=60) as runs:
@@ -161,7 +159,7 @@ async def test_a_server_without_anything_to_do_notices_when_the_database_is_back
         await asyncio.sleep(0.3)  # now nothing waits to be written
         with away(path):
             await refused(runs)
-            await asyncio.sleep(3)
+            await asyncio.sleep(2)  # what it tries by itself fails some times
             still = runs.statistics().database_is_away
         await eventually(lambda: not runs.statistics().database_is_away)
         run = await finish(runs, await start(runs))

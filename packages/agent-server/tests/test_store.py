@@ -286,6 +286,7 @@ async def test_the_oldest_go_first_where_there_is_too_much_and_the_file_shrinks(
     assert query(tmp_path, "PRAGMA freelist_count") == [(0,)]
 
 
+@pytest.mark.usefixtures("short_waits")
 async def test_a_file_that_cannot_be_written_anew_now_is_used_as_it_is(tmp_path, sqlite, caplog):
     query(tmp_path, "CREATE TABLE of_another (what)")
     with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as other:

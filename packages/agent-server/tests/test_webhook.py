@@ -245,7 +245,7 @@ async def test_a_run_that_ends_while_its_server_stops_is_told(database):
 
     with Receiver() as receiver:
         async with engine(
-            database, Scripted(end_late=end_late, sleep=sleep), stop_seconds=4, **receiver.settings
+            database, Scripted(end_late=end_late, sleep=sleep), stop_seconds=2, **receiver.settings
         ) as runs:
             ids = [await start(runs, agent) for agent in ("end_late", "sleep")]
             # The second keeps the server for as long as it may.

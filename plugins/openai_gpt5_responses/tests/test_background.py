@@ -230,22 +230,20 @@ def test_of_an_answer_that_went_on_to_call_tools_nothing_is_said_to_be_complete(
 
 
 WALKS_AWAY = """
-import json, time
+import json
+from dify_plugin.entities.model.message import UserPromptMessage
 from gpt5_simulator import ResponsesSimulator
 import model_adapter
 
-with ResponsesSimulator(background_seconds=30) as server:
+with ResponsesSimulator(background_seconds=3) as server:
     call = model_adapter.ModelCall(
         model="gpt-5.2",
         credentials={"openai_api_key": "key", "openai_api_base": server.base_url},
-        messages=[],
+        messages=[UserPromptMessage(content="Hello")],
         parameters={"background": True},
         stream=True,
         user=None,
     )
-    from dify_plugin.entities.model.message import UserPromptMessage
-    import dataclasses
-    call = dataclasses.replace(call, messages=[UserPromptMessage(content="Hello")])
     chunks = model_adapter.iter_chunks(call)
     next(chunks)
     chunks.close()
@@ -254,7 +252,7 @@ with ResponsesSimulator(background_seconds=30) as server:
 
 
 def test_an_answer_that_nobody_waits_for_is_cancelled_at_the_server(run_inside: Any) -> None:
-    asked = run_inside(WALKS_AWAY, OPENAI_GPT5_KEEP_ALIVE_SECONDS="0.1")
+    asked = run_inside(WALKS_AWAY)
     assert asked[0] == "POST /v1/responses"
     assert asked[-1].endswith("/cancel")
 
