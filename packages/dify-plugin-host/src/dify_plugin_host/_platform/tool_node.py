@@ -1,6 +1,6 @@
-"""Calls of a tool as Dify's tool node makes them.
+"""What a tool gets in Dify: of a workflow's tool node, and of a plugin that calls it back.
 
-Source: docs/evidence/dify-declarations.md, S1 to S12 and T6.
+Source: docs/evidence/dify-declarations.md, S1 to S12, T5 and T6.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from dify_plugin_host._errors import ParameterError, UnknownNameError
 from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_packager.json_access import JsonObject, objects_at
-from dify_plugin_packager.plugin import initialize_parameter
+from dify_plugin_packager.plugin import cast_parameter, initialize_parameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,9 @@ class ToolRequest:
 
 
 def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any]) -> JsonObject:
-    """Return the parameters that Dify sends to a tool: those that are given, cast to their types, and the defaults of the others.
+    """Return the parameters that a tool node sends: those that are given, cast to their types, and the defaults of the others.
 
-    Dify's editor writes the defaults into a node when the tool is chosen.
+    Dify's editor writes the defaults into a node when the tool is chosen. An empty text is sent, also for what is required: a node's variable may hold one.
 
     Raises:
         UnknownNameError: If the tool does not declare a parameter, and asks for none at run time.
@@ -51,10 +51,32 @@ def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any])
     if unknown and not content.get("has_runtime_parameters"):
         raise UnknownNameError(f"parameter of tool {tool!r} named", unknown[0], tuple(declared))
     for name, one in declared.items():
-        if one.get("required") and given.get(name, one.get("default")) in (None, ""):
+        if one.get("required") and given.get(name, one.get("default")) is None:
             raise ParameterError(name, f"expected a value, which tool {tool!r} requires")
     return {name: given[name] for name in unknown} | {
-        name: initialize_parameter(one, given.get(name))
+        name: cast_parameter(one, "")
+        if given.get(name) == ""
+        else initialize_parameter(one, given.get(name))
         for name, one in declared.items()
         if name in given or one.get("default") is not None
     }
+
+
+def arguments_called_back(
+    provider: ToolProvider, tool: str, given: Mapping[str, Any]
+) -> JsonObject:
+    """Return the arguments that Dify hands to a tool for a plugin that calls it back: all that it gave, cast to their types, and every setting.
+
+    An argument that the model has left out is missing, whether it is required or has a default.
+
+    Raises:
+        PluginHostError: If Dify would refuse a value, or lacks a setting, with its sentence.
+    """
+    arguments = dict(given)
+    for one in objects_at(provider.tools[tool], "parameters"):
+        name = str(one.get("name"))
+        if one.get("form") == "form":
+            arguments[name] = initialize_parameter(one, given.get(name))
+        elif name in given:
+            arguments[name] = cast_parameter(one, given[name])
+    return arguments
