@@ -128,6 +128,11 @@ def test_json_is_taken_as_it_is_and_defaults_fill_in_what_is_left_out(call):
     assert data["tool_parameters"] == {"count": 2, "more": "not JSON", "text": "@home"}
 
 
+def test_an_empty_text_is_sent_also_for_what_is_required_or_has_a_default(call):
+    data = sent(call("repeat", "text=", "count="))
+    assert data["tool_parameters"] == {"count": None, "text": ""}
+
+
 def test_a_tool_with_parameters_of_the_run_takes_any(call):
     assert sent(call("free", "text=a", "other=b"))["tool_parameters"]["other"] == "b"
 

@@ -41,6 +41,8 @@ _MASKS = (
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", "TIME"),
     (r"(latency|started_at|finished_at|elapsed_time)(\\*\":) ?-?[0-9.e+-]+", r"\1\g<2>0"),
     (r"(traceback\\*\":) ?(\\*\")(?!\\*\").*?(?<!\\)\2(?=[,}])", r"\1\2TRACEBACK\2"),
+    # The recorded Dify handed on a tool's arguments as they came; a real one adds its settings.
+    (r"(, ?)?\\*\"ending\\*\": ?\\*\"space\\*\"", ""),
 )
 
 

@@ -7,11 +7,18 @@ from dify_plugin_host.testing import DifyPlugin
 
 
 KEY = "let-me-in, please"
+SIZES = [{"value": "small"}, {"value": "large"}]
 PARAMETERS = {
     "say": {"messages": "string"},
     "back": {"kind": "string", "request": "string"},
     "ask": {"model": "model-selector"},
-    "repeat": {"text": "string", "count": "number", "pictures": "files"},
+    "repeat": {
+        "text": "string",
+        "count": "number",
+        "loud": "boolean",
+        "pictures": "files",
+        "size": {"type": "select", "form": "form", "default": "small", "options": SIZES},
+    },
     "die": {},
 }
 
@@ -30,7 +37,10 @@ def desk_folder(make_shared_plugin):
     tools = [
         {
             "identity": {"name": name},
-            "parameters": [{"name": one, "type": kind} for one, kind in parameters.items()],
+            "parameters": [
+                {"name": one, **(kind if isinstance(kind, dict) else {"type": kind})}
+                for one, kind in parameters.items()
+            ],
         }
         for name, parameters in PARAMETERS.items()
     ]
@@ -48,11 +58,10 @@ def desk(desk_folder):
 
 
 @pytest.fixture(scope="module")
-def agent(shared_plugins):
-    """Run the agent plugin, with the model plugin beside it."""
-    with DifyPlugin(
-        shared_plugins / "small_agent", beside=[shared_plugins / "echo_model"]
-    ) as plugin:
+def agent(shared_plugins, desk_folder):
+    """Run the agent plugin, with the model plugin and the tool plugin beside it."""
+    beside = [shared_plugins / "echo_model", desk_folder]
+    with DifyPlugin(shared_plugins / "small_agent", beside=beside) as plugin:
         yield plugin
 
 

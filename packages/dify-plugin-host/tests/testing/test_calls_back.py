@@ -49,6 +49,22 @@ def back(desk):
     return call
 
 
+@pytest.fixture
+def call_tool(agent):
+    """Have a strategy call the tool `repeat`, which tells what it gets; return the record."""
+
+    def call(parameters):
+        payload = {"tool_type": "builtin", "provider": "desk", "tool": "repeat"}
+        query = f"raw tool {json.dumps({**payload, 'tool_parameters': parameters})}"
+        messages = agent.strategy("steps").invoke(
+            query=query, model=ScriptedModel([]), tools=[add], instruction="Be brief."
+        )
+        [record] = messages.calls_back
+        return record
+
+    return call
+
+
 def test_a_model_gives_the_answers_of_its_script_and_functions_are_its_tools(run):
     messages, model = run([ToolCall("add", {"a": 1, "b": 2}), "Let me see. "], "It is 3.")
     assert messages.text == "Let me see. It is 3."
@@ -189,6 +205,35 @@ def test_a_scripted_model_answers_for_a_model_that_the_plugin_chooses_itself(bac
     tool = {"tool_type": "builtin", "provider": "host", "tool": "add", "tool_parameters": {}}
     _, record = back("tool", tool, answers=ScriptedModel(["Hi."]))
     assert record.error.startswith("permission denied")
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ({"text": 5, "count": "2", "loud": "off"}, {"text": "5", "count": 2, "loud": True}),
+        ({"text": None, "count": "", "loud": 0}, {"text": "", "count": None, "loud": False}),
+        ({"size": "large", "other": [1]}, {"size": "large", "other": [1]}),
+    ],
+)
+def test_a_tool_of_a_plugin_gets_values_of_its_types_and_each_setting(call_tool, given, got):
+    [answer] = call_tool(given).answers
+    assert answer["message"]["json_object"]["tool_parameters"] == {"size": "small", **got}
+
+
+def test_a_tool_of_a_plugin_gets_null_for_arguments_that_are_null(call_tool):
+    [answer] = call_tool(None).answers
+    assert answer["message"]["json_object"]["tool_parameters"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"count": "many"}, "'count': invalid literal for int() with base 10: 'many'"),
+        ({"size": "huge"}, "'size': tool parameter size value huge not in options ['small', 'large']"),
+    ],
+)  # fmt: skip
+def test_a_tool_of_a_plugin_is_not_called_with_what_dify_refuses(call_tool, given, problem):
+    assert call_tool(given).error == f"invoke tool failed: parameter {problem}"
 
 
 def test_what_a_plugin_stores_can_be_seen_and_set_and_is_gone_in_the_next_test(desk, back):

@@ -184,7 +184,7 @@ class Backwards:
     ) -> AsyncGenerator[JsonObject]:
         if provider == PROVIDER and name in self._tools:
             return self._call_python(self._tools[name], parameters or {})
-        return self._plugin_tools.invoke(
+        return self._plugin_tools.call_back(
             provider,
             name,
             parameters,

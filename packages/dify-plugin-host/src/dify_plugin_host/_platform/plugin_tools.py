@@ -13,7 +13,7 @@ from dify_plugin_packager.go_types import TYPES, read_declaration
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
 
 from .rules import answer_decoder
-from .tool_node import ToolRequest, tool_parameters
+from .tool_node import ToolRequest, arguments_called_back, tool_parameters
 
 
 def tool_entities(provider: ToolProvider) -> Iterator[JsonObject]:
@@ -64,7 +64,7 @@ class PluginTools:
             PluginHostError: If a value is refused, or the call fails.
         """
         entry, _ = self.find(request.provider, request.tool)
-        return self.invoke(
+        return self._invoke(
             entry.long_name,
             request.tool,
             tool_parameters(entry, request.tool, request.parameters),
@@ -74,7 +74,28 @@ class PluginTools:
             joins_blobs=True,
         )
 
-    def invoke(  # noqa: PLR0913 - a call has these parts
+    def call_back(
+        self,
+        provider: str,
+        tool: str,
+        arguments: Mapping[str, Any] | None,
+        *,
+        credentials: Mapping[str, Any] | None,
+        user_id: str,
+    ) -> AsyncGenerator[JsonObject]:
+        """Call a tool as Dify does for another plugin, and yield its messages.
+
+        Raises:
+            UnknownNameError: If there is no such tool.
+            BackwardsError: If there are several files where the tool takes one.
+            PluginHostError: If a value is refused, or the call fails.
+        """
+        entry, _ = self.find(provider, tool)
+        if arguments is not None:
+            arguments = arguments_called_back(entry, tool, arguments)
+        return self._invoke(provider, tool, arguments, credentials=credentials, user_id=user_id)
+
+    def _invoke(  # noqa: PLR0913 - a call has these parts
         self,
         provider: str,
         tool: str,

@@ -1,6 +1,6 @@
-"""Calls of a tool as Dify's tool node makes them.
+"""What a tool gets in Dify: of a workflow's tool node, and of a plugin that calls it back.
 
-Source: docs/evidence/dify-declarations.md, S1 to S12 and T6.
+Source: docs/evidence/dify-declarations.md, S1 to S12, T5 and T6.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_packager import DifyPluginError
 from dify_plugin_packager.json_access import JsonObject, is_object, objects_at
-from dify_plugin_packager.plugin import initialize_parameter
+from dify_plugin_packager.plugin import cast_parameter, initialize_parameter
 
 
 _FILES = frozenset({"file", "files", "system-files"})
@@ -41,9 +41,9 @@ class ToolRequest:
 
 
 def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any]) -> JsonObject:
-    """Return the parameters that Dify sends to a tool: those that are given, cast to their types, and the defaults of the others.
+    """Return the parameters that a tool node sends: those that are given, cast to their types, and the defaults of the others.
 
-    Dify's editor writes the defaults into a node when the tool is chosen.
+    Dify's editor writes the defaults into a node when the tool is chosen. An empty text is sent, also for what is required: a node's variable may hold one.
 
     Raises:
         UnknownNameError: If the tool does not declare a parameter, and asks for none at run time.
@@ -55,7 +55,7 @@ def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any])
     if unknown and not content.get("has_runtime_parameters"):
         raise UnknownNameError(f"parameter of tool {tool!r} named", unknown[0], tuple(declared))
     for name, one in declared.items():
-        if one.get("required") and given.get(name, one.get("default")) in (None, ""):
+        if one.get("required") and given.get(name, one.get("default")) is None:
             raise ParameterError(name, f"expected a value, which tool {tool!r} requires")
     return {name: given[name] for name in unknown} | {
         name: _value(name, one, given.get(name))
@@ -72,6 +72,30 @@ def _value(name: str, declaration: JsonObject, value: Any) -> Any:
     if kind in _SINGLE and is_list:
         raise ParameterError(name, f"expected one value of the type {kind}, got several")
     try:
-        return initialize_parameter(declaration, value)
+        return (
+            cast_parameter(declaration, "")
+            if value == ""
+            else initialize_parameter(declaration, value)
+        )
     except DifyPluginError as error:
         raise ParameterError(name, str(error).removeprefix(f"parameter {name!r}: ")) from None
+
+
+def arguments_called_back(
+    provider: ToolProvider, tool: str, given: Mapping[str, Any]
+) -> JsonObject:
+    """Return the arguments that Dify hands to a tool for a plugin that calls it back: all that it gave, cast to their types, and every setting.
+
+    An argument that the model has left out is missing, whether it is required or has a default.
+
+    Raises:
+        PluginHostError: If Dify would refuse a value, or lacks a setting, with its sentence.
+    """
+    arguments = dict(given)
+    for one in objects_at(provider.tools[tool], "parameters"):
+        name = str(one.get("name"))
+        if one.get("form") == "form":
+            arguments[name] = initialize_parameter(one, given.get(name))
+        elif name in given:
+            arguments[name] = cast_parameter(one, given[name])
+    return arguments

@@ -2,13 +2,14 @@
 
 from ._folder import PluginFolder, PluginKind
 from ._identifier import build_identifier, is_identifier
-from ._parameters import initialize_parameter
+from ._parameters import cast_parameter, initialize_parameter
 
 
 __all__ = [
     "PluginFolder",
     "PluginKind",
     "build_identifier",
+    "cast_parameter",
     "initialize_parameter",
     "is_identifier",
 ]

@@ -28,8 +28,17 @@ def initialize_parameter(declaration: JsonObject, value: Any) -> Any:
     options = [str(option.get("value")) for option in objects_at(declaration, "options")]
     if kind == "select" and value is not None and value not in options:
         raise _failed(declaration, f"tool parameter {name} value {value} not in options {options}")
+    return cast_parameter(declaration, value)
+
+
+def cast_parameter(declaration: JsonObject, value: Any) -> Any:
+    """Return a value in the declared type, as Dify casts all that a tool gets; no default takes its place.
+
+    Raises:
+        DifyPluginError: If Dify fails to; with the parameter's name and Dify's sentence.
+    """
     try:
-        return _cast(str(kind), value)
+        return _cast(str(declaration.get("type")), value)
     except ValueError as error:
         raise _failed(declaration, str(error)) from None
 

@@ -51,10 +51,11 @@ class Usage(BaseModel):
 
 
 class Piece(BaseModel):
-    """A piece of a streamed answer."""
+    """A piece of a streamed answer, or the error that ends it."""
 
     choices: list[Choice] = Field(default_factory=list[Choice])
     usage: Usage | None = None
+    error: Any = None
 
     @property
     def text(self) -> str:
@@ -81,9 +82,16 @@ class ChatApi:
 
     @classmethod
     def of(cls, credentials: Mapping[str, Any]) -> Self:
-        """Return the server that a provider's credentials name."""
+        """Return the server that a provider's credentials name.
+
+        Raises:
+            InvokeAuthorizationError: If the key has characters that no header takes, as when more than the key was copied.
+        """
         base_url = str(credentials.get("base_url") or "https://api.openai.com/v1")
-        headers = {"Authorization": f"Bearer {credentials['api_key']}"}
+        key = str(credentials["api_key"]).strip()
+        if not (key.isascii() and key.isprintable()):
+            raise InvokeAuthorizationError("api_key: expected the key alone, of ASCII characters")
+        headers = {"Authorization": f"Bearer {key}"}
         return cls(base_url=base_url.rstrip("/"), headers=headers)
 
     def list_models(self) -> None:
@@ -121,11 +129,25 @@ class ChatApi:
                     if data == "[DONE]":
                         return
                     if line.startswith("data:"):
-                        yield Piece.model_validate_json(data)
+                        yield _read(data)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise InvokeConnectionError(f"{self.base_url}: {error}") from error
         except ValidationError as error:
             raise InvokeServerUnavailableError(f"expected a piece of an answer: {error}") from error
+        # A connection that is only closed is no error for HTTP.
+        raise InvokeConnectionError(f"{self.base_url}: the answer ended before it was complete")
+
+
+def _read(data: str) -> Piece:
+    """Read a piece.
+
+    Raises:
+        InvokeServerUnavailableError: If the server has failed in the middle of its answer.
+    """
+    piece = Piece.model_validate_json(data)
+    if piece.error:
+        raise InvokeServerUnavailableError(str(piece.error)[:_SHOWN])
+    return piece
 
 
 def _validate(response: httpx.Response) -> None:

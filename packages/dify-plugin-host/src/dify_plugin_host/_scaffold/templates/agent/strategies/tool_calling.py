@@ -87,16 +87,16 @@ class ToolCalling(AgentStrategy):
     ) -> Generator[AgentInvokeMessage, None, str]:
         """Call a tool, log the call, and return what the model reads of it; it also reads about a failure."""
         arguments = call.function.arguments
-        log = self.create_log_message(
-            f"CALL {call.function.name}", {"arguments": arguments}, _Status.START
-        )
+        data = {"arguments": arguments}
+        log = self.create_log_message(f"CALL {call.function.name}", data, _Status.START)
         yield log
         try:
             result, error = self._result(tool, arguments), None
         except Exception as failure:  # the class by which the SDK tells of failures in Dify
             result, error = f"The call failed: {failure}", str(failure)
         status = _Status.ERROR if error else _Status.SUCCESS
-        yield self.finish_log_message(log, status, error, data={"result": result})
+        # It takes the place of the first one, so the arguments have to be in it as well.
+        yield self.finish_log_message(log, status, error, data={**data, "result": result})
         return result
 
     def _result(self, tool: ToolEntity | None, arguments: str) -> str:

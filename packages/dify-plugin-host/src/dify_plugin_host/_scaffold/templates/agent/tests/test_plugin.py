@@ -24,6 +24,9 @@ def test_a_tool_is_called_and_its_result_is_answered_with(dify_plugin: DifyPlugi
     assert [call.type for call in messages.calls_back] == ["llm", "tool", "llm"]
     *_, result = model.requests[-1]["prompt_messages"]
     assert (result["role"], result["content"]) == ("tool", "5")
+    assert [log["data"] for log in messages.logs] == [
+        {"arguments": '{"a": 2, "b": 3}', "result": "5"}
+    ]
     assert messages.json[-1]["execution_metadata"]["total_tokens"] == 30
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dify_plugin.errors.tool import DatasourceCredentialValidationError
+from dify_plugin.errors.model import CredentialsValidateFailedError
 from dify_plugin.interfaces.datasource import DatasourceProvider
 
 from json_feed import FeedError, read_feed
@@ -16,9 +16,9 @@ class Provider(DatasourceProvider):
         """Read the feed, before Dify stores its address.
 
         Raises:
-            DatasourceCredentialValidationError: If there is none; Dify shows the text in the form.
+            CredentialsValidateFailedError: If there is none; Dify shows the text in the form, and of any other error the traceback as well.
         """
         try:
             read_feed(str(credentials.get("feed_url") or ""))
         except FeedError as error:
-            raise DatasourceCredentialValidationError(str(error)) from error
+            raise CredentialsValidateFailedError(str(error)) from error

@@ -101,7 +101,8 @@ def test_a_feed_is_tried_before_its_address_is_stored(dify_plugin: DifyPlugin, s
         ("/other.json", "expected a JSON Feed; version: Field required"),
         ("/gone.json", "expected a feed, got the status 404"),
     ):
-        with pytest.raises(PluginInvokeError, match=problem):
+        with pytest.raises(PluginInvokeError, match=problem) as caught:
             call(dify_plugin, action, f"{server}{path}")
+        assert caught.value.error_type == "CredentialsValidateFailedError"
     with pytest.raises(PluginInvokeError, match="feed_url: expected the address of a feed"):
         call(dify_plugin, action, "")

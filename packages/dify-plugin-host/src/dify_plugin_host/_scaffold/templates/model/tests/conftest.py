@@ -10,7 +10,7 @@ import pytest
 
 
 class ChatServer(BaseHTTPRequestHandler):
-    """A server that says what it was asked, and has no time for the question "busy"."""
+    """A server that says what it was asked; to some questions it answers as servers do when something is wrong."""
 
     def do_GET(self) -> None:
         """Answer with the list of models, to whoever has the key."""
@@ -30,6 +30,9 @@ class ChatServer(BaseHTTPRequestHandler):
             {"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}},
         ]
         events = [*map(json.dumps, pieces), "[DONE]"]
+        wrong = {"fail": ['{"error": {"message": "out of order"}}'], "babble": ["{"], "break": []}
+        if question in wrong:
+            events = [events[0], *wrong[question]]
         self._answer(200, "".join(f"data: {event}\n\n" for event in events))
 
     def _answer(self, status: int, text: str) -> None:

@@ -20,7 +20,27 @@ def test_what_the_server_refuses_has_a_name_that_dify_knows(dify_plugin: DifyPlu
     assert "slow down" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("fail", "out of order"),
+        ("break", "the answer ended before it was complete"),
+        ("babble", "expected a piece of an answer"),
+    ],
+)
+def test_an_answer_that_is_not_complete_fails(
+    dify_plugin: DifyPlugin, question: str, told: str
+) -> None:
+    with pytest.raises(PluginInvokeError, match=told):
+        dify_plugin.model("gpt-4.1-mini").invoke(question)
+
+
 def test_credentials_are_tried(dify_plugin: DifyPlugin, server: str) -> None:
-    dify_plugin.validate()
-    with pytest.raises(PluginInvokeError, match="401: wrong key"):
-        dify_plugin.validate(api_key="wrong", base_url=server)
+    dify_plugin.validate(api_key=" right\n", base_url=server)
+    for key, told in (
+        ("wrong", "401: wrong key"),
+        ("ri\u200bght", "api_key: expected the key alone"),
+    ):
+        with pytest.raises(PluginInvokeError, match=told) as caught:
+            dify_plugin.validate(api_key=key, base_url=server)
+        assert caught.value.error_type == "CredentialsValidateFailedError"

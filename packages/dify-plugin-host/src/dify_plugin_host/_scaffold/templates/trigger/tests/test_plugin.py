@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dify_plugin_host.testing import DifyPlugin, PluginInvokeError
+from dify_plugin_host.testing import DifyPlugin
 
 
 MESSAGE = {"type": "message", "sender": "Ada", "text": "hello"}
@@ -16,7 +16,7 @@ MESSAGE = {"type": "message", "sender": "Ada", "text": "hello"}
 def call(
     dify_plugin: DifyPlugin, action: str, body: str, signature: str, **fields: Any
 ) -> dict[str, Any]:
-    """Hand over a request to a subscription whose secret is "secret"; return the answer."""
+    """Hand over a request to a subscription whose secret is "secret" if `fields` have no other; return the answer."""
     [provider] = dify_plugin.folder.providers("triggers")
     head = f"POST / HTTP/1.1\r\nHost: dify\r\nX-Signature: sha256={signature}\r\n\r\n"
     data = {
@@ -30,27 +30,43 @@ def call(
     return answer
 
 
-def dispatch(dify_plugin: DifyPlugin, body: str, secret: str = "secret") -> dict[str, Any]:
-    """Send a body that is signed with a secret."""
+def dispatch(
+    dify_plugin: DifyPlugin, body: str, secret: str = "secret", **fields: Any
+) -> tuple[dict[str, Any], str]:
+    """Send a body that is signed with a secret; return the answer for Dify and the one for the sender."""
     signature = hmac.new(secret.encode(), body.encode(), hashlib.sha256).hexdigest()
-    return call(dify_plugin, "dispatch_trigger_event", body, signature)
+    answer = call(dify_plugin, "dispatch_trigger_event", body, signature, **fields)
+    return answer, bytes.fromhex(answer["response"]).decode()
 
 
 def test_a_message_is_an_event(dify_plugin: DifyPlugin) -> None:
-    answer = dispatch(dify_plugin, json.dumps(MESSAGE))
+    answer, response = dispatch(dify_plugin, json.dumps(MESSAGE))
     assert (answer["events"], answer["payload"]) == (["message"], MESSAGE)
-    assert bytes.fromhex(answer["response"]).startswith(b"HTTP/1.1 204")
+    assert response.startswith("HTTP/1.1 204")
 
 
 def test_what_is_not_signed_is_refused(dify_plugin: DifyPlugin) -> None:
-    with pytest.raises(PluginInvokeError, match="TriggerValidationError: expected the header"):
-        dispatch(dify_plugin, json.dumps(MESSAGE), secret="guessed")
+    answer, response = dispatch(dify_plugin, json.dumps(MESSAGE), secret="guessed")
+    assert answer["events"] == []
+    assert response.startswith("HTTP/1.1 401")
+    assert "expected the header 'X-Signature'" in response
+
+
+@pytest.mark.parametrize("properties", [{}, {"secret": ""}, {"secret": None}])
+def test_a_subscription_without_a_secret_gets_nothing(
+    dify_plugin: DifyPlugin, properties: dict[str, Any]
+) -> None:
+    subscription = {"endpoint": "http://dify/hook", "properties": properties}
+    answer, _ = dispatch(dify_plugin, json.dumps(MESSAGE), secret="", subscription=subscription)
+    assert answer["events"] == []
 
 
 @pytest.mark.parametrize("body", ["", "hello", '{"type": "message"}'])
 def test_what_is_no_message_is_refused(dify_plugin: DifyPlugin, body: str) -> None:
-    with pytest.raises(PluginInvokeError, match="TriggerDispatchError: expected JSON with type"):
-        dispatch(dify_plugin, body)
+    answer, response = dispatch(dify_plugin, body)
+    assert answer["events"] == []
+    assert response.startswith("HTTP/1.1 400")
+    assert "expected JSON with type 'message'" in response
 
 
 @pytest.mark.parametrize(
