@@ -15,8 +15,8 @@ from .soak import SoakResult, SoakSettings
 
 # Of one core while nothing is called; healthy plugins use up to 0.1.
 _IDLE_CPU_PERCENT = 2.0
-# What each 100 calls may add once a plugin is warm, by figure, and what it is called. Of memory healthy plugins add up to 4, and those
-# that make a client for each call 17 and more. Of the others it is one call in ten that leaves one behind.
+# What each 100 calls may add once a plugin is warm, by figure, and what it is called. Of memory most plugins add up to 3; two add 28
+# and more for a thousand calls. Of the others it is one call in ten that leaves one behind.
 _LIMITS: Mapping[str, tuple[str, float]] = {
     "memory_mb": ("MB of memory", 10.0),
     "threads": ("threads", 10.0),
