@@ -42,16 +42,26 @@ def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
-def clone(committed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def cloned(committed: Path) -> Path:
     """A clone of that repository, where git knows a name only in there."""
-    for name, value in _NO_SETTINGS.items():
-        monkeypatch.setenv(name, value)
-    root = tmp_path / "clone"
+    root = committed.with_name("cloned")
     git(committed, "clone", "--quiet", "--shared", str(committed), str(root))
     git(root, "config", "user.name", "Tester")
     git(root, "config", "user.email", "tester@example.invalid")
     return root
+
+
+@pytest.fixture
+def clone(cloned: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That clone as it was at first: to write all files again takes a second."""
+    for name, value in _NO_SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    git(cloned, "checkout", "--quiet", "--force", "-B", "main", "origin/main")
+    git(cloned, "clean", "--quiet", "-ffdx")
+    for tag in git(cloned, "tag").split():
+        git(cloned, "tag", "--delete", tag)
+    return cloned
 
 
 def commit(root: Path, path: str, old: str, new: str) -> None:

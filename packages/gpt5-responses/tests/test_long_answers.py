@@ -40,6 +40,14 @@ class FastClock:
         return 1_000_000.0 + (time.monotonic() - self._begun) * self._times
 
 
+@pytest.fixture(scope="module", autouse=True)
+def short_pauses() -> Iterator[None]:
+    """Ask again soon for what was cut: other tests are about the pauses."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpt5_responses._http.error_answer._FIRST_PAUSE_SECONDS", 0.02)
+        yield
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[ResponsesSimulator]:
     with ResponsesSimulator(
