@@ -440,9 +440,22 @@ def release_tests(session: nox.Session) -> None:
 
 @nox.session
 def repository(session: nox.Session) -> None:
-    """Hold what no member can: the names of all distributions, links, and where each `Source:` leads."""
+    """Hold what no member can: the names of all distributions, links, where each `Source:` leads, and what strains tests."""
     sync(session, "--only-group", "repository")
-    session.run(*PYTEST, "tools/repository", *session.posargs)
+    places = ("tools/repository", "tools/sessions")
+    session.run(*PYTEST, "-o", "pythonpath=tools/sessions", *places, *session.posargs)
+
+
+@nox.session(default=False)
+def strained(session: nox.Session) -> None:
+    """Run every check while its processes are stopped and resumed at random, then beside four busy processes; `-- -s "tests(gpt5-run-log)"` only that one."""
+    session.install("psutil")
+    checks = (sys.executable, "-m", "nox", *session.posargs)
+    # This one stops a server itself, and nobody else may resume that.
+    name = "test_a_server_that_wakes_after_its_lease_ends_no_script_of_the_next_attempt"
+    spared = {"PYTEST_ADDOPTS": f"--deselect=tests/server/test_command.py::{name}"}
+    session.run("python", "tools/sessions/strain.py", "stops", *checks, env=spared)
+    session.run("python", "tools/sessions/strain.py", "busy", *checks)
 
 
 @nox.session
