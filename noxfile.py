@@ -122,9 +122,10 @@ def imports(session: nox.Session) -> None:
     session.run("uv", "pip", "check", "--quiet", place, external=True)
     session.run("lint-imports", "--no-cache", silent=True)
     names = ",".join(f"{package}={module}" for package, module in IMPORT_NAMES.items())
-    for folder in PACKAGES.values():
-        with session.chdir(folder):
-            session.run("deptry", "--package-module-name-map", names, "src", silent=True)
+    session.run(
+        *("python", "-P", "tools/sessions/run_deptry.py", names, *map(str, PACKAGES.values())),
+        silent=True,
+    )
 
 
 @nox.session

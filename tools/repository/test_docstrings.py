@@ -25,6 +25,8 @@ _ERROR = re.compile(r"`?[A-Za-z_][\w.]*`?: If \S")
 
 def find_faults(code: str) -> Iterator[str]:
     """Iterate over the docstrings of classes that are no noun phrase, and the `Raises:` entries without a condition."""
+    if "class " not in code and "Raises:" not in code:
+        return  # as half of all modules, and to parse them takes the longest
     for node in _iter_definitions(ast.parse(code)):
         docstring = ast.get_docstring(node) or ""
         if isinstance(node, ast.ClassDef) and _NO_NOUN.match(docstring):
