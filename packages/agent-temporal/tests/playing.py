@@ -85,7 +85,7 @@ class Execution:
         self.making, self.timers, self.updates = {}, {}, {}
         self._instance, self._player, self._played, self._length = None, None, [], 0
         self._jobs, self._due = [], asyncio.Event()
-        self._acting = None
+        self._acting, self._is_cancelled = None, False
         self.add(
             initialize_workflow=workflow_activation.InitializeWorkflow(
                 workflow_type=name,
@@ -165,6 +165,7 @@ class Execution:
         # By which it is played again as it was.
         act.available_internal_flags.extend(done.successful.used_internal_flags)
         commands = [(one.WhichOneof("variant"), one) for one in done.successful.commands]
+        self.temporal.crossing(self, [kind for kind, _ in commands])
         if any(kind in _CLOSING for kind, _ in commands) and any(map(_is_event, self._jobs)):
             # Temporal takes no end from a workflow that has not heard of everything: it is played again, with the news.
             self._played.pop()
@@ -341,6 +342,12 @@ class Execution:
         args = _VALUES.from_payloads(asked.arguments)
         self.temporal.begin(self.name, self.workflow_id, self.queue, args, first=self.first)
 
+    def cancel(self):
+        """Cancel the workflow, which hears of that once."""
+        if not self._is_cancelled:
+            self._is_cancelled = True
+            self.add(cancel_workflow=workflow_activation.CancelWorkflow())
+
     def close(self, status):
         """End the execution; its activities hear of it with their next heartbeat."""
         self.status = status
@@ -430,6 +437,7 @@ class Temporal:
         made: The arguments of the activities that were begun, by their names.
         beats: The heartbeats of activities, by their names.
         before: Awaited before an activity begins.
+        crossing: Called once a workflow was played, before anything counts of that, with the execution and the kinds of its commands.
         failed_tasks: What has kept workflows from going on.
     """
 
@@ -446,6 +454,7 @@ class Temporal:
         self.made = defaultdict(list)
         self.beats = defaultdict(list)
         self.before = _nothing
+        self.crossing = lambda _execution, _kinds: None
         self.failed_tasks = []
         self.freeze_at = 0
         self.workflow_service = self
@@ -561,7 +570,7 @@ class Handle:
         self._temporal, self._id = temporal, workflow_id
 
     async def cancel(self, **_options):
-        self._temporal.find(self._id).add(cancel_workflow=workflow_activation.CancelWorkflow())
+        self._temporal.find(self._id).cancel()
 
     async def terminate(self, **_options):
         self._temporal.find(self._id).close(WorkflowExecutionStatus.TERMINATED)
