@@ -18,7 +18,7 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
-from temporalio.common import Priority, TypedSearchAttributes
+from temporalio.common import Priority, TypedSearchAttributes, WorkflowIDConflictPolicy
 from temporalio.converter import DataConverter, DefaultFailureConverter
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
@@ -32,6 +32,7 @@ _CONVERTER = DataConverter.default
 _VALUES = _CONVERTER.payload_converter
 _FAILURES = _CONVERTER.failure_converter
 _TRY_CANCEL = workflow_commands.ActivityCancellationType.TRY_CANCEL
+_TERMINATE_EXISTING = WorkflowIDConflictPolicy.TERMINATE_EXISTING
 _CLOSING = {
     f"{how}_workflow_execution" for how in ("complete", "fail", "cancel", "continue_as_new")
 }
@@ -503,10 +504,12 @@ class Temporal:
         self.executions[workflow_id].append(execution)
         return execution
 
-    async def start_workflow(self, name, arg, *, id, task_queue, **_options):  # noqa: A002 - Temporal's
+    async def start_workflow(self, name, arg, *, id, task_queue, id_conflict_policy, **_options):  # noqa: A002 - Temporal's
         self._check()
         if self.start_error is not None:
             raise _rpc_error(*self.start_error)
+        if self.is_running(id) and id_conflict_policy is _TERMINATE_EXISTING:
+            self.find(id).close(WorkflowExecutionStatus.TERMINATED)
         if not self.is_running(id):
             self.begin(name, id, task_queue, [arg])
 
