@@ -3,9 +3,11 @@
 import asyncio
 
 import pytest
-from served import Whole, engine, eventually, searching
+from served import Whole, adding, engine, eventually, paying, searching
 from test_odd_runs import DONE, Stepwise, step
+from test_waiting import YES
 
+from agent_server.runs import AnswerConflictError
 from agent_temporal._sweep import Sweep  # noqa: PLC2701 - which would cancel again what was not heard
 
 
@@ -166,3 +168,41 @@ async def test_a_timer_that_fires_as_its_workflow_cancels_it_is_not_heard(tmp_pa
 
     assert (run.status, len(fired)) == ("succeeded", 1)
     assert execution.result["status"] == "succeeded"
+
+
+@pytest.mark.parametrize("agent", ["whole", "paying"])
+async def test_a_run_that_is_cancelled_while_its_answer_is_stored_ends(tmp_path, temporal, agent):
+    async def before(name, _attempt):
+        if name == "answer":
+            temporal.before = nothing
+            await here.runs.cancel(waiting.run_id, tenant="ada")
+
+    temporal.before = before
+    executor = Whole() if agent == "whole" else {"paying": paying()}
+    async with engine(tmp_path, executor) as here:
+        asking = ("wonder", {"question": "?"}) if agent == "whole" else ("paying", {})
+        waiting = await here.rests(await here.start(asking[0], **asking[1]))
+        given = {"answer": "Because."} if agent == "whole" else YES
+        with pytest.raises(AnswerConflictError):
+            await here.answer(waiting, **given)
+        run = await here.ends(waiting.run_id)
+        [execution] = temporal.executions[waiting.run_id]
+        await eventually(lambda: execution.result)
+
+    assert run.status == "cancelled"
+
+
+async def test_a_run_that_is_cancelled_as_its_workflow_ends_has_succeeded(tmp_path, temporal):
+    def cross(execution, kinds):
+        if "complete_workflow_execution" in kinds:
+            execution.cancel()
+
+    temporal.crossing = cross
+    async with engine(tmp_path, {"adding": adding()}) as here:
+        run_id = await here.start("adding")
+        run = await here.ends(run_id)
+        [execution] = temporal.executions[run_id]
+        await eventually(lambda: execution.result)
+
+    assert run.status == "succeeded"
+    assert len(temporal.made["make-step"]) == 4
