@@ -637,6 +637,17 @@ async def test_a_client_that_goes_away_or_a_server_that_stops_ends_no_run(tmp_pa
         await got(client, answer["id"], lambda one: one["status"] == "completed")
 
 
+async def test_a_stream_that_begins_as_the_server_stops_ends_before_its_run(tmp_path):
+    async def wait(_run):
+        await asyncio.Event().wait()
+
+    async with talking(tmp_path, Talker(wait=wait)) as (client, app):
+        app.state.watchers.close()
+        answer = await post(client, "wait", stream=True)
+
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
 async def test_a_stream_goes_on_at_another_server_where_the_first_has_died(tmp_path):
     async def think(run):
         head = {"round": 1, "path": ()}

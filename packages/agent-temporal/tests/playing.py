@@ -18,7 +18,7 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
-from temporalio.common import Priority, TypedSearchAttributes
+from temporalio.common import Priority, TypedSearchAttributes, WorkflowIDConflictPolicy
 from temporalio.converter import DataConverter, DefaultFailureConverter
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
@@ -32,6 +32,15 @@ _CONVERTER = DataConverter.default
 _VALUES = _CONVERTER.payload_converter
 _FAILURES = _CONVERTER.failure_converter
 _TRY_CANCEL = workflow_commands.ActivityCancellationType.TRY_CANCEL
+_TERMINATE_EXISTING = WorkflowIDConflictPolicy.TERMINATE_EXISTING
+_CLOSING = {
+    f"{how}_workflow_execution" for how in ("complete", "fail", "cancel", "continue_as_new")
+}
+
+
+def _is_event(job):
+    """Return whether a history would have what a workflow is to hear of: it has no update that is not taken yet, nor what its worker does by itself."""
+    return not job.HasField("do_update") and not job.resolve_activity.is_local
 
 
 def _rpc_error(status, message):
@@ -77,7 +86,7 @@ class Execution:
         self.making, self.timers, self.updates = {}, {}, {}
         self._instance, self._player, self._played, self._length = None, None, [], 0
         self._jobs, self._due = [], asyncio.Event()
-        self._acting = None
+        self._acting, self._is_cancelled = None, False
         self.add(
             initialize_workflow=workflow_activation.InitializeWorkflow(
                 workflow_type=name,
@@ -89,6 +98,7 @@ class Execution:
             )
         )
         self.task = asyncio.create_task(self._play())
+        self.task.add_done_callback(self._on_played)
 
     def add(self, **job):
         """Let the workflow hear of something with its next activation."""
@@ -98,10 +108,17 @@ class Execution:
     async def _play(self):
         while self.status is WorkflowExecutionStatus.RUNNING and not self.is_frozen:
             await self._due.wait()
+            self._due.clear()
             served = await self.temporal.served_by(self.queue)
             if served is not self._player:
                 await self._replay(served)
-            await self._activate()
+            if self._jobs:
+                await self._activate()
+
+    def _on_played(self, task):
+        # Else a fault of this play would look like a run that never ends.
+        if not task.cancelled() and task.exception() is not None:
+            self.temporal.failed_tasks.append(repr(task.exception()))
 
     async def _replay(self, served):
         """Play in another worker what was played in one that is gone."""
@@ -127,7 +144,6 @@ class Execution:
         return await asyncio.shield(self._acting)
 
     async def _activate(self):
-        self._due.clear()
         jobs, self._jobs = self._jobs, []
         self.activated += 1
         self._length += self.temporal.weight
@@ -147,8 +163,16 @@ class Execution:
             self.temporal.failed_tasks.append(done.failed.failure.message)
             self.close(WorkflowExecutionStatus.FAILED)
             return
-        for command in done.successful.commands:
-            kind = command.WhichOneof("variant")
+        # By which it is played again as it was.
+        act.available_internal_flags.extend(done.successful.used_internal_flags)
+        commands = [(one.WhichOneof("variant"), one) for one in done.successful.commands]
+        self.temporal.crossing(self, [kind for kind, _ in commands])
+        if any(kind in _CLOSING for kind, _ in commands) and any(map(_is_event, self._jobs)):
+            # Temporal takes no end from a workflow that has not heard of everything: it is played again, with the news.
+            self._played.pop()
+            self._jobs, self._player = [*jobs, *self._jobs], None
+            return
+        for kind, command in commands:
             getattr(self, f"_on_{kind}")(getattr(command, kind))
 
     @property
@@ -212,7 +236,11 @@ class Execution:
         self.add(fire_timer=workflow_activation.FireTimer(seq=seq))
 
     def _on_cancel_timer(self, timer):
-        self.timers.pop(timer.seq).cancel()
+        if timer.seq in self.timers:
+            self.timers.pop(timer.seq).cancel()
+        else:
+            # It has fired while the workflow was played, which does not hear of that any more.
+            self._jobs = [one for one in self._jobs if one.fire_timer.seq != timer.seq]
 
     def _on_schedule_activity(self, asked):
         self._schedule(asked, is_local=False).cancellation = asked.cancellation_type
@@ -286,12 +314,15 @@ class Execution:
         # It may have ended while the workflow was played, which hears of that next.
         if (making := self.making.get((seq, is_local))) is None:
             return
-        if making.cancellation == _TRY_CANCEL:
+        # What has not begun ends at once, however it is cancelled.
+        if making.cancellation == _TRY_CANCEL or making.environment is None:
             self._resolve(seq, is_local, _cancelled(making.name))
         making.cancel()
 
     def _on_update_response(self, response):
         future = self.updates[response.protocol_instance_id]
+        if future.done():  # Whoever has sent it waits no more.
+            return
         match response.WhichOneof("response"):
             case "completed":
                 future.set_result(_VALUES.from_payload(response.completed))
@@ -311,6 +342,12 @@ class Execution:
         self.close(WorkflowExecutionStatus.CONTINUED_AS_NEW)
         args = _VALUES.from_payloads(asked.arguments)
         self.temporal.begin(self.name, self.workflow_id, self.queue, args, first=self.first)
+
+    def cancel(self):
+        """Cancel the workflow, which hears of that once."""
+        if not self._is_cancelled:
+            self._is_cancelled = True
+            self.add(cancel_workflow=workflow_activation.CancelWorkflow())
 
     def close(self, status):
         """End the execution; its activities hear of it with their next heartbeat."""
@@ -401,6 +438,7 @@ class Temporal:
         made: The arguments of the activities that were begun, by their names.
         beats: The heartbeats of activities, by their names.
         before: Awaited before an activity begins.
+        crossing: Called once a workflow was played, before anything counts of that, with the execution and the kinds of its commands.
         failed_tasks: What has kept workflows from going on.
     """
 
@@ -417,6 +455,7 @@ class Temporal:
         self.made = defaultdict(list)
         self.beats = defaultdict(list)
         self.before = _nothing
+        self.crossing = lambda _execution, _kinds: None
         self.failed_tasks = []
         self.freeze_at = 0
         self.workflow_service = self
@@ -465,10 +504,12 @@ class Temporal:
         self.executions[workflow_id].append(execution)
         return execution
 
-    async def start_workflow(self, name, arg, *, id, task_queue, **_options):  # noqa: A002 - Temporal's
+    async def start_workflow(self, name, arg, *, id, task_queue, id_conflict_policy, **_options):  # noqa: A002 - Temporal's
         self._check()
         if self.start_error is not None:
             raise _rpc_error(*self.start_error)
+        if self.is_running(id) and id_conflict_policy is _TERMINATE_EXISTING:
+            self.find(id).close(WorkflowExecutionStatus.TERMINATED)
         if not self.is_running(id):
             self.begin(name, id, task_queue, [arg])
 
@@ -532,7 +573,7 @@ class Handle:
         self._temporal, self._id = temporal, workflow_id
 
     async def cancel(self, **_options):
-        self._temporal.find(self._id).add(cancel_workflow=workflow_activation.CancelWorkflow())
+        self._temporal.find(self._id).cancel()
 
     async def terminate(self, **_options):
         self._temporal.find(self._id).close(WorkflowExecutionStatus.TERMINATED)

@@ -21,6 +21,7 @@ from agent_temporal import open_temporal
 
 
 URL = "temporal://127.0.0.1:7233/tests"
+_PATIENCE = 60  # A run takes 20 s where others want the same processor.
 
 
 def call(name, call_id="c1", **arguments):
@@ -158,7 +159,7 @@ class Served:
 
     async def rests(self, run_id, states=RESTING):
         """Return a run once it has ended or waits."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + _PATIENCE
         while (run := await self.get(run_id)).status not in states:
             assert time.monotonic() < deadline, run
             await asyncio.sleep(0.01)
@@ -183,7 +184,7 @@ class Served:
 
 async def eventually(is_so):
     """Wait until something is so."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + _PATIENCE
     while not is_so():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)

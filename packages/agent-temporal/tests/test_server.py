@@ -157,6 +157,35 @@ async def test_runs_whose_servers_are_gone_are_ended_or_taken_over(tmp_path, swe
         assert temporal.executions[run_id][-1].queue == queue_of("whole", "1")
 
 
+@pytest.mark.parametrize(("is_begun", "error"), [(True, "version_changed"), (False, None)])
+async def test_a_run_that_one_server_ends_or_takes_over_is_not_ended_otherwise_by_another(
+    tmp_path, sweeping, monkeypatch, is_begun, error
+):
+    temporal = sweeping.temporal
+    other = Sweeping(sweeping.store, Whole(), temporal)
+
+    def looked_at(work):
+        async def work_and_look(*args, **options):
+            await work(*args, **options)
+            await other.sweep(100)
+
+        return work_and_look
+
+    async with open_store(settings_of(tmp_path), Older(), engine=ENGINE) as store:
+        run_id = await Sweeping(store, Older(), temporal).start()
+        if is_begun:
+            await store.hold(run_id, "somebody")
+    await sweeping.sweep()
+    for name in ("start", "terminate"):
+        monkeypatch.setattr(Workflows, name, looked_at(getattr(Workflows, name)))
+    await sweeping.sweep(660)
+    run = await sweeping.get(run_id)
+
+    assert (run.result and run.result.error_type) == error
+    assert temporal.is_running(run_id) is not is_begun
+    assert other.now > 1000
+
+
 async def test_runs_whose_servers_poll_are_left_to_them(tmp_path, temporal, sweeping):
     older = Older()
     async with open_store(settings_of(tmp_path), older, engine=ENGINE) as store:

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
 from temporalio import workflow
@@ -76,7 +75,8 @@ class WorkflowExecution:
         self._telling: asyncio.Task[None] | None = None
         self._storing = asyncio.Lock()
         self._open = Counter[str]()
-        self._held_back = 0
+        # The calls of `step` that have not returned, and those of them that wait for a new history.
+        self._called = self._held_back = 0
 
     @property
     def open_steps(self) -> Sequence[str]:
@@ -86,7 +86,7 @@ class WorkflowExecution:
     @property
     def must_continue(self) -> bool:
         """Whether the history is full, and the run can go on in another one: nothing is under way."""
-        return self._held_back > 0 and not self._open.total()
+        return 0 < self._held_back == self._called
 
     @property
     def told(self) -> int:
@@ -124,6 +124,13 @@ class WorkflowExecution:
         request: bytes = b"",
     ) -> bytes:
         """Have a step made once in the life of the run, and return its result."""
+        self._called += 1
+        try:
+            return await self._step(key, request)
+        finally:
+            self._called -= 1
+
+    async def _step(self, key: str, request: bytes) -> bytes:
         if (recorded := self._steps.get(key)) is not None:
             # Whether what was told before it is stored nobody knows: steps that were made at once may have
             # been begun in another order.
@@ -165,7 +172,10 @@ class WorkflowExecution:
             return
         # The workflow ends once nothing is under way, and this with it.
         self._held_back += 1
-        await workflow.wait_condition(lambda: False)
+        try:
+            await workflow.wait_condition(lambda: False)
+        finally:
+            self._held_back -= 1
 
     async def _tell_later(self) -> None:
         try:
@@ -177,11 +187,15 @@ class WorkflowExecution:
     async def store_told(self) -> None:
         """Store what was told so far. Where that fails, the next step tells it, and meets the same error."""
         async with self._storing:
-            with suppress(FailureError):
+            try:
                 while self._untold:
                     told = self.untold
                     await write(TELL, Tell(held=self.held, told=told), type(None))
                     self._confirm(told)
+            except FailureError as error:
+                # Else a run that is cancelled just now would go on.
+                if is_cancelled_exception(error):
+                    raise translate(error) from error
 
 
 def translate(error: FailureError) -> BaseException:

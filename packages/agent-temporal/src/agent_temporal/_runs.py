@@ -76,14 +76,15 @@ class Workflows:
         """Return the version of runs of an agent that are begun here."""
         return self._server.version_of(agent)
 
-    async def start(self, run_id: str, *, version: str) -> None:
-        """Start the workflow of a run, unless it runs."""
+    async def start(self, run_id: str, *, version: str, is_anew: bool = False) -> None:
+        """Start the workflow of a run, unless it runs; or anew, in the place of one that runs."""
+        policies = WorkflowIDConflictPolicy
         await self.client.start_workflow(
             self._name,
             run_id,
             id=run_id,
             task_queue=self.queue(version),
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_conflict_policy=policies.TERMINATE_EXISTING if is_anew else policies.USE_EXISTING,
             rpc_timeout=_PATIENCE,
         )
 

@@ -105,12 +105,15 @@ class Sweep:
                 await self._end_gone(run)
 
     async def _end_gone(self, run: OpenRun) -> None:
+        if not run.is_begun and run.agent in self._server.agents:
+            version = self._workflows.version_of(run.agent)
+            # At once, for another server would take it for one that was ended from outside.
+            await self._workflows.start(run.run_id, version=version, is_anew=True)
+            return
+        result = (
+            failures.version_changed(run.version, self._server.executor)
+            if run.is_begun
+            else failures.agent_gone(run.agent, self._settings.unserved_seconds)
+        )
+        await self._store.end_run(run.run_id, result)
         await self._workflows.terminate(run.run_id)
-        if run.is_begun:
-            result = failures.version_changed(run.version, self._server.executor)
-            await self._store.end_run(run.run_id, result)
-        elif run.agent in self._server.agents:
-            await self._workflows.start(run.run_id, version=self._workflows.version_of(run.agent))
-        else:
-            result = failures.agent_gone(run.agent, self._settings.unserved_seconds)
-            await self._store.end_run(run.run_id, result)

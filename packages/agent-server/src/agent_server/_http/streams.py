@@ -112,6 +112,8 @@ class Watchers:
     def following(self, stream: "EventStream") -> Generator[None]:
         """Keep a stream alive while it is silent, and end it when the server stops."""
         self._streams.add(stream)
+        if self.closed.is_set():  # It was asked for just before.
+            stream.stop()
         if self._beat is None:
             self._wait()
         try:
