@@ -5,6 +5,7 @@ import json
 import httpx
 import pytest
 
+from conftest import NO_CERTIFICATES
 from dify_plugin_host import builtin_tools
 from gpt5_simulator import ResponsesSimulator
 from runs import KEY
@@ -30,6 +31,7 @@ def dispatch(served, plugin, action, data, **body):
         json={"data": data, "context": served["context"], **body},
         timeout=60,
         trust_env=False,
+        verify=NO_CERTIFICATES,
     )
     frames = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data:")]
     assert {frame["code"] for frame in frames} == {0}, frames
