@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import rig
 import yaml
 
 from runs import GIVEN, TENANT, prepare
@@ -53,13 +54,14 @@ def anyio_backend():
 
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory):
-    """Run `dify-host serve` with our plugins and two tool plugins, and give out where it is."""
+    """Run `dify-host serve` with our plugins, two tool plugins and what recorded exchanges need, and give out where it is."""
     if GIVEN:
         yield GIVEN
         return
     second = rename(TOOL_PLUGIN, tmp_path_factory.mktemp("plugins"), "more_tools")
-    with serve(MODEL_PLUGIN, STRATEGY_PLUGIN, TOOL_PLUGIN, second) as daemon:
-        yield daemon
+    plugins = (*rig.PROBES, MODEL_PLUGIN, STRATEGY_PLUGIN, TOOL_PLUGIN, second)
+    with rig.serving(tmp_path_factory.mktemp("rig"), *plugins) as running:
+        yield {"base_url": running.base_url, "api_key": rig.API_KEY, "rig": running}
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,9 @@ import pytest
 from conftest import NO_CERTIFICATES
 from dify_plugin_host import builtin_tools
 from gpt5_simulator import ResponsesSimulator
-from runs import KEY
+from runs import KEY, TENANT
 
 
-TENANT = "tenant"
 PROVIDER = "openai_gpt5_responses"
 QUESTION = "What is 17 * 23?"
 [CALCULATOR] = [tool for tool in builtin_tools() if tool.name == "calculator"]
