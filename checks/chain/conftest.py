@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import rig
 import yaml
 
 from runs import GIVEN, TENANT, prepare
@@ -21,6 +23,9 @@ ROOT = Path(__file__).parents[2]
 MODEL_PLUGIN = ROOT / "plugins/openai_gpt5_responses"
 STRATEGY_PLUGIN = ROOT / "plugins/gpt5_agent_strategies"
 TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
+# All servers here speak plain HTTP, and to read the machine's certificates costs a client more than everything else.
+os.environ["SSL_CERT_DIR"] = str(ROOT / "checks/chain")
+NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 OFFICIAL = [
     *("models/openai", "models/deepseek", "models/moonshot"),
     *("tools/maths", "tools/json_process", "tools/regex", "tools/qrcode"),
@@ -49,13 +54,14 @@ def anyio_backend():
 
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory):
-    """Run `dify-host serve` with our plugins and two tool plugins, and give out where it is."""
+    """Run `dify-host serve` with our plugins, two tool plugins and what recorded exchanges need, and give out where it is."""
     if GIVEN:
         yield GIVEN
         return
     second = rename(TOOL_PLUGIN, tmp_path_factory.mktemp("plugins"), "more_tools")
-    with serve(MODEL_PLUGIN, STRATEGY_PLUGIN, TOOL_PLUGIN, second) as daemon:
-        yield daemon
+    plugins = (*rig.PROBES, MODEL_PLUGIN, STRATEGY_PLUGIN, TOOL_PLUGIN, second)
+    with rig.serving(tmp_path_factory.mktemp("rig"), *plugins) as running:
+        yield {"base_url": running.base_url, "api_key": rig.API_KEY, "rig": running}
 
 
 @pytest.fixture(scope="session")
@@ -101,6 +107,7 @@ def list_tools(daemon):
         f"{daemon['base_url']}/plugin/{TENANT}/management/tools?page=1&page_size=256",
         headers={"x-api-key": daemon["api_key"]},
         trust_env=False,
+        verify=NO_CERTIFICATES,
     )
     return answer.json()["data"]
 
@@ -156,7 +163,7 @@ def server(daemon, tmp_path):
 
 @pytest.fixture
 async def http_client():
-    async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
+    async with httpx.AsyncClient(timeout=60, trust_env=False, verify=NO_CERTIFICATES) as client:
         yield client
 
 

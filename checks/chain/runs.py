@@ -3,6 +3,8 @@
 import json
 import os
 
+import rig
+
 from dify_agent.layers.dify_plugin import (
     DifyPluginLayerConfig,
     DifyPluginLLMLayerConfig,
@@ -21,7 +23,7 @@ from gpt5_simulator import ResponsesSimulator, ScriptedModel
 KEY = "sk-chain-0123456789"
 GIVEN = json.loads(os.environ.get("CHAIN_DAEMON", "null"))
 """Another daemon than ours, in which the three plugins are installed: its `base_url`, `api_key` and `tenant`."""
-TENANT = GIVEN["tenant"] if GIVEN else "tenant"
+TENANT = GIVEN["tenant"] if GIVEN else rig.TENANT
 
 
 def prepare(plugin_id, provider, declaration, **settings):

@@ -2,9 +2,11 @@
 
 import base64
 import json
+import os
 import re
 import runpy
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -29,6 +31,7 @@ def simulator():
 
 def run_example(name, server, text, *arguments, **variables):
     environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url} | variables
+    environment["SSL_CERT_DIR"] = os.environ["SSL_CERT_DIR"]
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],
         input=text,
@@ -63,21 +66,21 @@ def test_the_console_agent_uses_its_tools_and_keeps_its_reasoning(simulator, tmp
     assert not list(tmp_path.iterdir())  # no log unless one is asked for
 
 
-def test_the_asynchronous_agent_does_the_same(simulator):
-    told = run_example("async_console_agent.py", simulator, "Please wait for 0.01 seconds.\n\n")
-    assert "- wait: done" in told
-
-
 @pytest.mark.parametrize("name", ["console_agent.py", "async_console_agent.py"])
 def test_a_console_agent_logs_its_runs_and_ends_with_what_is_typed(name, simulator, tmp_path):
     folder = tmp_path / "runs"
     key = "unguessable-key"
-    typed = f"Hello.\nIt is {key}."
-    assert run_example(name, simulator, typed, OPENAI_API_KEY=key, RUN_LOG=str(folder))
+    is_async = name == "async_console_agent.py"
+    first = "Please wait for 0.01 seconds." if is_async else "Hello."
+    told = run_example(
+        name, simulator, f"{first}\nIt is {key}.", OPENAI_API_KEY=key, RUN_LOG=str(folder)
+    )
+    assert told
+    assert ("- wait: done" in told) == is_async
     runs = list_runs(folder)
     assert [run.end["reason"] for run in runs] == ["answered"] * 2
     requests = [request for run in runs for request in RunFile(run.path).iter_requests()]
-    assert len(requests) == 2
+    assert len(requests) == 2 + is_async
     assert "It is [redacted]." in str([request.messages for request in requests])
     assert not any(key in run.path.read_text("utf-8") for run in runs)
 
@@ -157,31 +160,50 @@ def test_a_team_shares_one_budget(simulator):
     assert own < whole
 
 
-@pytest.mark.parametrize(("said", "is_paid"), [("yes", True), ("Not Ann.", False)])
-def test_an_agent_that_was_killed_while_it_asked_goes_on_where_it_was(
-    said, is_paid, simulator, tmp_path
-):
-    command = [sys.executable, str(EXAMPLES / "approval_agent.py")]
+APPROVAL_AGENT = [sys.executable, str(EXAMPLES / "approval_agent.py")]
+
+
+def approval_settings(simulator, folder):
     environment = {
         "OPENAI_API_KEY": "k",
         "OPENAI_BASE_URL": simulator.base_url,
         "APPROVAL_KEY": "a key of thirty-two random bytes",
     }
-    settings = {"env": environment, "cwd": tmp_path, "text": True, "stdout": subprocess.PIPE}
-    asking = subprocess.Popen(
-        [*command, "Send money: recipient Ann, euros 5"], stdin=subprocess.PIPE, **settings
-    )
-    told = _read(asking)
-    asking.kill()
-    asking.wait()
-    asking.stdin.close()
-    asking.stdout.close()
-    assert "[sending" not in told
+    return {"env": environment, "cwd": folder, "text": True, "stdout": subprocess.PIPE}
 
-    done = subprocess.run(command, input=f"{said}\n", timeout=60, check=True, **settings)
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """Kill an agent while it asks; return the folder that it has left, and what it had sent to its model."""
+    folder = tmp_path_factory.mktemp("asked")
+    with ResponsesSimulator() as simulator:
+        asking = subprocess.Popen(
+            [*APPROVAL_AGENT, "Send money: recipient Ann, euros 5"],
+            stdin=subprocess.PIPE,
+            **approval_settings(simulator, folder),
+        )
+        told = _read(asking)
+        asking.kill()
+        asking.wait()
+        asking.stdin.close()
+        asking.stdout.close()
+        assert "[sending" not in told
+        [request] = simulator.requests
+    return folder, request.body["input"]
+
+
+@pytest.mark.parametrize(("said", "is_paid"), [("yes", True), ("Not Ann.", False)])
+def test_an_agent_that_was_killed_while_it_asked_goes_on_where_it_was(
+    said, is_paid, asked, simulator, tmp_path
+):
+    folder, first = asked
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+
+    settings = approval_settings(simulator, tmp_path)
+    done = subprocess.run(APPROVAL_AGENT, input=f"{said}\n", timeout=60, check=True, **settings)
 
     assert ("[sending" in done.stdout) == is_paid
-    [first, second] = [request.body["input"] for request in simulator.requests]
+    [second] = [request.body["input"] for request in simulator.requests]
     assert second[: len(first)] == first
     assert ("They said: Not Ann." in json.dumps(second)) == (not is_paid)
     with sqlite3.connect(tmp_path / "waiting.db") as database:
@@ -223,15 +245,14 @@ def test_an_agent_with_an_mcp_server_asks_about_one_tool_and_writes_a_note(simul
     program = tmp_path / "server.py"
     program.write_text(MCP_SERVER, encoding="utf-8")
     command = shlex.join([sys.executable, str(program)])
-    told = [
-        run_example("mcp_agent.py", simulator, "yes\n", asked, MCP_SERVER=command)
-        for asked in ('Get current: timezone "Bern".', "Convert: hour 12.")
-    ]
-    assert ["(yes or no)" in text for text in told] == [False, True]
+    asked = 'Get current: timezone "Bern". And convert: hour 12.'
+    told = run_example("mcp_agent.py", simulator, "yes\n", asked, MCP_SERVER=command)
+    assert told.count("(yes or no)") == 1
+    assert "time_convert_time {" in told
     inputs = [json.dumps(request.body["input"]) for request in simulator.requests]
     assert "noon in " in inputs[1]
-    assert "12 here is midnight elsewhere" in inputs[3]
-    assert len(inputs) == 4
+    assert "12 here is midnight elsewhere" in inputs[1]
+    assert len(inputs) == 2
 
 
 def _read(process):

@@ -5,12 +5,12 @@ import json
 import httpx
 import pytest
 
+from conftest import NO_CERTIFICATES
 from dify_plugin_host import builtin_tools
 from gpt5_simulator import ResponsesSimulator
-from runs import KEY
+from runs import KEY, TENANT
 
 
-TENANT = "tenant"
 PROVIDER = "openai_gpt5_responses"
 QUESTION = "What is 17 * 23?"
 [CALCULATOR] = [tool for tool in builtin_tools() if tool.name == "calculator"]
@@ -30,6 +30,7 @@ def dispatch(served, plugin, action, data, **body):
         json={"data": data, "context": served["context"], **body},
         timeout=60,
         trust_env=False,
+        verify=NO_CERTIFICATES,
     )
     frames = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data:")]
     assert {frame["code"] for frame in frames} == {0}, frames

@@ -11,6 +11,7 @@ from servers import SERVER_KEY
 
 
 ROOT = Path(__file__).parents[2]
+_PATHS = "pythonpath=checks/chain packages/dify-plugin-host/tests/exchanges"
 TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
 
 
@@ -18,7 +19,7 @@ def test_the_chain_works_on_the_real_daemon(daemon, client, programs, tmp_path):
     for name in ("demo_tools", "more_tools"):
         client.install(official_package(programs, TOOL_PLUGIN, tmp_path, name))
     given = {"base_url": daemon.base_url, "api_key": SERVER_KEY, "tenant": client.tenant}
-    tests = ["-m", "pytest", "-q", "--import-mode=importlib", "-o", "pythonpath=checks/chain"]
+    tests = ["-m", "pytest", "-q", "--import-mode=importlib", "-o", _PATHS]
     run = subprocess.run(
         [sys.executable, *tests, "checks/chain/test_chain.py", "checks/chain/test_agent_files.py"],
         cwd=ROOT,

@@ -130,6 +130,17 @@ def limited_agent(limited_process):
 
 
 @pytest.fixture(scope="session")
+def short_process(start_agent):
+    return start_agent(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT="1000", GPT5_AGENT_TRACES="on")
+
+
+@pytest.fixture
+def short_agent(short_process):
+    """A plugin below a daemon that ends each call after a second, and where nobody takes traces."""
+    return short_process.reset()
+
+
+@pytest.fixture(scope="session")
 def break_plugin(start_agent, tmp_path_factory):
     """Start a copy of the plugin with an error of our own in one of its modules."""
 

@@ -156,7 +156,8 @@ class Agent:
         self.process: PluginProcess | None = None
         self._runner = runner
         self.dify = ScriptedDify()
-        self.notices = []
+        self.notices = []  # What the plugin wrote into its own log since its start.
+        self._first = 0
 
     def answer(self, request):
         return self.dify.answer(request)
@@ -164,13 +165,13 @@ class Agent:
     def reset(self) -> Self:
         """Forget the last test's Dify."""
         self.dify = ScriptedDify()
-        self.notices.clear()
+        self._first = len(self.notices)
         return self
 
     @property
     def log(self):
         """What the plugin wrote into its own log since the last test."""
-        return "\n".join(notice.text for notice in self.notices)
+        return "\n".join(notice.text for notice in self.notices[self._first :])
 
     def run(self, *, strategy="gpt5_function_calling", **parameters) -> Transcript:
         return self._runner.run(self.arun(strategy=strategy, **parameters))

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 class _Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.may_answer.wait(20)
+        self.server.may_answer.wait(60)
         self.server.bodies.append(body)
         self.send_response(200)
         self.end_headers()

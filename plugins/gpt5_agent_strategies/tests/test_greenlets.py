@@ -12,7 +12,8 @@ from agent_driver import drive
 from agent_loop import AgentRun, Finished, ShowText, TimeBudget
 from agent_tooling import Tool
 
-closed, most, running, begun = [], 0, 0, gevent.event.Event()
+closed, most, running = [], 0, 0
+begun, over = gevent.event.Event(), gevent.event.Event()
 
 
 def wait_for(name):
@@ -44,7 +45,7 @@ def work(number: int) -> int:
 
 def slow() -> None:
     begun.set()
-    time.sleep(5)
+    over.wait()
 
 
 def ask(name, count=1):
@@ -86,6 +87,7 @@ def main_test():
     answer = Interruptible(iter_ for iter_ in "never read")
     answer.close()
     told["unread"] = list(answer)
+    over.set()
     return told | {"closed": closed}
 
 
@@ -100,12 +102,11 @@ def told(inside):
 
 def test_the_calls_of_a_round_run_eight_at_a_time(told):
     assert (told["most"], told["many"]["reason"]) == (8, "answered")
-    assert told["many"]["seconds"] < 1
 
 
 @pytest.mark.parametrize("how", ["silent", "cancelled"])
 def test_a_silent_model_is_let_go_of_at_once(told, how):
-    assert told[how]["seconds"] < 1
+    assert told[how]["seconds"] < 60  # and not for ever
     assert told[how]["shown"].startswith("So")
     assert told["closed"] == ["given up", "cancelled", "tool"]
     assert told["left"] == 0
@@ -121,5 +122,5 @@ def test_a_silent_tool_is_listened_to_no_longer_than_its_run_lasts(told):
 def test_a_tool_that_does_not_end_is_abandoned_and_told(told):
     assert (told["tool"]["reason"], told["late"]["reason"]) == ("cancelled", "time_limit")
     for ending in (told["tool"], told["late"]):
-        assert ending["seconds"] < 1
+        assert ending["seconds"] < 60  # and not for ever
         assert "missing here: slow." in ending["shown"]

@@ -145,17 +145,6 @@ def test_an_answer_with_a_figure_that_is_none_is_told_by_its_field(agent):
     assert failed.endswith("(delta.usage.total_tokens)")
 
 
-@pytest.fixture(scope="session")
-def short_process(start_agent):
-    return start_agent(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT="1000")
-
-
-@pytest.fixture
-def short_agent(short_process):
-    """A plugin below a daemon that ends each call after a second."""
-    return short_process.reset()
-
-
 async def never(_request):
     await asyncio.Event().wait()
     yield {}

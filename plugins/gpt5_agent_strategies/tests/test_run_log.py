@@ -73,24 +73,9 @@ def test_a_question_and_what_its_user_has_decided_stand_in_the_logs_of_both_turn
     assert decision["reason"] == "Not so much"
 
 
-@pytest.fixture(scope="module")
-def lacking_agent(start_agent, tmp_path_factory):
-    """A plugin that has run once, and whose administrator wants what cannot be had: a log where there is no folder, and traces that nobody takes."""
-    path = tmp_path_factory.mktemp("file") / "runs"
-    path.write_text("no folder")
-    agent = start_agent(GPT5_AGENT_RUN_LOG=str(path), GPT5_AGENT_TRACES="on")
-    assert run_search(agent).text.endswith("It is 42.")
-    return agent
-
-
-def test_a_folder_that_is_none_ends_no_run_and_is_told_to_the_administrator(lacking_agent):
-    told = [notice.text for notice in lacking_agent.notices if "not logged" in notice.text]
-    assert len(told) == 1
-    assert "/runs: runs are not logged: " in told[0]
-
-
-def test_a_wish_for_traces_that_nobody_takes_is_told_to_the_administrator(lacking_agent):
-    told = [notice.text for notice in lacking_agent.notices if "no traces" in notice.text]
+def test_a_wish_for_traces_that_nobody_takes_is_told_to_the_administrator(short_agent):
+    run_search(short_agent)
+    told = [notice.text for notice in short_agent.notices if "no traces" in notice.text]
     assert len(told) == 1
 
 
@@ -99,25 +84,46 @@ def test_an_address_alone_sends_nothing(configured_agent, unasked_receiver):
     assert not unasked_receiver.has_come.wait(1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def receiver():
     with receive_spans() as running:
         yield running
 
 
-def test_traces_are_sent_where_the_administrator_asks_for_them(start_agent, receiver, runner):
-    agent = start_agent(GPT5_AGENT_TRACES="content", OTEL_EXPORTER_OTLP_ENDPOINT=receiver.url)
+@pytest.fixture(scope="module")
+def traced(start_agent, receiver, tmp_path_factory):
+    """A plugin whose administrator wants traces, and a log where there is no folder; with what it has told of its first run."""
+    path = tmp_path_factory.mktemp("file") / "runs"
+    path.write_text("no folder")
+    agent = start_agent(
+        GPT5_AGENT_RUN_LOG=str(path),
+        GPT5_AGENT_TRACES="content",
+        OTEL_EXPORTER_OTLP_ENDPOINT=receiver.url,
+    )
+    assert run_search(agent).text.endswith("It is 42.")
+    return agent, list(agent.notices)
+
+
+def test_a_folder_that_is_none_ends_no_run_and_is_told_to_the_administrator(traced):
+    _, notices = traced
+    told = [notice.text for notice in notices if "not logged" in notice.text]
+    assert len(told) == 1
+    assert "/runs: runs are not logged: " in told[0]
+
+
+def test_traces_are_sent_where_the_administrator_asks_for_them(traced, receiver, runner):
+    agent, _ = traced
     receiver.may_answer.clear()
     for _ in range(2):  # It hangs, and no run waits until it gives up.
         assert run_search(agent.reset()).text.endswith("It is 42.")
     receiver.may_answer.set()
     assert run_search(agent.reset()).text.endswith("It is 42.")
-    while count_agents(receiver) < 3:
-        assert receiver.has_come.wait(20)
+    while count_agents(receiver) < 4:
+        assert receiver.has_come.wait(60)
         receiver.has_come.clear()
     assert run_search(agent.reset()).text.endswith("It is 42.")
     runner.run(agent.process.stop())  # What is sent every five seconds only would be lost now.
-    assert count_agents(receiver) == 4
+    assert count_agents(receiver) == 5
     assert {"chat gpt-5.2", "execute_tool search"} <= set(read_names(receiver))
     assert b"Asked with [redacted]." in b"".join(receiver.bodies)
     assert KEY.encode() not in b"".join(receiver.bodies)

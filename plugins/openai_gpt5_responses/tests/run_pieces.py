@@ -11,11 +11,16 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import dify_plugin  # noqa: F401
+import yaml
+
+
+yaml.SafeLoader = yaml.CSafeLoader  # As `main` has it, before the SDK reads with it.
+
+import dify_plugin  # noqa: E402, F401
 
 # For the pieces, which have them at once then.
-import gpt5_simulator  # noqa: F401
-import model_adapter._call  # noqa: F401
+import gpt5_simulator  # noqa: E402, F401
+import model_adapter._call  # noqa: E402, F401
 
 
 _MOST_SECONDS = 120
