@@ -1,21 +1,12 @@
 """Start the plugin. The daemon runs this as `python -m main` in the plugin's folder."""
 
-# ruff: noqa: E402  garbage collection and the environment have to be set before the SDK is imported
+# ruff: noqa: E402  the SDK reads the environment while it is imported
 
-import gc
 import os
-
-import gevent.events
 
 from dify_plugin_kit.settings import bound_timeouts
 
 
-# Objects made at the start stay. Looking for garbage among them takes a tenth of the start, and later
-# of every full collection.
-gc.disable()
-# For each module that it patches, gevent looks through all installed packages for plugins of its own,
-# of which there are none. That takes a tenth of the start.
-gevent.events.notify_and_call_entry_points = gevent.events.notify  # pyright: ignore[reportAttributeAccessIssue] - not in its stubs
 bound_timeouts(os.environ)
 
 # The SDK patches the process for gevent, so it is imported before anything opens sockets or starts threads.
@@ -55,8 +46,6 @@ bound_depth(stdio_reader)
 bound_depth(tcp_reader)
 if isinstance(plugin.request_reader, tcp_reader.TCPReaderWriter):
     bound_writer(plugin.request_reader, shorten_line)
-gc.freeze()
-gc.enable()
 
 if __name__ == "__main__":
     plugin.run()

@@ -5,17 +5,12 @@
 import gc
 import os
 
-import gevent.events
-
 from dify_plugin_kit.settings import bound_timeouts
 
 
 # Objects made at the start stay. Looking for garbage among them takes a tenth of the start, and later
 # of every full collection.
 gc.disable()
-# For each module that it patches, gevent looks through all installed packages for plugins of its own,
-# of which there are none. That takes a tenth of the start.
-gevent.events.notify_and_call_entry_points = gevent.events.notify  # pyright: ignore[reportAttributeAccessIssue] - not in its stubs
 bound_timeouts(os.environ)
 
 # The SDK patches the process for gevent, so it comes before all modules that open sockets or start
