@@ -141,12 +141,12 @@ async def start(runs, agent="echo", **fields):
     return run.run_id
 
 
-async def finish(runs, run_id, tenant="ada", seconds=20):
+async def finish(runs, run_id, tenant="ada", seconds=120):
     """Return a run once it has ended."""
     return await until(runs, run_id, lambda run: run.status in FINISHED, tenant, seconds)
 
 
-async def until(runs, run_id, is_so, tenant="ada", seconds=20):
+async def until(runs, run_id, is_so, tenant="ada", seconds=120):
     deadline = time.monotonic() + seconds
     while not is_so(run := await runs.get(run_id, tenant=tenant)):
         assert time.monotonic() < deadline, run
@@ -154,7 +154,7 @@ async def until(runs, run_id, is_so, tenant="ada", seconds=20):
     return run
 
 
-async def eventually(is_so, seconds=20):
+async def eventually(is_so, seconds=120):
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline

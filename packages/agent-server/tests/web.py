@@ -60,7 +60,7 @@ def client_of(app, *, key=None, host="127.0.0.1"):
 
 def client_at(port, **options):
     """Return a client of a server that listens; without TLS, for which it would read the machine's certificates for longer than most tests take."""
-    options = {"base_url": f"http://127.0.0.1:{port}", "timeout": 20, "verify": False} | options
+    options = {"base_url": f"http://127.0.0.1:{port}", "timeout": 120, "verify": False} | options
     return httpx.AsyncClient(**options)
 
 
