@@ -172,14 +172,23 @@ def test_whoever_watches_may_be_interrupted_at_any_event(run, error, kind):
 
 
 PROGRAM = """
-import asyncio, sys, time
+import asyncio, os, signal, sys, threading, time
 from agent_driver import adrive, drive
 from agent_loop import AgentRun
+
+def nudge():
+    while True:
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGURG)
+
+# Python overlooks a signal that comes just before it begins to wait, until the next one.
+signal.signal(signal.SIGURG, lambda *_: None)
+threading.Thread(target=nudge, daemon=True).start()
 
 def slow() -> None:
     "Be slow."
     print("begun", flush=True)
-    time.sleep(90)
+    time.sleep(3600)
 
 def model(call):
     if sys.argv[1] == "model":
@@ -205,9 +214,12 @@ def test_control_c_ends_the_process_at_once(form, place):
     command = [sys.executable, "-c", PROGRAM, place, form]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as process:
-        assert process.stdout.readline() == "begun\n"
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)  # far less than the call would take
+        try:
+            assert process.stdout.readline() == "begun\n"
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=300)  # far less than the call would take
+        finally:
+            process.kill()
     assert process.returncode == -signal.SIGINT
     assert told.rstrip().endswith("KeyboardInterrupt")
     assert "Task was destroyed" not in told

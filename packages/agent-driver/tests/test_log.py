@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scripted import Script, ask, use
 
@@ -313,7 +313,6 @@ PIECES = st.one_of(
 
 
 @given(st.lists(st.lists(PIECES, max_size=4), min_size=5, max_size=5), st.integers(1, 5))
-@settings(max_examples=20)
 def test_a_log_changes_nothing_and_tells_all(tmp_path_factory, answers, maximum):
     def play_one(**options):
         messages = [{"role": "user", "content": "?"}, Odd()]

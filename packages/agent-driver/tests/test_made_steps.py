@@ -25,7 +25,7 @@ from elsewhere import (
     send,
     typed_answer,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scripted import Script, as_tool, ask, use
 
@@ -128,7 +128,6 @@ PIECE = st.one_of(
 )
 
 
-@settings(max_examples=60)
 @given(
     answers=st.lists(st.lists(PIECE, max_size=5), min_size=1, max_size=3),
     options=st.fixed_dictionaries(

@@ -370,7 +370,7 @@ def play_team(seed, *, stops):
     return finished.messages, finished.usage, agents, sorted(paid)
 
 
-@hypothesis_settings(max_examples=15)
+@hypothesis_settings(max_examples=hypothesis_settings.default.max_examples // 2)
 @given(st.integers(0, 2**32))
 def test_a_team_that_is_stopped_for_every_call_comes_to_the_same(seed):
     assert play_team(seed, stops=True) == play_team(seed, stops=False)

@@ -41,7 +41,7 @@ def encoded(result):
     return [v for part in result if isinstance(part, dict) for k, v in part.items() if "data" in k]
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(results=st.lists(RESULTS, min_size=1, max_size=4), yields=st.booleans())
 def test_any_mixture_of_parts_arrives_in_order_and_byte_for_byte(play, results, yields):
     def draw(number: int):

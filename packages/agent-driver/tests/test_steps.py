@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scripted import Script, as_tool, ask, use
 
@@ -224,7 +224,6 @@ async def test_a_tool_that_a_cut_falls_into_is_called_again_and_the_others_are_n
 PLAN = st.lists(st.lists(st.sampled_from([0, 0.001, 0.003]), min_size=1, max_size=4), max_size=3)
 
 
-@settings(max_examples=30)
 @given(plan=PLAN, cut=st.integers(min_value=0, max_value=16))
 def test_wherever_a_run_is_cut_it_comes_to_the_same(plan, cut):
     def build(*, is_quick: bool) -> Agent:

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scripted import Script, as_tool, ask, use
 
@@ -66,7 +65,6 @@ ASKS = ["never", "once", "always"]
     st.none() | st.sampled_from(ASKS),
     st.sampled_from([drive, adrive]),
 )
-@hypothesis_settings(max_examples=40)
 def test_of_the_runs_rules_the_tools_and_the_common_one_the_strictest_counts(
     own, of_tool, common, driver
 ):

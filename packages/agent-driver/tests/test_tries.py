@@ -366,7 +366,10 @@ OUTCOMES = {"done": None, "fail": OSError("gone"), "refuse": ToolError("not so")
         max_size=8,
     )
 )
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings.default.max_examples // 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_a_call_comes_to_its_first_try_that_is_not_tried_again(play, plans):
     tries = dict.fromkeys(range(len(plans)), 0)
 

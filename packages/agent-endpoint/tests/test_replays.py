@@ -31,7 +31,7 @@ async def play(folder, agents, cut, **settings):
     async with engine(folder, agents, **settings) as (runs, executor):
         request = executor.check("agent", {"input": "?"})
         run, _ = await runs.create(NewRun(tenant="t", agent="agent", request=request))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await cut.reached.wait()
         await asyncio.sleep(0.2)  # Events are stored within 100 ms.
     async with engine(folder, agents, **settings) as (runs, _):

@@ -17,6 +17,7 @@ import threading
 
 import PIL.PngImagePlugin  # noqa: F401 - what takes so long to load
 import rich.console  # noqa: F401 - likewise
+import typer.rich_utils  # noqa: F401 - likewise, once it refuses something
 
 import agent_runner.server.command  # noqa: F401 - likewise
 import agent_server._command.serving  # noqa: F401 - likewise, once it listens

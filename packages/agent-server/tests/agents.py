@@ -1,14 +1,18 @@
 """A small agent system for tests, and ways to run it."""
 
 import asyncio
+import functools
 import json
 import sqlite3
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
 import sqlalchemy as sa
 
+from agent_server._store.database import open_database  # noqa: PLC2701 - what lays tables out
 from agent_server.engine import open_engine
 from agent_server.executor import (
     AgentDescription,
@@ -86,15 +90,44 @@ class Scripted:
         return self.verdict(run_id, attempts)
 
 
+class GivenSettings(ServerSettings):
+    """Settings that are only given: to look for them in the environment takes longer than most requests."""
+
+    @classmethod
+    def settings_customise_sources(cls, _cls, init_settings, **_others):
+        return (init_settings,)
+
+
+@functools.cache
+def _laid_out():
+    """Return the file of a database without rows: to make its tables takes longer than most runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        open_database(GivenSettings(state=folder), Scripted()).close()
+        return Path(folder, "runs.sqlite").read_bytes()
+
+
+def lay_out(settings):
+    """Write a database without rows where settings name a file that is not there yet, and return the settings."""
+    given = settings.database
+    url = sa.make_url(
+        given.get_secret_value() if given else f"sqlite:///{settings.state}/runs.sqlite"
+    )
+    path = Path(url.database)
+    if url.get_backend_name() == "sqlite" and path.parent.is_dir() and not path.exists():
+        path.write_bytes(_laid_out())
+    return settings
+
+
 def settings_of(database, **changes):
-    return ServerSettings(
+    return GivenSettings(
         database=database, **({"stop_seconds": 0.2, "lease_seconds": 0.8} | changes)
     )
 
 
 @asynccontextmanager
 async def engine(database, executor=None, **settings):
-    async with open_engine(settings_of(database, **settings), executor or Scripted()) as runs:
+    bounds = lay_out(settings_of(database, **settings))
+    async with open_engine(bounds, executor or Scripted()) as runs:
         yield runs
 
 
@@ -108,12 +141,12 @@ async def start(runs, agent="echo", **fields):
     return run.run_id
 
 
-async def finish(runs, run_id, tenant="ada", seconds=20):
+async def finish(runs, run_id, tenant="ada", seconds=120):
     """Return a run once it has ended."""
     return await until(runs, run_id, lambda run: run.status in FINISHED, tenant, seconds)
 
 
-async def until(runs, run_id, is_so, tenant="ada", seconds=20):
+async def until(runs, run_id, is_so, tenant="ada", seconds=120):
     deadline = time.monotonic() + seconds
     while not is_so(run := await runs.get(run_id, tenant=tenant)):
         assert time.monotonic() < deadline, run
@@ -121,7 +154,7 @@ async def until(runs, run_id, is_so, tenant="ada", seconds=20):
     return run
 
 
-async def eventually(is_so, seconds=20):
+async def eventually(is_so, seconds=120):
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline

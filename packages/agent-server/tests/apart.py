@@ -2,7 +2,7 @@
 
 from contextlib import asynccontextmanager
 
-from agents import Scripted, new_run, query, settings_of
+from agents import Scripted, lay_out, new_run, query, settings_of
 
 from agent_server.engine import RunService
 from agent_server.store import Event, Telling, Try, open_store
@@ -67,7 +67,8 @@ class Process:
 @asynccontextmanager
 async def process(database, executor=None, *, named="temporal", **settings):
     executor = executor or Making()
-    async with open_store(settings_of(database, **settings), executor, engine=named) as store:
+    bounds = lay_out(settings_of(database, **settings))
+    async with open_store(bounds, executor, engine=named) as store:
         yield Process(store, executor)
 
 

@@ -2,15 +2,27 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 from postgresql import Cluster
 
 from processes import ServerProcess
 
 
 # A busy machine must not fail a law that holds.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# Fixed examples, so that coverage does not depend on chance; `long` tries new ones.
+settings.register_profile("short", max_examples=20, derandomize=True, **PATIENT)
+settings.register_profile("long", max_examples=1_000, **PATIENT)
+
+
+def pytest_configure(config):
+    settings.load_profile("long" if config.option.markexpr == "long" else "short")
+
+
+def pytest_itemcollected(item):
+    """Have `-m long` try each law again with many more examples."""
+    if item.config.option.markexpr == "long" and is_hypothesis_test(getattr(item, "obj", None)):
+        item.add_marker("long")
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import json
 from contextlib import asynccontextmanager
 
-from agents import Scripted
+from agents import Scripted, lay_out
 from web import client_of, settings_of
 
 from agent_server.engine import open_engine
@@ -121,7 +121,7 @@ class Talker(Scripted):
 async def talking(folder, agents=None, *, key=None, **settings):
     """Yield a client of agents that can be talked to, and the application."""
     agents = agents or Talker()
-    bounds = settings_of(folder, **settings)
+    bounds = lay_out(settings_of(folder, **settings))
     async with open_engine(bounds, agents) as runs:
         app = build_app(bounds, agents, runs)
         async with client_of(app, key=key) as client:

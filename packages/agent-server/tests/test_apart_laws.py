@@ -233,7 +233,7 @@ ACTIONS = [
 NUMBERS = st.integers(0, 20)
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), NUMBERS, NUMBERS), min_size=5, max_size=30))
 async def test_whatever_is_repeated_late_or_lost_a_run_tells_and_makes_everything_once(actions):
     with tempfile.TemporaryDirectory() as folder:

@@ -16,7 +16,7 @@ from processes import ServerProcess
 
 
 # One for all, without TLS: each client reads the certificates of the machine otherwise.
-CLIENT = httpx.Client(timeout=20, trust_env=False, verify=False)
+CLIENT = httpx.Client(timeout=120, trust_env=False, verify=False)
 ROUNDS = 3
 FINISHED = {"succeeded", "failed", "cancelled"}
 

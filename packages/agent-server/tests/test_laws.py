@@ -18,7 +18,7 @@ def told(run, texts):
     return [run.tell("text", {"text": text}) for text in texts]
 
 
-@settings(max_examples=5)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(
     st.lists(
         st.builds(str.__mul__, st.characters(exclude_categories=["Cs"]), st.integers(0, 3000)),
@@ -121,7 +121,7 @@ async def play(world, actions):
         return await runs.get(run_id, tenant="ada"), await watch(runs, run_id)
 
 
-@settings(max_examples=5)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(ACTIONS)
 async def test_whoever_takes_a_run_away_nothing_is_lost_repeated_or_told_twice(actions):
     with tempfile.TemporaryDirectory() as folder:

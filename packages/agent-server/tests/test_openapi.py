@@ -7,30 +7,23 @@ from web import executor, settings_of
 from agent_server.http import build_app
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory):
-    return build_app(settings_of(tmp_path_factory.mktemp("server")), executor(), None)
-
-
-@pytest.fixture(scope="module")
-def description(app):
+def describe(app):
+    """Return what an application says of itself."""
     with TestClient(app, base_url="http://127.0.0.1") as client:
         return client.get("/openapi.json").json()
 
 
-def test_the_description_is_valid_and_names_the_agents(description):
-    validate(description)
+def test_the_description_names_the_agents(tmp_path):
+    description = describe(build_app(settings_of(tmp_path), executor(), None))
     request = description["components"]["schemas"]["RunRequest"]
     assert request["required"] == ["agent"]
     assert request["properties"]["agent"]["enum"] == ["echo", "slow", "waiting", "failing"]
 
 
 @pytest.mark.parametrize("agents", [executor(), Talker()])
-def test_the_description_has_every_route_and_method(tmp_path, agents):
+def test_the_description_is_valid_and_has_every_route_and_method(tmp_path, agents):
     app = build_app(settings_of(tmp_path), agents, None)
-    with TestClient(app, base_url="http://127.0.0.1") as client:
-        description = client.get("/openapi.json").json()
-    validate(description)
+    validate(description := describe(app))
     routed = {
         (route.path, method)
         for route in app.routes

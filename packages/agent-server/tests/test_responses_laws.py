@@ -1,5 +1,6 @@
 from datetime import UTC, datetime
 
+from agents import GivenSettings
 from hypothesis import given
 from hypothesis import strategies as st
 from talking import Talker, events_of
@@ -7,7 +8,6 @@ from web import client_of
 
 from agent_server.http import build_app
 from agent_server.runs import Run, StoredEvent
-from agent_server.settings import ServerSettings
 
 
 _RUN = "6b3a7d1e-0000-4000-8000-000000000001"
@@ -134,7 +134,7 @@ class _Recorded:
 
 async def _read(events, part, after=-1):
     """Return the events of a response after one, and the response, as a server says that has these events of its run."""
-    app = build_app(ServerSettings(), Talker(), _Recorded(events))
+    app = build_app(GivenSettings(), Talker(), _Recorded(events))
     place = f"/v1/responses/resp_{_RUN.replace('-', '')}_{part}"
     async with client_of(app) as client:
         told = await client.get(place, params={"stream": "true", "starting_after": str(after)})

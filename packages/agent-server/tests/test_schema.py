@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
-from agents import engine, finish, query, start, watch
+from agents import Scripted, engine, finish, query, settings_of, start, watch
 
-from agent_server.engine import StorageError
+from agent_server.engine import StorageError, open_engine
 from agent_server.runs import RunFilter
 
 
@@ -93,7 +93,7 @@ async def test_a_database_of_version_1_becomes_like_a_new_one_and_its_runs_go_on
     new = (
         f"sqlite:///{tmp_path / 'new'}" if is_file else request.getfixturevalue("cluster").create()
     )
-    async with engine(new):
+    async with open_engine(settings_of(new), Scripted()):
         pass
     assert shape(database) == shape(new)
 
@@ -128,7 +128,10 @@ async def test_a_database_of_a_newer_version_is_left_alone(database):
 async def test_servers_can_start_on_an_empty_database_at_the_same_time(database):
     async with AsyncExitStack() as stack:
         servers = await asyncio.gather(
-            *(stack.enter_async_context(engine(database)) for _ in range(4))
+            *(
+                stack.enter_async_context(open_engine(settings_of(database), Scripted()))
+                for _ in range(4)
+            )
         )
         ids = [await start(runs) for runs in servers]
         ended = [(await finish(servers[0], run_id)).status for run_id in ids]

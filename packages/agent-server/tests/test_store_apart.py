@@ -232,7 +232,7 @@ async def test_nothing_is_left_of_a_run_that_ends_whoever_ends_it(database, how)
 
 async def test_who_watches_a_run_hears_what_is_told_of_it_wherever_that_is(database):
     async def next_texts(batches):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             return [event.data.get("text", event.type) for event in await anext(batches)]
 
     async with process(database) as here, process(database) as there:

@@ -7,13 +7,12 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from agents import Scripted
+from agents import GivenSettings, Scripted, lay_out
 
 from agent_server.client import AsyncClient, Client
 from agent_server.engine import open_engine
 from agent_server.executor import RunResult
 from agent_server.http import Server, build_app
-from agent_server.settings import ServerSettings
 
 
 async def slow(run):
@@ -39,14 +38,14 @@ def executor(**scripts):
 
 
 def settings_of(folder, **changes):
-    return ServerSettings(state=folder, **({"stop_seconds": 0.1, "lease_seconds": 2} | changes))
+    return GivenSettings(state=folder, **({"stop_seconds": 0.1, "lease_seconds": 2} | changes))
 
 
 @asynccontextmanager
 async def asked(folder, agents=None, *, routes=(), key=None, **settings):
     """Yield a client of an application with an engine of its own."""
     agents = agents or executor()
-    bounds = settings_of(folder, **settings)
+    bounds = lay_out(settings_of(folder, **settings))
     async with open_engine(bounds, agents) as runs:
         app = build_app(bounds, agents, runs, routes=routes)
         async with client_of(app, key=key) as client:
@@ -61,7 +60,7 @@ def client_of(app, *, key=None, host="127.0.0.1"):
 
 def client_at(port, **options):
     """Return a client of a server that listens; without TLS, for which it would read the machine's certificates for longer than most tests take."""
-    options = {"base_url": f"http://127.0.0.1:{port}", "timeout": 20, "verify": False} | options
+    options = {"base_url": f"http://127.0.0.1:{port}", "timeout": 120, "verify": False} | options
     return httpx.AsyncClient(**options)
 
 
@@ -69,7 +68,7 @@ def client_at(port, **options):
 async def listening(folder, agents=None, *, routes=(), **settings):
     """Yield the port of a server that listens, and the runs that it serves."""
     agents = agents or executor()
-    bounds = settings_of(folder, **settings)
+    bounds = lay_out(settings_of(folder, **settings))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         async with open_engine(bounds, agents) as runs:
             server = Server(build_app(bounds, agents, runs, routes=routes), bounds)

@@ -4,7 +4,7 @@ import json
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai import Agent, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
@@ -237,7 +237,6 @@ JSON = st.recursive(
 
 
 @pytest.mark.untraced
-@settings(max_examples=30)
 @given(st.sampled_from(["string", "boolean", "files", "any", "array", "object"]), JSON)
 async def test_casting_what_was_cast_changes_nothing(kind, value):
     once = await cast(kind, value)

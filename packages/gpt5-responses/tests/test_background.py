@@ -204,7 +204,7 @@ def test_time_is_over_while_a_server_is_silent(stage: str, *, is_async: bool) ->
     gone = threading.Event()
 
     def silent(peer: Any) -> None:
-        gone.wait(5)
+        gone.wait(120)
         cut_stream(*begun("a"))(peer)
 
     first = cut_stream(*begun("a")) if stage == "resume" else told(response("queued"))
@@ -460,7 +460,7 @@ def test_a_silent_stream_is_left_for_another(transport: Transport, *, is_async: 
 
     def silent(peer: Any) -> None:
         peer.sendall(opening + chunk(frames(begun())))
-        gone.wait(5)
+        gone.wait(120)
 
     answers = (silent, refused(), told(response(text="done")))
     with Wire(in_turn(*answers)) as wire:
@@ -553,7 +553,7 @@ def test_closing_from_another_thread_ends_it(transport: Transport) -> None:
         while not stream_.response_id:
             time.sleep(0.005)
         stream_.close()
-        reader.join(5)
+        reader.join(120)
 
         assert not reader.is_alive()
         assert server.background.cancelled == 1
@@ -564,7 +564,7 @@ def test_closing_while_it_is_gone_on_with_ends_it(transport: Transport) -> None:
     gone = threading.Event()
 
     def late(peer: Any) -> None:
-        gone.wait(5)
+        gone.wait(120)
         cut_stream(*begun("a"))(peer)
 
     with Wire(in_turn(cut_stream(*begun("a")), late, told(response("cancelled")))) as wire:
@@ -575,7 +575,7 @@ def test_closing_while_it_is_gone_on_with_ends_it(transport: Transport) -> None:
             time.sleep(0.005)
         stream_.close()
         gone.set()
-        reader.join(5)
+        reader.join(120)
 
         assert not reader.is_alive()
     assert lines(wire)[2:] == ["POST /v1/responses/resp_1/cancel"]
@@ -589,7 +589,7 @@ def test_closing_while_it_is_sent_cancels_what_is_begun(transport: Transport) ->
         while not wire.requests:
             time.sleep(0.005)
         stream_.close()
-        opener.join(5)
+        opener.join(120)
 
     assert lines(wire)[1:] == ["POST /v1/responses/resp_1/cancel"]
 

@@ -41,7 +41,7 @@ def test_a_reader_that_waits_ends_at_once(transport: Transport) -> None:
             while not stream.event_count:
                 time.sleep(0.001)
             stream.close()
-            reader.join(5)
+            reader.join(120)
             assert not reader.is_alive()
 
 
@@ -67,7 +67,7 @@ def test_no_reader_stays_behind_where_others_take_the_number_of_its_socket(
                 time.sleep(0.001)
             stream.close()
             others = [socket.socket() for _ in range(3)]
-            reader.join(5)
+            reader.join(120)
             for other in others:
                 other.close()
             assert not reader.is_alive()
@@ -95,7 +95,7 @@ def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport)
             time.sleep(0.05)
             closer = threading.Thread(target=stream.close)
             closer.start()
-            closer.join(5)
+            closer.join(120)
             return True
 
         told: list[object] = []

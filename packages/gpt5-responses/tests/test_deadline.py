@@ -127,12 +127,12 @@ def test_a_failure_to_connect_is_tried_again(transport: Transport) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     answered = threading.Event()
-    thread = late_listener(port, lambda _: answered.wait(9))
+    thread = late_listener(port, lambda _: answered.wait(120))
     late = Connection(api_key="k", base_url=f"http://127.0.0.1:{port}/v1", max_retries=2)
 
     assert create(late, REQUEST, transport=transport).status == "completed"
     answered.set()
-    thread.join(timeout=9)
+    thread.join(timeout=120)
 
 
 FAILING = whole(b"{}", "500 x", retry_after_ms="40")
@@ -165,7 +165,7 @@ def test_one_deadline_holds_over_all_tries(transport: Transport, answer: Answer)
         # What has been given up still tries again. It draws its pauses at random, which a property test would take for its own doing.
         for thread in threading.enumerate():
             if "_send_into" in thread.name:
-                thread.join(10)
+                thread.join(120)
 
     assert seconds < 1
 

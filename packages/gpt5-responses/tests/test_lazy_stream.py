@@ -64,7 +64,7 @@ def test_closing_while_the_server_is_silent_ends_the_reader(transport: Transport
         readers = [thread for thread in threading.enumerate() if thread.name == "stream-reader"]
         batches.close()
         for reader in readers:
-            reader.join(timeout=10)
+            reader.join(timeout=120)
 
         assert not any(reader.is_alive() for reader in readers)
 

@@ -138,7 +138,7 @@ def test_a_stream_leaves_nothing_to_the_garbage_collector(
             del stream
             for thread in threading.enumerate():
                 if thread.name == "stream-reader":
-                    thread.join(10)
+                    thread.join(120)
             assert left() is None
     finally:
         gc.enable()

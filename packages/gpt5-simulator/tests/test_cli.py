@@ -50,7 +50,7 @@ def test_the_command_serves_until_it_is_interrupted_even_if_a_stream_hangs(numbe
             process.send_signal(number)
             with pytest.raises(httpx.RemoteProtocolError):
                 next(chunks)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     assert listed.status_code == 200
     assert (process.returncode, out, err) == (0, "", "")
 
@@ -124,7 +124,7 @@ def serve(run):
         visitor = threading.Thread(target=ask_and_interrupt)
         visitor.start()
         code, out, err = run(*options, "--port", str(port))
-        visitor.join(20)
+        visitor.join(120)
         assert out == f"http://127.0.0.1:{port}/v1\n"
         return code, err
 

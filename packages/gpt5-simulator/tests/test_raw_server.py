@@ -15,7 +15,7 @@ GREETING = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi"
 
 def connect(server: RawServer) -> http.client.HTTPConnection:
     host = server.base_url.removeprefix("http://").removesuffix("/v1")
-    return http.client.HTTPConnection(host, timeout=9)
+    return http.client.HTTPConnection(host, timeout=120)
 
 
 def test_each_request_of_a_connection_is_read_and_answered() -> None:
@@ -50,10 +50,10 @@ def wait_for_the_end(peer: socket.socket) -> None:
 def test_the_end_frees_the_port_and_lets_go_of_everybody() -> None:
     with RawServer(lambda peer: peer.sendall(GREETING)) as server:
         port = connect(server).port
-        idle = socket.create_connection(("127.0.0.1", port), timeout=9)
+        idle = socket.create_connection(("127.0.0.1", port), timeout=120)
         waiting = threading.Thread(target=wait_for_the_end, args=[idle], daemon=True)
         waiting.start()
-    waiting.join(9)
+    waiting.join(120)
     idle.close()
 
     assert not waiting.is_alive()

@@ -123,7 +123,7 @@ def test_an_answer_is_passed_on_as_it_comes(folder):
 
     with (
         recorded_from(answer, folder) as recorder,
-        httpx.stream("GET", f"{recorder.base_url}/x", timeout=20) as response,
+        httpx.stream("GET", f"{recorder.base_url}/x", timeout=120) as response,
     ):
         pieces = response.iter_raw()
         assert next(pieces) == EVENT
@@ -227,7 +227,7 @@ def test_a_client_may_leave_after_the_last_event(folder, reports, last):
         left.wait(20)
 
     with recorded_from(answer, folder, reports.append) as recorder:
-        with httpx.stream("GET", f"{recorder.base_url}/x", timeout=20) as response:
+        with httpx.stream("GET", f"{recorder.base_url}/x", timeout=120) as response:
             pieces, taken = response.iter_raw(), b""
             while not taken.endswith(last):
                 taken += next(pieces)
@@ -245,7 +245,7 @@ def test_an_answer_that_nobody_waits_for_is_not_written(folder, reports):
         left.wait(20)
 
     with recorded_from(answer, folder, reports.append) as recorder:
-        with httpx.stream("GET", f"{recorder.base_url}/x", timeout=20) as response:
+        with httpx.stream("GET", f"{recorder.base_url}/x", timeout=120) as response:
             next(response.iter_raw())
         recorder.__exit__(None, None, None)
         left.set()

@@ -280,8 +280,8 @@ def test_leaving_ends_streams_that_hang():
     with ResponsesSimulator(faults=[Silence()]) as simulator:
         thread = threading.Thread(target=read, args=(f"{simulator.base_url}/responses",))
         thread.start()
-        assert started.wait(10)
-    thread.join(10)
+        assert started.wait(120)
+    thread.join(120)
     assert ended == [httpx.RemoteProtocolError]
 
 

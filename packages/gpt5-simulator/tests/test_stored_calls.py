@@ -128,10 +128,10 @@ def test_a_resumed_stream_waits_for_what_is_still_made(slow, clock):
 
     thread = threading.Thread(target=create)
     thread.start()
-    assert started.wait(10)
+    assert started.wait(120)
     time.sleep(0.05)
     clock.now += 101
-    thread.join(10)
+    thread.join(120)
     assert b"response.completed" in streams[0]
     assert streams[0].count(b"event: response.queued") == 1
 

@@ -33,7 +33,7 @@ def test_the_page_can_wait_for_the_next_run_and_the_program_for_the_page(tmp_pat
         waiting = threading.Thread(target=server.wait)
         waiting.start()
         assert waiting.is_alive()
-    waiting.join(10)
+    waiting.join(120)
     assert not waiting.is_alive()
 
 

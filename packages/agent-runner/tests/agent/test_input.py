@@ -146,7 +146,7 @@ def test_an_older_draft_is_taken_at_its_word(problems):
     assert problems({"a": 5}, draft4) == [("a", "expected maximum 5")]
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text().map("x{}".format), st.integers() | st.text() | st.none()))
 def test_without_a_schema_any_object_is_taken(make_agent, fields):
     AgentRunner().run(make_agent(""), fields)

@@ -5,7 +5,7 @@ import json
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.messages import (
     AudioUrl,
@@ -194,7 +194,6 @@ messages = st.lists(
 
 @pytest.mark.untraced
 @given(messages)
-@settings(max_examples=40)
 async def test_what_was_left_out_stays_left_out_as_the_conversation_grows(make_daemon, contents):
     """Of each step's files the newest are whole, and none is that was a sentence before."""
     before: list[int] = []
