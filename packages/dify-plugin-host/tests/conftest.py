@@ -1,7 +1,9 @@
 import asyncio
+import compileall
 import contextlib
 import functools
 import importlib.metadata
+import importlib.util
 import json
 import shutil
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import typer.main
 
 from dify_plugin_host import DaemonServer
 from dify_plugin_packager.packaging import build_package
@@ -19,6 +22,8 @@ from dify_plugin_packager.packaging import build_package
 TESTS = Path(__file__).parent
 WIRE = TESTS / "plugins" / "wire.py"
 PLUGINS = ("echo_model", "small_agent")
+# Once for all copies: Python takes what is compiled of a file of the same time and size.
+compileall.compile_dir(TESTS / "plugins", quiet=1)
 
 MANIFEST = {
     "version": "0.0.1",
@@ -41,6 +46,14 @@ def anyio_backend():
 def console_scripts():
     """Return the commands that are installed in this environment, by name."""
     return importlib.metadata.entry_points(group="console_scripts")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_command_line():
+    """Have typer build the commands once, which it does anew for each run and which takes longer than many runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +90,7 @@ def make_shared_plugin(tmp_path_factory):
 def write_plugin(parent, script, **manifest):
     folder = parent / manifest.get("name", MANIFEST["name"])
     folder.mkdir(parents=True)
-    shutil.copy(WIRE, folder / "wire.py")
+    bring_wire(folder)
     (folder / "main.py").write_text("import os, sys, time, wire\n" + textwrap.dedent(script))
     (folder / "manifest.yaml").write_text(json.dumps({**MANIFEST, **manifest}))
     return folder
@@ -118,8 +131,16 @@ def plugins(tmp_path):
 def lay_out_plugins(folder):
     for name in PLUGINS:
         shutil.copytree(TESTS / "plugins" / name, folder / name)
-        shutil.copy(WIRE, folder / name)
+        bring_wire(folder / name)
     return folder
+
+
+def bring_wire(folder):
+    """Copy `wire`, and what is compiled of it, into a plugin's folder."""
+    compiled = Path(importlib.util.cache_from_source(str(WIRE)))
+    shutil.copy2(WIRE, folder)
+    (folder / "__pycache__").mkdir(exist_ok=True)
+    shutil.copy2(compiled, folder / "__pycache__")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from dify_plugin_packager import build_package
 # Plugins and a workspace that the host's tests have, too.
 SHARED = Path(__file__).parents[2] / "dify-plugin-host" / "tests"
 PLUGINS = ("echo_model", "small_agent")
+CACHES = shutil.ignore_patterns("__pycache__")  # of the host's tests
 MANIFEST = {
     "version": "0.0.1",
     "author": "tests",
@@ -47,7 +48,7 @@ def workshop(tmp_path):
 def lay_out_workshop(root):
     shutil.copytree(SHARED / "workshop", root)
     for name in PLUGINS:
-        shutil.copytree(SHARED / "plugins" / name, root / "plugins" / name)
+        shutil.copytree(SHARED / "plugins" / name, root / "plugins" / name, ignore=CACHES)
         shutil.copy(SHARED / "plugins" / "wire.py", root / "plugins" / name)
     (root / "plugins/echo_model/models/llm/_position.yaml").write_text("[echo-2, echo-1]")
     return root

@@ -102,8 +102,15 @@ def test_a_good_package_installs_from_another_folder_and_serves(check):
         assert not is_skipped
 
 
+def by_the_list_alone(files):
+    """Leave the package one route, that of its list; a package without the other one is good, too."""
+    drop("pyproject.toml")(files)
+    drop("uv.lock")(files)
+
+
 def test_a_list_that_only_works_in_its_own_folder_is_rejected(check):
     def spoil(files):
+        by_the_list_alone(files)
         paths = [f"./{path}\n" for path in files if path.endswith(".whl")]
         files["requirements.txt"] = "".join(paths).encode()
 
@@ -115,17 +122,23 @@ def test_a_list_that_only_works_in_its_own_folder_is_rejected(check):
 
 
 def test_a_plugin_that_does_not_serve_is_rejected(check):
-    code, found = check(swap("main.py", "http.server.HTTPServer(", "raise SystemExit('no port', "))
+    def spoil(files):
+        by_the_list_alone(files)
+        swap("main.py", "http.server.HTTPServer(", "raise SystemExit('no port', ")(files)
+
+    code, found = check(spoil)
     assert code == 3
     (finding,) = found["start in serverless form"]
     assert "in serverless form ended; it said: " in finding["text"]
 
 
 def test_a_plugin_that_says_nothing_is_rejected(check, monkeypatch):
+    def spoil(files):
+        by_the_list_alone(files)
+        swap("main.py", "http.server.HTTPServer(", "__import__('time').sleep(60); (")(files)
+
     monkeypatch.setattr("dify_plugin_host._checks.marketplace_install._START_SECONDS", 0.5)
-    code, found = check(
-        swap("main.py", "http.server.HTTPServer(", "__import__('time').sleep(60); (")
-    )
+    code, found = check(spoil)
     assert code == 3
     (finding,) = found["start in serverless form"]
     assert "did not answer within 0.5 s" in finding["text"]

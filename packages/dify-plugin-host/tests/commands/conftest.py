@@ -51,6 +51,18 @@ class Host:
         return "".join(chunk["delta"]["message"]["content"] for chunk in chunks)
 
 
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """What a command has installed for one test it has for all that take `shared_state`."""
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture
+def shared_state(monkeypatch, installed):
+    """Have the host keep what it installs where other tests keep the same packages."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(installed))
+
+
 @pytest.fixture
 def command(monkeypatch, plugins, console_scripts):
     """Return a function that runs the installed command in this process and returns its exit code."""

@@ -34,10 +34,17 @@ def _simulator(monkeypatch):
 
 
 @pytest.fixture
-def dify_host(dify_host, monkeypatch, plugins):
+def dify_host(dify_host, monkeypatch, shared_plugins):
     """Run the installed command beside the plugins; return exit code, stdout and stderr."""
-    monkeypatch.chdir(plugins.parent)
+    monkeypatch.chdir(shared_plugins.parent)
     return dify_host
+
+
+@pytest.fixture
+def plugins(dify_host, monkeypatch, plugins):  # noqa: ARG001 - it comes before
+    """Lay out plugins that a test may change, and run the command beside these."""
+    monkeypatch.chdir(plugins.parent)
+    return plugins
 
 
 @pytest.fixture
@@ -234,7 +241,7 @@ TEXT = {"label": {"en_US": "x"}, "human_description": {"en_US": "x"}, "llm_descr
 
 
 @pytest.fixture
-def shop(make_plugin):
+def shop(plugins, make_plugin):  # noqa: ARG001 - the others
     """Put a plugin with two tools beside the others: one for `SHOP_TOKEN`, one that an app's builder has to set."""
     folder = make_plugin(TOOL_PLUGIN, name="shop", plugins={"tools": ["p.yaml"]})
     label = {"en_US": "x"}
@@ -298,9 +305,8 @@ def test_thoughts_are_told_from_text_wherever_the_tags_are_cut(events):
         assert taken == expected
 
 
-@pytest.mark.parametrize(
-    ("data", "shown"),
-    [
+def test_arguments_are_found_however_a_strategy_calls_them(events):
+    shown = [
         ({"tool_call_args": {"a": 1}}, {"a": 1}),
         ({"input": {"tool_call_args": {"a": 1}, "tool_call_name": "t"}}, {"a": 1}),
         ({"input": {"a": 1}}, {"a": 1}),
@@ -309,11 +315,11 @@ def test_thoughts_are_told_from_text_wherever_the_tags_are_cut(events):
         ({"arguments": "{"}, "{"),
         ({"arg_count": 2}, {"arg_count": 2}),
         ({}, {}),
-    ],
-)
-def test_arguments_are_found_however_a_strategy_calls_them(events, data, shown):
-    call = events(f"logs {json.dumps([['CALL t', 'start', data]])}")[1]
-    assert (call["event"], call["name"], call["arguments"]) == ("tool_call", "t", shown)
+    ]
+    calls = events(f"logs {json.dumps([['CALL t', 'start', data] for data, _ in shown])}")[1:-1]
+    assert [(call["event"], call["name"], call["arguments"]) for call in calls] == [
+        ("tool_call", "t", arguments) for _, arguments in shown
+    ]
 
 
 def test_a_failed_call_without_an_error_text_shows_its_data(events):
@@ -380,8 +386,8 @@ def test_long_results_are_cut_on_the_screen_only(dify_host):
     assert "← t: " + "x" * 500 + "…" in shown[1]
 
 
-def test_the_plugins_folder_may_lie_above(dify_host, monkeypatch, plugins):
-    monkeypatch.chdir(plugins / "echo_model" / "provider")
+def test_the_plugins_folder_may_lie_above(dify_host, monkeypatch, shared_plugins):
+    monkeypatch.chdir(shared_plugins / "echo_model" / "provider")
     assert dify_host("chat", "hello")[0] == 0
 
 
@@ -440,9 +446,7 @@ def test_a_server_address_that_is_none_is_refused_without_showing_it(dify_host, 
 
 
 def test_a_folder_without_plugins_is_refused(dify_host, monkeypatch, tmp_path):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "plugins").rename(tmp_path / "elsewhere")
-    monkeypatch.chdir(tmp_path / "empty")
+    monkeypatch.chdir(tmp_path)
     code, _, err = dify_host("chat", "hello")
     assert code == 2
     assert (
@@ -450,6 +454,7 @@ def test_a_folder_without_plugins_is_refused(dify_host, monkeypatch, tmp_path):
     )
 
 
+@pytest.mark.usefixtures("plugins")
 def test_two_plugins_of_a_kind_are_one_too_many(dify_host, make_plugin):
     make_plugin("", name="another", plugins={"models": ["provider.yaml"]})
     code, _, err = dify_host("chat", "hello")
@@ -516,12 +521,12 @@ def test_a_plugin_that_dies_at_the_start_shows_its_last_words(dify_host, plugins
     )
 
 
-def start_hanging(plugins):
+def start_hanging(folder):
     """Start a conversation that hangs in the model; return it and the model plugin's process."""
     command = [Path(sys.executable).with_name("dify-host"), "chat", "hang", "--json"]
     host = subprocess.Popen(
         command,
-        cwd=plugins.parent,
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -535,8 +540,8 @@ def start_hanging(plugins):
     raise AssertionError(host.stderr.read())
 
 
-def test_an_interrupt_leaves_nothing_running(plugins):
-    host, plugin = start_hanging(plugins)
+def test_an_interrupt_leaves_nothing_running(shared_plugins):
+    host, plugin = start_hanging(shared_plugins.parent)
     host.send_signal(signal.SIGINT)
     out, err = host.communicate(timeout=30)
     ended, _, _ = select.select([plugin], [], [], 0)
@@ -572,22 +577,32 @@ def test_every_signal_that_ends_a_run_ends_its_plugins(monkeypatch, dify_host, n
     assert ended
 
 
-def test_a_pipe_that_is_closed_early_ends_the_run_without_a_traceback(plugins):
+def test_a_pipe_that_is_closed_early_ends_the_run_without_a_traceback(shared_plugins):
     command = [Path(sys.executable).with_name("dify-host"), "chat", "hello", "--json"]
     reading, writing = os.pipe()
     os.close(reading)
     host = subprocess.run(
-        command, cwd=plugins.parent, stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+        command,
+        cwd=shared_plugins.parent,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     os.close(writing)
     assert (host.returncode, host.stderr) == (1, "")
 
 
-def test_a_disk_that_is_full_is_told_without_a_traceback(plugins):
+def test_a_disk_that_is_full_is_told_without_a_traceback(shared_plugins):
     command = [Path(sys.executable).with_name("dify-host"), "chat", "hello"]
     with Path("/dev/full").open("w") as full:
         host = subprocess.run(
-            command, cwd=plugins.parent, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            command,
+            cwd=shared_plugins.parent,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert host.returncode == 1
     assert host.stderr.endswith("dify-host: error: [Errno 28] No space left on device\n")
@@ -601,7 +616,7 @@ def test_a_disk_that_is_full_is_told_where_programs_read_as_well(monkeypatch, di
     assert (code, err) == (1, "dify-host: error: [Errno 28] No space left on device\n")
 
 
-@pytest.mark.usefixtures("state")
+@pytest.mark.usefixtures("shared_state")
 def test_packages_answer_as_their_sources_do(dify_host, packages):
     code, out, err = dify_host("chat", QUESTION, "--packages", packages)
     assert (code, err) == (0, "")
@@ -625,7 +640,7 @@ def test_an_installation_that_was_cut_short_is_done_again(dify_host, packages, s
     assert dify_host("chat", "hello", "--packages", packages)[0] == 0
 
 
-@pytest.mark.usefixtures("state")
+@pytest.mark.usefixtures("shared_state")
 def test_the_latest_of_several_versions_is_taken(dify_host, packages, tmp_path):
     folder = tmp_path / "dist"
     shutil.copytree(packages, folder)

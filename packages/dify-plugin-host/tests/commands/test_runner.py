@@ -16,16 +16,9 @@ import pytest
 COMMAND = Path(sys.executable).with_name("dify-plugin")
 
 
-@pytest.fixture(scope="session")
-def installed(tmp_path_factory):
-    """What the command has installed for one test it has for all."""
-    return tmp_path_factory.mktemp("state")
-
-
 @pytest.fixture
-def dify_plugin(monkeypatch, capsys, installed, console_scripts):
+def dify_plugin(monkeypatch, capsys, shared_state, console_scripts):  # noqa: ARG001 - around it
     """Run the installed command in this process with these lines on stdin; return exit code, stdout and stderr."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(installed))
     command = console_scripts["dify-plugin"]
 
     def run(*arguments, lines=()):
@@ -241,10 +234,10 @@ def test_a_package_that_does_not_start_is_an_error_of_nobody(dify_plugin, worksh
     assert "before its first heartbeat" in last["response"]["error"]
 
 
-def test_sigterm_ends_the_plugin_with_it(packages, installed):
+@pytest.mark.usefixtures("shared_state")
+def test_sigterm_ends_the_plugin_with_it(packages):
     process = subprocess.Popen(
         [COMMAND, "plugin", "run", packages / "echo_model.difypkg"],
-        env={**os.environ, "XDG_STATE_HOME": str(installed)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

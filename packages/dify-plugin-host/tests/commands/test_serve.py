@@ -156,7 +156,7 @@ def test_a_package_is_unpacked_nowhere_but_in_the_state_folder(
     assert not list(home.rglob("manifest.yaml"))
 
 
-@pytest.mark.usefixtures("state")
+@pytest.mark.usefixtures("shared_state")
 def test_packages_are_served_as_their_sources_are(serve, packages):
     def talk(host):
         return host.ask("hello")

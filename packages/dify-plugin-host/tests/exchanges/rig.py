@@ -1,6 +1,7 @@
 """Replays what was recorded with the real daemon against `dify-host serve`, and compares as `README.md` beside it rules."""
 
 import contextlib
+import functools
 import http.client
 import http.server
 import itertools
@@ -76,10 +77,14 @@ def replay(rig, exchange):
 
 
 def load(*groups):
-    """Read the recorded exchanges of some groups."""
+    """Return the recorded exchanges of some groups."""
+    return [each for each in _exchanges() if each["group"] in groups]
+
+
+@functools.cache
+def _exchanges():
     lines = (HERE / "exchanges.jsonl").read_text(encoding="utf-8").strip().split("\n")
-    found = [json.loads(line) for line in lines]
-    return [each for each in found if each["group"] in groups]
+    return [json.loads(line) for line in lines]
 
 
 class Rig:

@@ -5,7 +5,6 @@ import os
 import select
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -244,14 +243,14 @@ async def test_a_plugin_whose_heart_beats_lives(make_plugin):
         """
         wire.ready()
         for request in wire.requests():
-            for _ in range(10):
-                time.sleep(0.1)
+            for _ in range(16):
+                time.sleep(0.25)
                 wire.send("heartbeat", {})
             wire.stream(request, {"alive": True})
             wire.end(request)
         """
     )
-    assert await run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.8)) == [
+    assert await run(folder, settings=HostSettings(heartbeat_timeout_seconds=3)) == [
         {"alive": True}
     ]
 
@@ -707,29 +706,30 @@ async def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_i
     assert ended == ["tool"]
 
 
-async def blob_run(make_plugin, script, **settings):
-    folder = make_plugin(
-        f"""
-        BAD_CHUNK = {{"id": "a", "total_length": 1, "blob": "*", "end": False}}
+@pytest.fixture(scope="module")
+async def obedient(make_shared_plugin):
+    """Run a plugin that does in each call what it is told there; blobs may have 20,000 bytes and one piece more."""
+    folder = make_shared_plugin(
+        """
+        BAD_CHUNK = {"id": "a", "total_length": 1, "blob": "*", "end": False}
         wire.ready()
         for request in wire.requests():
-            {script}
+            exec(request["data"]["script"])
             wire.end(request)
         """
     )
-    return await run(folder, settings=HostSettings(**settings))
+    async with PluginProcess(folder, settings=HostSettings(blob_limit_bytes=20_000)) as plugin:
+        yield lambda script: collect(plugin, script=script)
 
 
-async def test_blob_chunks_become_one_blob(make_plugin):
-    taken = await blob_run(
-        make_plugin,
-        """
-            for n in range(3):
-                wire.blob_chunk(request, bytes([n]) * 8192, sequence=n, total=24576, last=False)
-            wire.stream(request, {"type": "text", "message": {"text": "in between"}})
-            wire.blob_chunk(request, b"", sequence=3, total=24576, last=True)
-        """,
-    )
+async def test_blob_chunks_become_one_blob(obedient):
+    script = """
+for n in range(3):
+    wire.blob_chunk(request, bytes([n]) * 8192, sequence=n, total=24576, last=False)
+wire.stream(request, {"type": "text", "message": {"text": "in between"}})
+wire.blob_chunk(request, b"", sequence=3, total=24576, last=True)
+"""
+    taken = await obedient(script)
     text, blob = taken
     assert text["message"] == {"text": "in between"}
     assert blob["type"] == "blob"
@@ -746,7 +746,7 @@ async def test_blob_chunks_become_one_blob(make_plugin):
             "single file chunk is too large",
         ),
         (
-            "[wire.blob_chunk(request, bytes(60), sequence=n, total=180, last=False) for n in range(3)]",
+            "[wire.blob_chunk(request, bytes(8192), sequence=n, total=32768, last=False) for n in range(4)]",
             "file is too large",
         ),
         (
@@ -774,9 +774,9 @@ async def test_blob_chunks_become_one_blob(make_plugin):
         ),
     ],
 )
-async def test_a_broken_blob_ends_the_call(make_plugin, script, reason):
+async def test_a_broken_blob_ends_the_call(obedient, script, reason):
     with pytest.raises(StreamRejectedError, match=reason) as caught:
-        await blob_run(make_plugin, script, blob_limit_bytes=100)
+        await obedient(script)
     assert caught.value.error_type == "blob_error"
 
 
@@ -788,13 +788,12 @@ async def test_a_broken_blob_ends_the_call(make_plugin, script, reason):
         "wire.stream(request, {'type': 'blob_chunk', 'message': None})",
     ],
 )
-async def test_a_blob_without_its_end_and_a_malformed_chunk_are_passed_over(make_plugin, script):
-    assert await blob_run(make_plugin, script) == []
+async def test_a_blob_without_its_end_and_a_malformed_chunk_are_passed_over(obedient, script):
+    assert await obedient(script) == []
 
 
-async def test_a_blob_of_another_length_than_it_said_is_delivered(make_plugin):
-    script = "wire.blob_chunk(request, b'', sequence=0, total=60, last=True)"
-    (blob,) = await blob_run(make_plugin, script)
+async def test_a_blob_of_another_length_than_it_said_is_delivered(obedient):
+    (blob,) = await obedient("wire.blob_chunk(request, b'', sequence=0, total=60, last=True)")
     assert blob["message"] == {"blob": ""}
 
 
@@ -814,30 +813,25 @@ async def test_a_blob_of_another_length_than_it_said_is_delivered(make_plugin):
         ),
     ],
 )
-async def test_a_call_back_that_is_none_ends_the_call(make_plugin, call, problem):
-    folder = make_plugin(
-        f"""
-        wire.ready()
-        for request in wire.requests():
-            wire.send("session", {{"type": "invoke", "data": {call!r}}}, "a call that nobody made")
-            wire.session(request, "invoke", {call!r})
-            wire.stream(request, {{}})
-            wire.end(request)
-        """
-    )
+async def test_a_call_back_that_is_none_ends_the_call(obedient, call, problem):
+    script = f"""
+wire.send("session", {{"type": "invoke", "data": {call!r}}}, "a call that nobody made")
+wire.session(request, "invoke", {call!r})
+wire.stream(request, {{}})
+"""
     with pytest.raises(StreamRejectedError) as caught:
-        await run(folder)
+        await obedient(script)
     assert caught.value.error_type == "invoke_dify_error"
     assert caught.value.message.startswith(f"invoke dify failed: {problem}")
 
 
 async def test_a_dead_process_is_waited_for_where_the_daemon_waits(make_plugin):
     folder = make_plugin("wire.ready()\nfor request in wire.requests():\n    sys.exit(3)")
-    kinder = HostSettings(call_timeout_seconds=1)
     with pytest.raises(PluginExitedError):
-        await run(folder, settings=kinder)
+        await run(folder)
+    strict = HostSettings(call_timeout_seconds=1, rules=PlatformRules(silent_exit=True))
     with pytest.raises(InvokeTimeoutError):
-        await run(folder, settings=replace(kinder, rules=PlatformRules(silent_exit=True)))
+        await run(folder, settings=strict)
 
 
 async def test_what_is_streamed_must_be_an_object(make_plugin):

@@ -66,9 +66,8 @@ def is_running(pid):
 
 
 async def wait_until(holds):
-    async with asyncio.timeout(10):
-        while not holds():  # noqa: ASYNC110 - a process tells nobody here
-            await asyncio.sleep(0.01)
+    while not holds():  # noqa: ASYNC110 - a process tells nobody here
+        await asyncio.sleep(0.01)
 
 
 async def test_a_call_after_a_change_goes_to_a_process_that_knows_it(folder):
@@ -231,32 +230,28 @@ async def test_declarations_that_cannot_be_read_are_told_and_the_next_change_cou
     assert second == ("INFO", "manifest.yaml changed: started again")
 
 
-@pytest.mark.parametrize(
-    ("path", "counts"),
-    [
-        ("tools/new.py", True),
-        (".env", True),
-        ("prompts/a.txt", True),
-        ("_assets/icon.svg", True),
-        (".venv/lib/python3.12/site-packages/x.py", False),
-        ("__pycache__/main.cpython-312.pyc", False),
-        ("tools/__pycache__/x.pyc", False),
-        (".git/index", False),
-        (".main.py.swp", False),
-        ("main.py~", False),
-        ("logs/today.txt", False),
-        ("run.log", False),
-    ],
-)
-async def test_what_is_no_part_of_the_plugin_does_not_count(folder, path, counts):
-    async def talk(plugin):
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text("x")
-        await plugin.refresh()
-
-    assert (await run(folder, talk))[1] == (
-        [("INFO", f"{path} changed: started again")] if counts else []
+async def test_what_is_no_part_of_the_plugin_does_not_count(folder):
+    parts = ("tools/new.py", ".env", "prompts/a.txt", "_assets/icon.svg")
+    others = (
+        ".venv/lib/python3.12/site-packages/x.py",
+        "__pycache__/x.cpython-312.pyc",
+        "tools/__pycache__/x.pyc",
+        ".git/index",
+        ".main.py.swp",
+        "main.py~",
+        "logs/today.txt",
+        "run.log",
     )
+
+    async def talk(plugin):
+        for path in (*others, *parts):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text("x")
+            await plugin.refresh()
+
+    assert (await run(folder, talk))[1] == [
+        ("INFO", f"{path} changed: started again") for path in parts
+    ]
 
 
 async def test_files_that_go_and_many_files_are_told(folder):

@@ -53,7 +53,7 @@ def index(tmp_path):
 
 def write_plugin(folder, files):
     """Write the folder of a plugin that installs what these files say, and return it."""
-    shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("pyproject.toml"))
+    shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("pyproject.toml", "__pycache__"))
     shutil.copy(WIRE, folder)
     for name, text in files.items():
         path = folder / name
@@ -147,11 +147,18 @@ def install(folder, route, *, cache, proxy):
         subprocess.run(run, cwd=folder, env=environment, check=True, capture_output=True)
 
 
-def pyproject(index, *dependencies, more=""):
+def pyproject(index, *dependencies, more="", source=None):
+    source = source or f'url = "{index.url}"'
     return (
         f'[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.12"\ndependencies = {json.dumps(dependencies)}\n'
-        f'[tool.uv]\npackage = false\nindex = [{{ url = "{index.url}", default = true }}]\n{more}'
+        f"[tool.uv]\npackage = false\nindex = [{{ {source}, default = true }}]\n{more}"
     )
+
+
+def pyproject_beside(index, *dependencies, more=""):
+    """Take the index as a folder: whatever is in one needs no pip, each start of which takes half a second."""
+    source = f'url = "{index.folder.as_uri()}", format = "flat"'
+    return pyproject(index, *dependencies, more=more, source=source)
 
 
 def lock(folder):
@@ -277,7 +284,7 @@ def test_each_platform_gets_what_is_for_it(index, make_plugin, offline):
         f"deep==1.5; platform_machine != '{other}'",
         f"more; platform_machine == '{other}'",
     )
-    folder = make_plugin(**{"pyproject.toml": pyproject(index, *needs)})
+    folder = make_plugin(**{"pyproject.toml": pyproject_beside(index, *needs)})
     [(_, files)] = offline(folder, X86, ARM)
     lines = files["requirements.txt"].decode().splitlines()[2:]
     assert lines == [
@@ -296,7 +303,7 @@ def test_what_a_lock_has_settled_against_the_metadata_stays_settled(
     )
     wheel(index.folder, "gone", "3.0")
     more = 'override-dependencies = ["deep==0.5", "gone==3.0"]\n'
-    folder = make_plugin(**{"pyproject.toml": pyproject(index, "asks", more=more)})
+    folder = make_plugin(**{"pyproject.toml": pyproject_beside(index, "asks", more=more)})
     [(package, _)] = offline(folder)
     expected = {"asks==1.0", "deep==0.5", "gone==3.0"}
     assert install_without_network(package.path) == [expected, expected]
