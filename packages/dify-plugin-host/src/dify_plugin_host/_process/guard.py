@@ -6,11 +6,11 @@ is unsafe in a process that has threads.
 
 import ctypes
 import os
+import signal
 import sys
 
 
 _PR_SET_PDEATHSIG = 1
-_SIGKILL = 9  # as in `signal`, which takes longer to import than everything else here
 
 
 def main(
@@ -18,7 +18,7 @@ def main(
 ) -> None:  # pragma: no cover - runs in the plugin's process
     """Make this process end with the host, then become `command`."""
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != host_pid:  # the host died before the line above took effect
         sys.exit(1)
     os.execv(command[0], command)  # noqa: S606 - the command line comes from the host itself
