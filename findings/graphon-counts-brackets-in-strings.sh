@@ -3,7 +3,7 @@
 # first looks for their end by counting brackets, those inside of strings too, although the arguments are nothing but JSON. A
 # compiler's message, half of a template or an interval such as "[0, 1)" in one value empties them all. If the arguments hold an
 # inner object it tries on with that, and the node's `name` becomes the name of somebody else. The node ends as `succeeded` each
-# time; only `__is_success` in its outputs tells. Brackets that are balanced in each string do no harm, so tests pass.
+# time; only `__is_success` and `__reason` in its outputs tell. Brackets that are balanced do no harm, so tests pass.
 # Seen on 2026-11-28 with graphon 0.8.0.
 set -eu
 dir=$(mktemp -d)

@@ -2,9 +2,9 @@
 # A stream of the Responses API tells each item twice, in `response.output_item.done` and in the last event's response, and one
 # would expect that they are the same. LiteLLM's bridge from a chat model makes two things of them. Reasoning is first a
 # `summary` without status, then `content` of the type `output_text` without the required `summary`, as it is in an answer
-# without a stream: openai's client then has None for the list (and see ai-sdk-stricter-unstreamed.sh).
-# A text cut by the limit of tokens is first `completed`, then `incomplete`; a cut call is `completed` in both, though its
-# arguments end in the middle. Take the status from the response, and parse arguments before believing them.
+# without a stream: openai's client then has None for the list (see also ai-sdk-stricter-unstreamed.sh). A text cut by the limit
+# of tokens is first `completed`, then `incomplete`; a cut call is `completed` in both, though its arguments end in the middle.
+# Take the status from the response, and parse arguments before believing them.
 # Seen on 2026-11-28 with litellm 1.110.2 and openai 3.57.0.
 set -eu
 dir=$(mktemp -d)

@@ -4,7 +4,7 @@
 # clients which ask for it do so. openai-agents does. Microsoft's Agent Framework moves the text behind the calls. Haystack and
 # agno keep one thought per message, the last, and put it before call 1; agno drops the text, too. LlamaIndex with
 # `store=False` and strands-agents send no reasoning at all. All of them end well, so nobody notices that the model goes on
-# without what it thought, or that a stricter server refuses it.
+# without what it thought.
 # Seen on 2026-11-28 with openai-agents 0.24.0, agent-framework-openai 1.17.0, haystack-ai 3.4.1, agno 3.1.10 and
 # strands-agents 1.62.0 (openai 3.57.0), and llama-index-llms-openai 0.8.3 with llama-index-core 0.14.25 (openai 2.54.0).
 set -eu
