@@ -5,14 +5,14 @@
 # Microsoft's Agent Framework join both, most without even a blank between the sentences, and LlamaIndex tells the first message
 # twice. So JSON that the answer is meant to be is no longer JSON. Go by the items and their `phase`.
 # Seen on 2026-11-28 with openai 3.57.0, openai-agents 0.24.0, pydantic-ai-slim 2.68.0, langchain-openai 1.7.4, haystack-ai 3.4.1,
-# agno 3.1.10, agent-framework-openai 1.17.0, llama-index-llms-openai 0.8.3 with llama-index-core 0.14.25 (openai 2.54.0), and on
-# Node.js 20 ai 7.0.173 with @ai-sdk/openai 4.0.118.
+# agno 3.1.10, agent-framework-openai 1.17.0 with agent-framework-core 1.23.0, llama-index-llms-openai 0.8.3 with llama-index-core
+# 0.14.25 (openai 2.54.0), and on Node.js 20 ai 7.0.173 with @ai-sdk/openai 4.0.118.
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 uv venv --quiet --python 3.12 "$dir/venv"
 uv pip install --quiet --python "$dir/venv/bin/python" openai==3.57.0 openai-agents==0.24.0 "pydantic-ai-slim[openai]==2.68.0" \
-  langchain-openai==1.7.4 haystack-ai==3.4.1 agno==3.1.10 agent-framework-openai==1.17.0
+  langchain-openai==1.7.4 haystack-ai==3.4.1 agno==3.1.10 agent-framework-core==1.23.0 agent-framework-openai==1.17.0
 uv venv --quiet --python 3.12 "$dir/llama"
 uv pip install --quiet --python "$dir/llama/bin/python" llama-index-llms-openai==0.8.3 llama-index-core==0.14.25 openai==2.54.0
 npm install --silent --no-audit --no-fund --prefix "$dir" ai@7.0.173 @ai-sdk/openai@4.0.118

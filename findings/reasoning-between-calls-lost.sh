@@ -5,14 +5,15 @@
 # agno keep one thought per message, the last, and put it before call 1; agno drops the text, too. LlamaIndex with
 # `store=False` and strands-agents send no reasoning at all. All of them end well, so nobody notices that the model goes on
 # without what it thought.
-# Seen on 2026-11-28 with openai-agents 0.24.0, agent-framework-openai 1.17.0, haystack-ai 3.4.1, agno 3.1.10 and
-# strands-agents 1.62.0 (openai 3.57.0), and llama-index-llms-openai 0.8.3 with llama-index-core 0.14.25 (openai 2.54.0).
+# Seen on 2026-11-28 with openai-agents 0.24.0, agent-framework-openai 1.17.0 with agent-framework-core 1.23.0, haystack-ai 3.4.1,
+# agno 3.1.10 and strands-agents 1.62.0 (openai 3.57.0), and llama-index-llms-openai 0.8.3 with llama-index-core 0.14.25 (openai
+# 2.54.0).
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 uv venv --quiet --python 3.12 "$dir/venv"
-uv pip install --quiet --python "$dir/venv/bin/python" openai==3.57.0 openai-agents==0.24.0 agent-framework-openai==1.17.0 \
-  haystack-ai==3.4.1 agno==3.1.10 strands-agents==1.62.0
+uv pip install --quiet --python "$dir/venv/bin/python" openai==3.57.0 openai-agents==0.24.0 \
+  agent-framework-core==1.23.0 agent-framework-openai==1.17.0 haystack-ai==3.4.1 agno==3.1.10 strands-agents==1.62.0
 uv venv --quiet --python 3.12 "$dir/llama"
 uv pip install --quiet --python "$dir/llama/bin/python" llama-index-llms-openai==0.8.3 llama-index-core==0.14.25 openai==2.54.0
 cat > "$dir/server.py" <<'END'
