@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 from functools import partial
+from itertools import chain as join
 from pathlib import Path
 
 import nox
@@ -22,7 +23,8 @@ import nox
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from sessions import cpu  # noqa: E402 - from the folder above
+from sessions import cache, cpu  # noqa: E402 - from the folder above
+from sessions.checked import find_unchecked  # noqa: E402
 from sessions.environments import sync  # noqa: E402
 from sessions.members import (  # noqa: E402
     IMPORT_NAMES,
@@ -61,18 +63,21 @@ nox.options.default_venv_backend = "uv"
 nox.options.reuse_venv = "yes"
 nox.options.report = str(REPORT)
 nox.options.allow_parallel = True
-# Two more than the cores of a small machine: sessions wait for processes and servers a third of their time.
-nox.options.parallel = 4
+# Three more than the cores of a small machine: sessions wait for processes and servers a third of their time.
+nox.options.parallel = 5
 nox.options.error_on_external_run = True
 nox.options.error_on_missing_interpreters = True
 nox.options.stop_on_first_error = False
 
 # Sessions begin in the order in which they stand here: what takes a minute or more must not be the last.
 _LONG = (
-    "dify-plugin-host",
-    "gpt5-agent-server",
-    "gpt5-agent-runner",
     "dify-agent",
+    "dify-plugin-host",
+    "dify-plugin-packager",
+    "gpt5-agent-driver",
+    "gpt5-agent-runner",
+    "gpt5-agent-server",
+    "gpt5-agent-temporal",
     "gpt5-responses",
 )
 _LONGEST_FIRST = sorted(PACKAGES, key=lambda name: name not in _LONG)
@@ -96,21 +101,30 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Type-check all members strictly, and what calls them, and the programs of all pages and examples, as mypy sees it, too; `-- NAME` only that member."""
     sync(session, "--all-packages", "--all-extras", "--group", "dev")
-    members = [MEMBERS[name] for name in session.posargs or MEMBERS]
-    paths = [path for folder in members for path in sources(folder)]
-    callers = [str(path) for folder in members for path in folder.glob("typing_tests/*.py")]
     python = f"{session.bin}/python"
+    chosen = {name: MEMBERS[name] for name in session.posargs or MEMBERS}
+    callers = {
+        name: [str(path) for path in folder.glob("typing_tests/*.py")]
+        for name, folder in chosen.items()
+    }
+    files = {name: [*sources(folder), *callers[name]] for name, folder in chosen.items()}
     # What pages and examples show has to be right as well, at least where it is a whole program.
     told = session.run("python", "tools/repository/programs.py", PROGRAMS, silent=True)
     examples = [str(path) for path in sorted((ROOT / "examples").glob("*.py"))]
     programs = [] if session.posargs else [*str(told).split(), *examples]
-    # Told where, it does not take the `.venv` beside it, which holds what `uv run nox` needs and no more.
-    session.run("basedpyright", "--pythonpath", python, *paths, *callers, *programs)
-    if callers:
-        options = ("--strict", "--cache-dir", str(ROOT / ".nox" / "mypy"))
-        session.run(
-            "mypy", *options, "--python-executable", python, *callers, *programs, silent=True
-        )
+    unchecked = find_unchecked(files | {"programs": programs})
+    if paths := [path for name in unchecked for path in (files | {"programs": programs})[name]]:
+        # Told where, it does not take the `.venv` beside it, which holds what `uv run nox` needs and no more.
+        session.run("basedpyright", "--pythonpath", python, *paths)
+        for note in unchecked.values():
+            note.touch()
+    if called := [*join.from_iterable(callers.values()), *programs]:
+        # mypy knows by itself what has changed.
+        own, shared = ROOT / ".nox" / "mypy", cache.FOLDER / "mypy" / "cache"
+        cache.bring(shared, own)
+        options = ("--strict", "--cache-dir", str(own), "--python-executable", python)
+        session.run("mypy", *options, *called, silent=True)
+        cache.keep(own, shared)
 
 
 @nox.session
@@ -148,6 +162,30 @@ def chain(session: nox.Session) -> None:
         *(*PYTEST, "--import-mode=importlib", "-o", paths, "-W", "error", "checks/chain"),
         *session.posargs,
     )
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Write the reference of all packages to `build/reference`; fails where a public name is not described or a link leads nowhere."""
+    sync(session, "--all-packages", "--all-extras", "--group", "docs")
+    session.run(*PYTEST, "-o", "pythonpath=docs/reference", "--quiet", "docs/reference")
+    session.run("python", "docs/reference/build.py", "build/reference")
+
+
+@nox.session
+def release_tests(session: nox.Session) -> None:
+    """Test the release itself, on a clone of the repository, and what documents say of installing, with the wheels of all packages."""
+    session.install("packaging", "pytest", "pyyaml")
+    session.run(*PYTEST, "-o", "pythonpath=tools/release", "tools/release", *session.posargs)
+
+
+@nox.session
+def graphon(session: nox.Session) -> None:
+    """Try both plugins under Dify's own runtime; with `-- --daemon PROGRAMS` on the real plugin daemon as well."""
+    sync(session, "--all-packages", "--all-extras", "--group", "graphon")
+    everything = "--daemon" in session.posargs
+    tests = ["checks/real_dify", "--graphon"] if everything else _WITHOUT_DAEMON
+    session.run(*_REAL_DIFY, *tests, *session.posargs)
 
 
 @nox.session
@@ -251,15 +289,6 @@ def real_daemon(session: nox.Session) -> None:
     sync(session, "--all-packages", "--all-extras", "--group", "graphon")
     others = [f"--ignore={path}" for path in _WITHOUT_DAEMON]
     session.run(*_REAL_DIFY, "checks/real_dify", *others, *session.posargs)
-
-
-@nox.session
-def graphon(session: nox.Session) -> None:
-    """Try both plugins under Dify's own runtime; with `-- --daemon PROGRAMS` on the real plugin daemon as well."""
-    sync(session, "--all-packages", "--all-extras", "--group", "graphon")
-    everything = "--daemon" in session.posargs
-    tests = ["checks/real_dify", "--graphon"] if everything else _WITHOUT_DAEMON
-    session.run(*_REAL_DIFY, *tests, *session.posargs)
 
 
 @nox.session(name="whole-dify", default=False)
@@ -433,18 +462,11 @@ def release(session: nox.Session, member: str) -> None:
 
 
 @nox.session
-def release_tests(session: nox.Session) -> None:
-    """Test the release itself, on a clone of the repository, and what documents say of installing, with the wheels of all packages."""
-    session.install("packaging", "pytest", "pyyaml")
-    session.run(*PYTEST, "-o", "pythonpath=tools/release", "tools/release", *session.posargs)
-
-
-@nox.session
 def repository(session: nox.Session) -> None:
     """Hold what no member can: the names of all distributions, links, where each `Source:` leads, and what strains tests."""
     sync(session, "--only-group", "repository")
     places = ("tools/repository", "tools/sessions")
-    session.run(*PYTEST, "-o", "pythonpath=tools/sessions", *places, *session.posargs)
+    session.run(*PYTEST, "-o", "pythonpath=tools", *places, *session.posargs)
 
 
 @nox.session(default=False)
@@ -457,14 +479,6 @@ def strained(session: nox.Session) -> None:
     spared = {"PYTEST_ADDOPTS": f"--deselect=tests/server/test_command.py::{name}"}
     session.run("python", "tools/sessions/strain.py", "stops", *checks, env=spared)
     session.run("python", "tools/sessions/strain.py", "busy", *checks)
-
-
-@nox.session
-def docs(session: nox.Session) -> None:
-    """Write the reference of all packages to `build/reference`; fails where a public name is not described or a link leads nowhere."""
-    sync(session, "--all-packages", "--all-extras", "--group", "docs")
-    session.run(*PYTEST, "-o", "pythonpath=docs/reference", "--quiet", "docs/reference")
-    session.run("python", "docs/reference/build.py", "build/reference")
 
 
 @nox.session(default=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nox
 
+from .cache import FOLDER, use
 from .members import ROOT
 
 
@@ -26,13 +27,13 @@ def sync(session: nox.Session, *selection: str, place: Path | None = None) -> No
 
 
 def _share_bytecode(environment: Path) -> None:
-    """Bring what other sessions have compiled of the same files, and leave what this one compiles to the next.
+    """Bring what other sessions, or those of another clone, have compiled of the same files, and leave what this one compiles to the next.
 
     uv links the same files into each environment, and to compile them anew in each takes seconds.
     Python itself leaves bytecode aside whose source has another time or size.
     """
     lock = hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()
-    shared = ROOT / ".nox" / "bytecode" / lock[:16]
+    shared = use(FOLDER / "bytecode" / lock[:16])
     (own,) = environment.glob("lib/python*/site-packages")
     # Only where the package is: a folder of its name alone would be a package to Python.
     _link_bytecode(shared, own, lambda folder: folder.parent.is_dir())

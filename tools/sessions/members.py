@@ -42,7 +42,7 @@ def sources(folder: Path) -> list[str]:
 
 
 def siblings(package: str, *, for_tests: bool) -> list[str]:
-    """List the packages of the workspace that a package needs, directly or not, to run and perhaps to be tested."""
+    """List the packages of the workspace that a member needs, directly or not, to run and perhaps to be tested, with all its extras."""
     found: list[str] = []
     waiting = [package]
     while waiting:
@@ -50,6 +50,8 @@ def siblings(package: str, *, for_tests: bool) -> list[str]:
         needs = declared["project"].get("dependencies", [])
         if for_tests:
             needs = needs + declared["dependency-groups"]["test"]
+            for extra in declared["project"].get("optional-dependencies", {}).values():
+                needs = needs + extra
         names = [need.split(">=")[0].partition("[")[0] for need in needs]
         new = [name for name in names if name in PACKAGES and name not in (package, *found)]
         found += new
@@ -64,5 +66,5 @@ def extras(package: str) -> str:
 
 
 def pyproject(package: str) -> dict[str, Any]:
-    """Read a package's pyproject.toml."""
-    return tomllib.loads((ROOT / PACKAGES[package] / "pyproject.toml").read_text(encoding="utf-8"))
+    """Read a member's pyproject.toml."""
+    return tomllib.loads((ROOT / MEMBERS[package] / "pyproject.toml").read_text(encoding="utf-8"))

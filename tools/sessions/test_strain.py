@@ -4,7 +4,8 @@ import sys
 
 import psutil
 import pytest
-import strain
+
+from sessions import strain
 
 
 WAIT_FOR_A_STOP = """
