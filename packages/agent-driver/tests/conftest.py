@@ -1,6 +1,8 @@
 """Both drivers, played alike."""
 
 import asyncio
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,20 +35,39 @@ def anyio_backend():
     return "asyncio"
 
 
-async def _play_async(run: AgentRun, model: Any, tools: Any, settings: dict[str, Any]) -> list[Any]:
-    return [event async for event in adrive(run, model, tools, **settings)]
+async def _play_async(look: Callable[[Any], None], *args: Any, **settings: Any) -> list[Any]:
+    return [_seen(event, look) async for event in adrive(*args, **settings)]
+
+
+def _seen(event: Any, look: Callable[[Any], None]) -> Any:
+    look(event)
+    return event
 
 
 @pytest.fixture(params=["drive", "adrive"])
 def play(request: pytest.FixtureRequest):
-    """Return what plays a run with a model and tools, and returns all events."""
+    """Return what plays a run with a model and tools, shows each event as it comes, and returns all."""
 
-    def play(run: AgentRun, model: Any, tools: Any = (), **settings: Any) -> list[Any]:
+    def play(
+        run: AgentRun,
+        model: Any,
+        tools: Any = (),
+        look: Callable[[Any], None] = lambda _: None,
+        **settings: Any,
+    ) -> list[Any]:
         if request.param == "drive":
-            return list(drive(run, model, tools, **settings))
-        return asyncio.run(_play_async(run, model, tools, settings))
+            return [_seen(event, look) for event in drive(run, model, tools, **settings)]
+        return asyncio.run(_play_async(look, run, model, tools, **settings))
 
     return play
+
+
+@pytest.fixture
+def released():
+    """Return an event for which tools hang, and which lets them go in the end."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
 @pytest.fixture

@@ -1,5 +1,8 @@
 """A model that says what a script says."""
 
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from agent_driver import Agent, agent_tool
@@ -34,3 +37,16 @@ def ask(*calls: dict[str, Any]) -> list[dict[str, Any]]:
 def as_tool(name: str, description: str, model: Any, tools: Any = (), **settings: Any) -> Tool:
     """Return an agent as a tool."""
     return agent_tool(name, description, Agent(model, tools, **settings))
+
+
+def until(holds: Callable[[], Any]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def no_thread_runs() -> bool:
+    """Return whether all of the driver's threads have ended."""
+    return not any("agent-driver" in thread.name for thread in threading.enumerate())

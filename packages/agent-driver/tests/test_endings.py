@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from scripted import Script, ask, use
+from scripted import Script, ask, no_thread_runs, until, use
 
 from agent_driver import adrive, drive
 from agent_loop import (
@@ -16,7 +16,6 @@ from agent_loop import (
     ModelDelta,
     ModelDone,
     ModelFailure,
-    RunTools,
     ShowText,
     TimeBudget,
     ToolCallEnded,
@@ -24,16 +23,27 @@ from agent_loop import (
 from agent_tooling import Tool
 
 
-SOON = TimeBudget(run_seconds=0.6, closing_seconds=0.3, call_seconds=0.5)
+SOON = TimeBudget(run_seconds=60.3, closing_seconds=60, call_seconds=60)
+"""Little time for tools, and much for the answer after them."""
 
+BRIEF = TimeBudget(run_seconds=0.6, closing_seconds=0.3, call_seconds=0.5)
 
 BEGUN = threading.Event()
 """Set a little after something has begun."""
+
+OVER = threading.Event()
+"""Set at the end of a test: for this wait those for whom nobody else waits."""
+
+LONG = 600.0
+FAR_LESS = 60.0
 
 
 @pytest.fixture(autouse=True)
 def nothing_has_begun():
     BEGUN.clear()
+    OVER.clear()
+    yield
+    OVER.set()
 
 
 def begin() -> None:
@@ -43,14 +53,14 @@ def begin() -> None:
 def slow() -> str:
     """Be slow."""
     begin()
-    time.sleep(3)
+    OVER.wait(LONG)
     return "late"
 
 
 async def aslow() -> str:
     """Be slow."""
     begin()
-    await asyncio.sleep(3)
+    await asyncio.sleep(LONG)
     return "late"
 
 
@@ -71,7 +81,7 @@ class Silence:
     def __iter__(self):
         yield "So"
         begin()
-        self.closed.wait(3)
+        self.closed.wait(LONG)
 
     def close(self) -> None:
         self.closed.set()
@@ -84,7 +94,7 @@ def shown(events):
 def test_a_cancel_ends_the_run_while_the_model_is_silent(play, run):
     model, started = Silence(), time.monotonic()
     [*_, finished] = play(run, model, cancelled=BEGUN)
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < FAR_LESS
     assert finished.reason == "cancelled"
     assert finished.messages[-1].content == "So"
     assert model.closed.is_set()
@@ -95,7 +105,7 @@ def test_a_cancel_ends_the_run_while_tools_run_and_names_them(play, run, tool):
     calls = [use(tool.__name__), use("quick", call_id="c2")]
     started = time.monotonic()
     events = play(run, Script(ask(*calls)), [tool, quick], cancelled=BEGUN.is_set)
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < FAR_LESS
     assert events[-1].reason == "cancelled"
     assert f"missing here: {tool.__name__}." in shown(events)
 
@@ -107,13 +117,14 @@ def test_a_generator_that_is_being_read_ends_with_its_next_piece(play, run):
         try:
             yield "So"
             begin()
-            time.sleep(1)
+            OVER.wait(LONG)
             yield "late"
         finally:
             ended.set()
 
     assert play(run, Script(pieces), cancelled=BEGUN)[-1].reason == "cancelled"
-    assert ended.wait(3)
+    OVER.set()
+    assert ended.wait(FAR_LESS)
 
 
 def test_a_cancel_ends_the_run_while_the_model_is_called(run):
@@ -129,14 +140,15 @@ def test_a_cancel_ends_the_run_while_the_model_is_called(run):
 
     def model(_: object) -> Late:
         begin()
-        time.sleep(1)
+        OVER.wait(LONG)
         return Late()
 
     started = time.monotonic()
     [*_, finished] = drive(run, model, cancelled=BEGUN)
-    assert time.monotonic() - started < 0.9
+    assert time.monotonic() - started < FAR_LESS
     assert finished.reason == "cancelled"
-    assert ended.wait(3)
+    OVER.set()
+    assert ended.wait(FAR_LESS)
     assert closed == [True]
 
 
@@ -150,16 +162,16 @@ def test_what_breaks_because_it_was_closed_is_told_to_nobody(play, run, caplog):
             raise OSError("closed")
 
     assert play(run, Breaking(), cancelled=BEGUN)[-1].reason == "cancelled"
-    assert ended.wait(3)
+    assert ended.wait(FAR_LESS)
     assert not caplog.records
 
 
-@pytest.mark.parametrize("patience", [0.0, 1.0])
+@pytest.mark.parametrize("patience", [0.0, LONG])
 async def test_a_cancel_ends_the_run_while_an_answer_is_awaited(run, patience):
     async def answer() -> str:
         begin()
         try:
-            await asyncio.sleep(3)
+            await asyncio.sleep(LONG)
         except asyncio.CancelledError:
             await asyncio.sleep(patience)
         return "late"
@@ -167,7 +179,7 @@ async def test_a_cancel_ends_the_run_while_an_answer_is_awaited(run, patience):
     started = time.monotonic()
     events = [event async for event in adrive(run, lambda _: answer(), cancelled=BEGUN)]
     assert events[-1].reason == "cancelled"
-    assert time.monotonic() - started < 0.9
+    assert time.monotonic() - started < FAR_LESS
 
 
 def test_a_cancel_that_comes_with_the_last_result_is_no_error(play):
@@ -213,12 +225,13 @@ async def test_what_a_tool_says_after_its_run_was_cancelled_is_nobodys_business(
     def work() -> None:
         """Work."""
         begin()
-        time.sleep(0.6)
+        OVER.wait(LONG)
         ended.set()
 
     script = Script(ask(use("work")))
     events = [event async for event in adrive(run, script, [work], cancelled=BEGUN)]
-    await asyncio.to_thread(ended.wait, 3)
+    OVER.set()
+    assert await asyncio.to_thread(ended.wait, FAR_LESS)
     await asyncio.sleep(0.05)
     assert events[-1].reason == "cancelled"
 
@@ -238,11 +251,15 @@ def test_a_run_that_is_cancelled_before_it_starts_calls_no_model(play, run):
 
 
 def test_a_cancel_ends_the_wait_before_a_call_is_made_again(play, run):
-    failure = ModelFailure(message="busy", is_transient=True, wait_seconds=3)
+    failure = ModelFailure(message="busy", is_transient=True, wait_seconds=LONG)
+
+    def fail():
+        begin()
+        return [failure]
+
     started = time.monotonic()
-    begin()
-    assert play(run, Script([failure]), cancelled=BEGUN)[-1].reason == "cancelled"
-    assert time.monotonic() - started < 1.5
+    assert play(run, Script(fail), cancelled=BEGUN)[-1].reason == "cancelled"
+    assert time.monotonic() - started < FAR_LESS
 
 
 @pytest.mark.parametrize("tool", [slow, aslow])
@@ -272,7 +289,7 @@ def test_no_tool_is_begun_without_time_for_it(play, run):
 
 def test_a_run_that_begins_without_time_closes_at_once(play, run):
     model = Script("that is all")
-    budget = TimeBudget(run_seconds=0.5, closing_seconds=0.5, call_seconds=0.5)
+    budget = TimeBudget(run_seconds=60, closing_seconds=60, call_seconds=60)
     assert play(run, model, [quick], time_budget=budget)[-1].reason == "time_limit"
     assert model.requests[0].is_closing
 
@@ -284,19 +301,28 @@ def test_a_model_that_never_pauses_is_given_up_in_time(play, run):
             time.sleep(0.001)
 
     started = time.monotonic()
-    [*_, finished] = play(run, lambda _: chatter(), time_budget=SOON)
-    assert time.monotonic() - started < 1
+    [*_, finished] = play(run, lambda _: chatter(), time_budget=BRIEF)
+    assert time.monotonic() - started < FAR_LESS
     assert finished.reason in {"time_limit", "error"}
 
 
-def test_silence_is_counted_from_what_came_last(play, run):
+def test_silence_is_counted_from_what_came_last(play, run, monkeypatch):
+    now, may_go_on = [0.0], threading.Semaphore()
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
     def steady():
         for piece in "1234":
-            time.sleep(0.1)
+            may_go_on.acquire()
             yield piece
 
+    def look(event):
+        if isinstance(event, ShowText):
+            now[0] += 0.2
+            may_go_on.release()
+
     patient = TimeBudget(run_seconds=9, closing_seconds=3, call_seconds=9, silence_seconds=0.3)
-    assert play(run, lambda _: steady(), time_budget=patient)[-1].answer == "1234"
+    events = play(run, lambda _: steady(), look=look, time_budget=patient)
+    assert events[-1].answer == "1234"
 
 
 def test_a_watched_answer_without_any_piece_is_asked_for_once_more(play, run):
@@ -305,13 +331,13 @@ def test_a_watched_answer_without_any_piece_is_asked_for_once_more(play, run):
 
 
 def test_a_call_is_not_made_again_without_time_for_it(play, run):
-    model = Script([ModelFailure(message="busy", is_transient=True, wait_seconds=3)], "4")
+    model = Script([ModelFailure(message="busy", is_transient=True, wait_seconds=LONG)], "4")
     [*_, finished] = play(run, model, time_budget=SOON)
     assert len(model.requests) == 1
     assert "busy" in finished.error
 
 
-@pytest.mark.parametrize("settings", [{"cancelled": BEGUN}, {"time_budget": SOON}])
+@pytest.mark.parametrize("settings", [{"cancelled": BEGUN}, {"time_budget": BRIEF}])
 def test_a_tool_that_yields_is_closed_once_nobody_waits(play, settings):
     ended = threading.Event()
 
@@ -327,7 +353,7 @@ def test_a_tool_that_yields_is_closed_once_nobody_waits(play, settings):
 
     run = AgentRun([], maximum_iterations=1)
     assert play(run, Script(ask(use("endless"))), [Tool.from_function(endless)], **settings)
-    assert ended.wait(1)
+    assert ended.wait(FAR_LESS)
 
 
 @pytest.mark.parametrize("settings", [{"cancelled": BEGUN}, {"time_budget": SOON}])
@@ -338,16 +364,16 @@ def test_an_asynchronous_tool_is_stopped_once_nobody_waits(play, run, settings):
         """Work."""
         begin()
         try:
-            await asyncio.sleep(9)
+            await asyncio.sleep(LONG)
         finally:
             stopped.set()
 
     assert play(run, Script(ask(use("work")), "without it"), [work], **settings)
-    assert stopped.wait(1)
+    assert stopped.wait(FAR_LESS)
 
 
 def test_a_model_that_is_silent_for_too_long_is_given_up(play, run):
-    events = play(run, Silence(), time_budget=SOON)
+    events = play(run, Silence(), time_budget=BRIEF)
     assert events[-1].reason in {"time_limit", "error"}
     assert "So" in shown(events)
 
@@ -383,36 +409,36 @@ def test_whoever_closes_the_generator_lets_go_of_tools_that_have_not_begun(run):
     def work(number: int) -> None:
         """Work."""
         made.append(number)
-        time.sleep(0.2)
+        if number:
+            OVER.wait(LONG)
 
     calls = [use("work", f'{{"number": {n}}}', f"c{n}") for n in range(6)]
     events = drive(run, Script(ask(*calls)), [work], max_parallel_tools=1)
     while not isinstance(next(events), ToolCallEnded):
         pass
     events.close()
-    time.sleep(0.5)
+    OVER.set()
+    until(no_thread_runs)
     assert len(made) <= 2
 
 
 async def test_a_cancelled_task_lets_go_of_everything(run):
-    stopped = []
+    began, stopped = asyncio.Event(), []
 
     async def work() -> None:
         """Work."""
+        began.set()
         try:
-            await asyncio.sleep(3)
+            await asyncio.sleep(LONG)
         finally:
             stopped.append("tool")
 
-    async def follow(began: asyncio.Event) -> None:
-        async for event in adrive(run, Script(ask(use("work"))), [work]):
-            if isinstance(event, RunTools):
-                began.set()
+    async def follow() -> None:
+        async for _ in adrive(run, Script(ask(use("work"))), [work]):
+            pass
 
-    began = asyncio.Event()
-    task = asyncio.create_task(follow(began))
+    task = asyncio.create_task(follow())
     await began.wait()
-    await asyncio.sleep(0.05)
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
@@ -427,7 +453,7 @@ async def test_an_asynchronous_model_is_awaited_and_closed(run, settings):
     async def pieces():
         try:
             yield "So"
-            await asyncio.sleep(3)
+            await asyncio.sleep(LONG)
         finally:
             closed.append(True)
 

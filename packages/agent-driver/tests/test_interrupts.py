@@ -5,10 +5,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
-from scripted import Script, ask, use
+from scripted import Script, ask, no_thread_runs, until, use
 
 from agent_driver import adrive, drive
 from agent_loop import ShowText, TimeBudget, ToolCallEnded
@@ -19,12 +18,6 @@ class GreenletExit(BaseException):
 
 
 ENDINGS = [KeyboardInterrupt, SystemExit, GreenletExit, asyncio.CancelledError]
-
-
-def threads():
-    """Return the driver's threads that still run, a moment later."""
-    time.sleep(0.05)
-    return [thread.name for thread in threading.enumerate() if "agent-driver" in thread.name]
 
 
 class Pieces:
@@ -54,7 +47,7 @@ def test_what_a_model_raises_leaves_drive_and_nothing_open(run, error, settings)
     assert answer.closed
     assert list(events) == []
     assert run.state == "model"
-    assert threads() == []
+    until(no_thread_runs)
 
 
 @pytest.mark.parametrize("error", ENDINGS)
@@ -71,7 +64,7 @@ def test_what_a_model_without_async_raises_leaves_adrive_and_nothing_open(run, e
     with pytest.raises(error):
         asyncio.run(main())
     assert answer.closed
-    assert threads() == []
+    until(no_thread_runs)
 
 
 @pytest.mark.parametrize("error", ENDINGS)
@@ -99,7 +92,7 @@ def test_what_an_asynchronous_model_raises_leaves_adrive_and_nothing_open(run, e
         asyncio.run(main())
     assert closed == [True]
     assert [task for task in left if not task.done()] == []
-    assert threads() == []
+    until(no_thread_runs)
 
 
 @pytest.mark.parametrize("error", ENDINGS)
@@ -117,7 +110,7 @@ def test_what_a_tool_raises_ends_its_thread_alone(play, run, error):
     ]
     assert sorted(failed) == [False, True, True]
     assert events[-1].answer == "still here"
-    assert threads() == []
+    until(no_thread_runs)
 
 
 @pytest.mark.parametrize("error", ENDINGS)
@@ -142,7 +135,7 @@ def test_what_an_asynchronous_tool_raises_ends_it_alone_or_everything_cleanly(pl
     except KeyboardInterrupt:
         assert error is KeyboardInterrupt
     assert stopped == [True]
-    assert threads() == []
+    until(no_thread_runs)
 
 
 @pytest.mark.parametrize("error", ENDINGS)
@@ -168,7 +161,7 @@ def test_whoever_watches_may_be_interrupted_at_any_event(run, error, kind):
         events.throw(error)
     assert closed == [1]
     assert list(events) == []
-    assert threads() == []
+    until(no_thread_runs)
 
 
 PROGRAM = """

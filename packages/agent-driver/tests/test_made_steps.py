@@ -215,7 +215,7 @@ async def test_what_a_tool_comes_to_is_recorded_wherever_it_is_called():
     @tool(timeout=0.05)
     async def hang(key: str) -> str:
         """Hang."""
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         return key
 
     def fail(key: str) -> str:
@@ -239,7 +239,7 @@ async def test_what_a_tool_comes_to_is_recorded_wherever_it_is_called():
 
 async def test_a_model_call_that_takes_too_long_fails_elsewhere_as_it_does_in_its_run():
     async def hang(_):
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         yield ""
 
     budget = TimeBudget(
@@ -256,15 +256,15 @@ async def test_a_model_call_that_takes_too_long_fails_elsewhere_as_it_does_in_it
 async def test_tools_and_agents_end_elsewhere_when_the_run_has_no_more_time_for_them(limits):
     async def hang(key: str) -> str:
         """Hang."""
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         return key
 
     async def think(_):
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         yield ""
 
     def build() -> Agent[Any, Any]:
-        budget = TimeBudget(run_seconds=0.5, closing_seconds=0.2, call_seconds=math.inf)
+        budget = TimeBudget(run_seconds=60.3, closing_seconds=60, call_seconds=math.inf)
         thinker = as_tool("thinker", "Thinks.", think)
         finder = as_tool("finder", "Finds.", Script(looks("b", name="hang"), "So."), [hang])
         asked = ask(
@@ -278,7 +278,7 @@ async def test_tools_and_agents_end_elsewhere_when_the_run_has_no_more_time_for_
     elsewhere, agent = Elsewhere(build()), build()
     began = time.monotonic()
     result = await agent.arun("?", steps=elsewhere)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 60
     assert (result.value, result.reason) == ("Done.", "budget" if limits else "time_limit")
     assert {"tool:1.a", "model:1.t/1", "model:2"} < elsewhere.records.keys()
     assert b"time_limit" in elsewhere.records["model:1.t/1"]
@@ -289,7 +289,7 @@ async def test_tools_and_agents_end_elsewhere_when_the_run_has_no_more_time_for_
 
 async def test_an_agent_that_takes_too_long_itself_ends_elsewhere_with_those_below_it():
     async def think(_):
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         yield ""
 
     asked = ask(use("thinker", '{"task": "think"}', "t"))
@@ -313,7 +313,7 @@ async def test_a_step_that_is_cancelled_lets_go_of_everything():
     async def model(_):
         try:
             began.set()
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
             yield ""
         finally:
             ended.append("model")
@@ -322,7 +322,7 @@ async def test_a_step_that_is_cancelled_lets_go_of_everything():
         """Wait."""
         try:
             began.set()
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         finally:
             ended.append(key)
         return key

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-import time
+import threading
 
 import pytest
 from hypothesis import given
@@ -143,12 +143,13 @@ def test_calls_of_a_round_run_at_once_and_a_budget_counts_them(play):
         made_of("slow", {"n": 3}, "c3"),
     ]
 
-    def sleep(**_given):
-        time.sleep(0.2)
-        return (time.monotonic() - began) < 0.5
+    together = threading.Barrier(3)
 
-    tools = [*MANY, tool("slow", "", {"type": "object", "additionalProperties": True}, sleep)]
-    began = time.monotonic()
+    def meet(**_given):
+        together.wait(60)
+        return True
+
+    tools = [*MANY, tool("slow", "", {"type": "object", "additionalProperties": True}, meet)]
     events = play(run, Script(ask(*calls, made_of("tool_1", {}, "c4")), "ok"), tools, tool_search=1)
     assert contents(events)[-3:] == ["true"] * 3
     assert "budget of the run is used up" in contents(events)[0]

@@ -26,6 +26,12 @@ class Cut:
             await asyncio.sleep(60)
 
 
+async def pause():
+    """Let 0.2 s pass in which this process does not stand still: events are stored within 100 ms."""
+    for _ in range(20):
+        await asyncio.sleep(0.01)
+
+
 async def play(folder, agents, cut, **settings):
     """Run an agent, whose server stops at the cut, to its end at another; return the run and its events."""
     async with engine(folder, agents, **settings) as (runs, executor):
@@ -33,7 +39,7 @@ async def play(folder, agents, cut, **settings):
         run, _ = await runs.create(NewRun(tenant="t", agent="agent", request=request))
         async with asyncio.timeout(120):
             await cut.reached.wait()
-        await asyncio.sleep(0.2)  # Events are stored within 100 ms.
+        await pause()
     async with engine(folder, agents, **settings) as (runs, _):
         watched = runs.watch_events(run.run_id, tenant="t")
         events = [(event.type, event.data) async for batch in watched for event in batch]
@@ -82,7 +88,7 @@ async def test_what_was_recorded_is_neither_done_nor_told_again(tmp_path):
     async def hang() -> str:
         """Hang."""
         cut.done["hang"] += 1
-        await asyncio.sleep(0.2)
+        await pause()
         await cut.here()
         return "hung"
 

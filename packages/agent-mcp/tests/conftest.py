@@ -1,6 +1,7 @@
 import asyncio
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,14 @@ def find(servers: McpServers, name: str) -> Tool:
 def call(servers: McpServers, name: str, /, **args: object) -> ToolOutput:
     """Call a tool as a run does, after its arguments were checked."""
     return asyncio.run(find(servers, name).ainvoke(args))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")

@@ -104,6 +104,8 @@ def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa
         case "loud":
             sys.stderr.write("x" * 5_000_000)
         case "hang":
+            for note in more:
+                pathlib.Path(note).touch()
             while True:
                 time.sleep(1)
         case "large":

@@ -22,7 +22,7 @@ def test_a_flood_ends_the_call_and_takes_no_memory(how):
     with McpServers(hostile(how)) as servers:
         before, began = me.memory_info().rss, time.monotonic()
         output = call(servers, "bad_t")
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < 60
         assert me.memory_info().rss - before < 200_000_000
 
     assert str(output.cause) == "MCP server 'bad': it has ended during the call"

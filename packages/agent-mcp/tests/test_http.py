@@ -3,14 +3,13 @@
 import logging
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
 from hostile_http import hostile_http
 
 from agent_mcp import HttpServer, McpError, McpServers
-from conftest import PLAIN, call
+from conftest import PLAIN, call, until
 
 
 SECRET = "hunter22-hunter22"
@@ -24,11 +23,12 @@ def url() -> Iterator[str]:
         port = free.getsockname()[1]
     command = [*PLAIN, str(port)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        for _ in range(500):
+
+        def listens() -> bool:
             with socket.socket() as one:
-                if one.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.02)
+                return one.connect_ex(("127.0.0.1", port)) == 0
+
+        until(listens)
         yield f"http://127.0.0.1:{port}/mcp"
         process.terminate()
 

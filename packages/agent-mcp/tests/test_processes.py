@@ -16,7 +16,7 @@ import pytest
 
 from agent_driver import Agent
 from agent_mcp import McpError, McpServers, StdioServer
-from conftest import PLAIN, call, find, hostile
+from conftest import PLAIN, call, find, hostile, until
 
 
 _OWN = {"LC_CTYPE"}  # which Python sets itself where the locale is C
@@ -56,11 +56,7 @@ def test_nothing_of_a_server_is_left():
     for _ in range(3):
         with McpServers(hostile("fine"), StdioServer("other", hostile("kinds").command)) as servers:
             call(servers, "bad_t")
-    for _ in range(100):  # A thread that has ended is counted for a moment.
-        if all(map(le, count(), before)):
-            break
-        time.sleep(0.02)
-    assert all(map(le, count(), before))
+    until(lambda: all(map(le, count(), before)))  # A thread that has ended is counted for a moment.
 
 
 def test_a_server_that_does_not_want_to_end_is_killed_with_what_it_has_started(tmp_path):
@@ -68,10 +64,8 @@ def test_a_server_that_does_not_want_to_end_is_killed_with_what_it_has_started(t
         ids = [int(each) for each in (tmp_path / "ids").read_text().split()]
         assert all(map(psutil.pid_exists, ids))
         began = time.monotonic()
-    assert time.monotonic() - began < 10
-    while any(map(is_alive, ids)):  # What is killed ends when the system comes to it.
-        assert time.monotonic() - began < 10
-        time.sleep(0.01)
+    assert time.monotonic() - began < 60
+    until(lambda: not any(map(is_alive, ids)))  # What is killed ends when the system comes to it.
 
 
 def is_alive(pid: int) -> bool:
@@ -115,9 +109,9 @@ def test_a_server_that_fails_ends_the_start_of_the_others():
     began = time.monotonic()
     with pytest.raises(McpError, match="cannot be started"):
         McpServers(
-            StdioServer("s", ["/no/such/program"]), hostile("silent", start_timeout=60)
+            StdioServer("s", ["/no/such/program"]), hostile("silent", start_timeout=600)
         ).__enter__()
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize("how", ["no-mcp", "no-tools"])
@@ -177,12 +171,13 @@ def test_a_call_after_the_end_is_told():
     assert str(output.cause) == "MCP server 'bad': it is not in use any more"
 
 
-def test_a_call_that_goes_on_at_the_end_fails():
-    with McpServers(hostile("hang")) as servers:
+def test_a_call_that_goes_on_at_the_end_fails(tmp_path):
+    note = tmp_path / "note"
+    with McpServers(hostile("hang", note)) as servers:
         tool, outputs = find(servers, "bad_t"), []
         thread = threading.Thread(target=lambda: outputs.append(asyncio.run(tool.ainvoke({}))))
         thread.start()
-        time.sleep(0.3)
+        until(note.exists)
     thread.join()
     assert "ended" in str(outputs[0].cause)
 
@@ -202,10 +197,7 @@ def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
         for run in (Agent.run, lambda agent, text: asyncio.run(agent.arun(text))):
             assert "plain_wait" in run(agent, "?").value
             assert call(servers, "plain_add", a=1, b=2).content == "3"
-            for _ in range(100):
-                if note.exists():
-                    break
-                time.sleep(0.02)
+            until(note.exists)
             assert note.read_text() == "cancelled"
             note.unlink()
 
@@ -215,14 +207,14 @@ def test_whoever_is_interrupted_while_servers_start_leaves_nothing():
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        McpServers(hostile("silent", start_timeout=60)).__enter__()
+        McpServers(hostile("silent", start_timeout=600)).__enter__()
     assert me.children(recursive=True) == []
 
 
 def test_whoever_is_cancelled_while_servers_start_leaves_nothing():
     async def use(seconds: float) -> None:
         async with asyncio.timeout(seconds):
-            await McpServers(hostile("silent", start_timeout=60)).__aenter__()
+            await McpServers(hostile("silent", start_timeout=600)).__aenter__()
 
     for seconds in (*[0, 0.001] * 10, 0.5):
         with pytest.raises(TimeoutError):

@@ -161,6 +161,24 @@ async def eventually(is_so, seconds=120):
         await asyncio.sleep(0.02)
 
 
+@asynccontextmanager
+async def stopwatch():
+    """Yield what tells how many seconds the block takes, of which none pass while this process stands still."""
+    ticks = 0
+
+    async def tick():
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    try:
+        yield lambda: ticks * 0.01
+    finally:
+        ticking.cancel()
+
+
 async def watch(runs, run_id, after=0, tenant="ada"):
     """Return all events of a run once it has ended."""
     return [

@@ -4,12 +4,22 @@ import asyncio
 import logging
 import sqlite3
 import threading
-import time
 from contextlib import closing, contextmanager
 
 import pytest
 import sqlalchemy as sa
-from agents import Scripted, away, engine, eventually, finish, new_run, query, start, until
+from agents import (
+    Scripted,
+    away,
+    engine,
+    eventually,
+    finish,
+    new_run,
+    query,
+    start,
+    stopwatch,
+    until,
+)
 
 from agent_server.engine import StorageError
 from agent_server.executor import RunResult
@@ -17,10 +27,10 @@ from agent_server.runs import DatabaseAwayError
 
 
 async def refused(runs):
-    started = time.monotonic()
-    with pytest.raises(DatabaseAwayError):
-        await runs.create(new_run())
-    return time.monotonic() - started
+    async with stopwatch() as seconds:
+        with pytest.raises(DatabaseAwayError):
+            await runs.create(new_run())
+    return seconds()
 
 
 async def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it_is_back(
@@ -49,21 +59,20 @@ async def test_while_the_database_is_away_clients_hear_it_and_runs_go_on_when_it
             is_away = runs.statistics().database_is_away
             await asyncio.sleep(1)
             reached.set()
-        back = time.monotonic()
-        run = None
-        while run is None:
-            try:
-                run = await finish(runs, run_id)
-            except DatabaseAwayError:
-                await asyncio.sleep(0.05)
-        seconds = time.monotonic() - back
+        async with stopwatch() as seconds:
+            run = None
+            while run is None:
+                try:
+                    run = await finish(runs, run_id)
+                except DatabaseAwayError:
+                    await asyncio.sleep(0.05)
         await runs.ping()
         events = await runs.read_events(run_id, tenant="ada")
 
     assert again < 1  # and not the 2 s that SQLite waits
     assert is_away
     assert run.status == "succeeded"
-    assert seconds < 5
+    assert seconds() < 5
     assert [event.type for event in events] == ["run_started", "before", "after", "run_succeeded"]
     lines = [record.getMessage() for record in caplog.records]
     assert len([line for line in lines if "the database is away" in line]) == 1
@@ -195,14 +204,13 @@ async def test_runs_go_on_within_5_seconds_of_the_return_of_postgresql(postgresq
         await asyncio.sleep(4)
         seconds = await refused(runs)
         await asyncio.to_thread(postgresql.go_on)
-        back = time.monotonic()
-        await eventually(lambda: not runs.statistics().database_is_away)
-        noticed = time.monotonic() - back
+        async with stopwatch() as noticed:
+            await eventually(lambda: not runs.statistics().database_is_away)
         ended = [await finish(runs, run_id) for run_id in ids]
         told = [await runs.read_events(run_id, tenant="ada") for run_id in ids]
 
     assert seconds < 1
-    assert noticed < 5
+    assert noticed() < 5
     assert {(run.status, run.attempt) for run in ended} == {("succeeded", 1)}
     for events in told:
         assert [event.number for event in events] == [1, 2, 3, 4, 5]
@@ -323,7 +331,7 @@ async def test_a_server_that_stands_still_inside_a_transaction_holds_the_others_
     async with engine(url, Scripted(interrupted=stand_still, work=work)) as one:
         await asyncio.to_thread(stands.wait)
         async with engine(url, Scripted(), lease_seconds=60) as two:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(55):
                 await cancel(two, run_id)
                 later = await finish(two, await start(two))
             goes_on.set()

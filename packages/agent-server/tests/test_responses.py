@@ -36,7 +36,7 @@ def texts(response):
 
 async def got(client, response_id, is_so):
     """Return once a response is so."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not is_so((await client.get(f"/v1/responses/{response_id}")).json()):  # noqa: ASYNC110 - over HTTP
             await asyncio.sleep(0.01)
 

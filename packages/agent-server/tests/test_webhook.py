@@ -183,7 +183,7 @@ async def test_a_webhook_that_does_not_answer_holds_no_run_up(database, monkeypa
 
     assert [run.status for run in ended] == ["succeeded"] * 21
     assert under_way == 8
-    assert seconds < 30
+    assert seconds < 60
     assert len(left(database)) == 21
 
 
@@ -227,7 +227,7 @@ async def test_a_webhook_is_told_only_if_its_certificate_is_trusted(tmp_path, mo
 async def test_a_server_that_stops_ends_what_it_is_sending(database):
     with Receiver() as receiver:
         receiver.answers.clear()
-        async with engine(database, stop_seconds=60, **receiver.settings) as runs:
+        async with engine(database, stop_seconds=600, **receiver.settings) as runs:
             await finish(runs, await start(runs))
             await eventually(lambda: receiver.calls)
             began = time.monotonic()
@@ -235,7 +235,7 @@ async def test_a_server_that_stops_ends_what_it_is_sending(database):
         seconds = time.monotonic() - began
 
     assert left(database) == []
-    assert 0.4 < seconds < 30
+    assert 0.4 < seconds < 60
 
 
 async def test_a_run_that_ends_while_its_server_stops_is_told(database):

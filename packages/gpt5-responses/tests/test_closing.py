@@ -79,7 +79,7 @@ def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport)
 
     def answer(peer: socket.socket) -> None:
         peer.sendall(OPENING + chunk(frames(first)))
-        wanted.wait(5)
+        wanted.wait(120)
         peer.sendall(chunk(frames(rest)))
         arrived.set()
         peer.recv(1)
@@ -91,7 +91,7 @@ def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport)
             if wanted.is_set() or not stream.event_count:
                 return False
             wanted.set()
-            arrived.wait(5)
+            arrived.wait(120)
             time.sleep(0.05)
             closer = threading.Thread(target=stream.close)
             closer.start()

@@ -44,7 +44,7 @@ def pause() -> Iterator[threading.Event]:
 def silent(pause: threading.Event, opening: bytes = b"") -> Answer:
     def answer(peer: socket.socket) -> None:
         peer.sendall(opening)
-        pause.wait(9)
+        pause.wait(120)
 
     return answer
 
@@ -157,17 +157,16 @@ def test_one_deadline_holds_over_all_tries(transport: Transport, answer: Answer)
             "max_retries": "5",
         }
         limited = Connection.from_credentials(credentials, environ=environ)
-        started = time.monotonic()
         with pytest.raises(ResponsesError, match=r"in all \(PLUGIN_MAX_EXECUTION_TIMEOUT\)"):
             create(limited, REQUEST, transport=transport)
-        seconds = time.monotonic() - started
+        tries = len(wire.requests)
         is_over.set()
         # What has been given up still tries again. It draws its pauses at random, which a property test would take for its own doing.
         for thread in threading.enumerate():
             if "_send_into" in thread.name:
                 thread.join(120)
 
-    assert seconds < 1
+    assert tries < 6  # Six in all take seconds.
 
 
 @pytest.mark.parametrize(

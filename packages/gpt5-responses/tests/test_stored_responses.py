@@ -316,7 +316,7 @@ async def _live_async(config: ModelConfig) -> tuple[Any, ...]:
     async with AsyncResponsesClient(config) as client:
         counted, begun = await client.input_tokens(ASKED), await client.start(ASKED)
         done = begun
-        for _ in range(500):  # as a caller who asks again and again
+        for _ in range(6_000):  # as a caller who asks again and again
             if done.status not in ("queued", "in_progress"):
                 break
             await asyncio.sleep(0.01)

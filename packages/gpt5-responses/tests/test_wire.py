@@ -412,7 +412,7 @@ async def test_a_connection_that_was_closed_meanwhile_costs_no_call(transport: T
 async def test_a_body_that_ends_with_its_connection_is_not_waited_for(transport: Transport) -> None:
     def answer(peer: object) -> None:
         peer.sendall(head(**EVENTS) + frames([DELTA, DONE]))
-        gone.wait(5)
+        gone.wait(120)
 
     gone = threading.Event()
     with Wire(answer) as wire:
@@ -569,11 +569,14 @@ def slow_answers(pause: threading.Event) -> dict[str, Answer]:
     drip = {"pause": pause, "seconds": 0.02}
     return {
         "deltas": dripping(head(**EVENTS), piece=frames([DELTA]), **drip),
-        "one silence": lambda peer: (peer.sendall(head(**EVENTS) + frames([DELTA])), pause.wait(9)),
+        "one silence": lambda peer: (
+            peer.sendall(head(**EVENTS) + frames([DELTA])),
+            pause.wait(120),
+        ),
         "chunked": dripping(
             head(**EVENTS, transfer_encoding="chunked"), piece=chunk(frames([DELTA])), **drip
         ),
-        "no word": lambda _: pause.wait(9),
+        "no word": lambda _: pause.wait(120),
         "head": dripping(b"HTTP/1.1 200 OK\r\n", piece=b"a: b\r\n", **drip),
     }
 
@@ -596,7 +599,7 @@ def test_an_answer_that_comes_too_late_is_let_go(transport: Transport) -> None:
     pause = threading.Event()
 
     def answer(peer: object) -> None:
-        pause.wait(9)
+        pause.wait(120)
         stream(DONE)(peer)
 
     with Wire(answer) as wire:
