@@ -236,7 +236,7 @@ def test_tools_of_a_file_are_there_for_plugins(serve, tmp_path):
 def test_limits_come_from_the_variables_of_the_daemon(
     serve, make_plugin, monkeypatch, options, problem
 ):
-    monkeypatch.setenv("PLUGIN_MAX_EXECUTION_TIMEOUT", "1")
+    monkeypatch.setenv("PLUGIN_MAX_EXECUTION_TIMEOUT", "1" if options else "600")
     folder = make_plugin("wire.ready()\nfor request in wire.requests():\n    sys.exit(3)")
 
     def talk(host):
@@ -257,10 +257,12 @@ def test_a_limit_must_be_a_whole_number(command, monkeypatch, capsys, limit):
 
 
 TALKATIVE = """
+import fcntl, termios
 wire.ready()
 for request in wire.requests():
     print("thinking", file=sys.stderr, flush=True)
-    time.sleep(0.1)  # stderr comes by another pipe
+    while any(fcntl.ioctl(2, termios.FIONREAD, bytes(4))):  # It comes by a pipe of its own.
+        time.sleep(0.01)
     wire.send("log", {"level": "INFO", "message": "half"})
     wire.error(request, "ValueError", "no", {"traceback": "Traceback:\\n  File x\\nValueError: no"})
     wire.end(request)
@@ -356,7 +358,7 @@ def test_ctrl_c_ends_the_server_and_leaves_nothing_running(plugins):
     with hanging(json.loads(host.stdout.readline())) as waiting:
         plugin = os.pidfd_open(int(json.loads(host.stdout.readline())["text"]))
         host.send_signal(signal.SIGINT)
-        _, err = host.communicate(timeout=30)
+        _, err = host.communicate(timeout=120)
         assert_ended(plugin)
         assert (host.returncode, err) == (130, "")
         assert b"plugin 'echo_model' was stopped" in waiting.makefile("rb").read()
