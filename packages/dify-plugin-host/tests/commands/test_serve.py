@@ -186,7 +186,8 @@ def test_the_simulator_offers_credentials_to_send(serve, monkeypatch):
     def talk(host):
         given = host.ready["simulator_credentials"]
         bearer = {"Authorization": f"Bearer {given['openai_api_key']}"}
-        assert httpx.get(f"{given['openai_api_base']}/models", headers=bearer).status_code == 200
+        models = httpx.get(f"{given['openai_api_base']}/models", headers=bearer, timeout=120)
+        assert models.status_code == 200
         return given, json.loads(run_strategy(host, "request"))["credentials"]
 
     given, sent = serve("--json", "--simulator", talk=talk)
@@ -243,7 +244,8 @@ def test_limits_come_from_the_variables_of_the_daemon(
         url = f"{host.ready['base_url']}/plugin/t/dispatch/tool/validate_credentials"
         headers = {"X-Api-Key": host.ready["api_key"], "X-Plugin-ID": "tests/scripted"}
         data = {"provider": "p", "credentials": {}}
-        return httpx.post(url, headers=headers, json={"user_id": "u", "data": data}).text
+        body = {"user_id": "u", "data": data}
+        return httpx.post(url, headers=headers, json=body, timeout=120).text
 
     assert problem in serve("--json", folder, *options, talk=talk)
 
@@ -287,7 +289,8 @@ def test_a_failed_call_is_told_with_its_traceback_and_the_rest_where_all_is_aske
         *_, address, key = host.read("export")
         headers = {"X-Api-Key": key.partition("=")[2], "X-Plugin-ID": "tests/scripted"}
         url = f"{address.removeprefix('serving on ')}/plugin/t/dispatch/tool/validate_credentials"
-        httpx.post(url, headers=headers, json={"data": {"provider": "p", "credentials": {}}})
+        body = {"data": {"provider": "p", "credentials": {}}}
+        httpx.post(url, headers=headers, json=body, timeout=120)
         return host.read("ValueError: no")
 
     shown = serve(make_plugin(TALKATIVE), *options, talk=talk)
