@@ -134,7 +134,7 @@ def test_an_answer_that_is_gone_is_told(
         method="DELETE",
         headers={"Authorization": "Bearer key"},
     )
-    urllib.request.urlopen(request, timeout=10).close()
+    urllib.request.urlopen(request, timeout=60).close()
     # It is looked for some times: it may not be everywhere at once.
     in_between = ask(hasty, counting, "Count", text, "continue")
     assert TOKEN.search(in_between.text)
