@@ -150,7 +150,7 @@ def test_an_answer_that_is_too_long_for_a_line_is_an_error(run_inside: Callable[
 
 
 CONNECTIONS = """
-import dify_plugin, json, sys
+import dify_plugin, json, sys, time
 sys.path.append("tests")
 from dify_plugin.entities.model.message import UserPromptMessage
 from model_adapter import ModelCall, iter_chunks
@@ -163,6 +163,8 @@ def ask(server, key):
         credentials={"openai_api_key": key, "openai_api_base": server.base_url, "max_retries": "0"},
     )))
 
+now = time.monotonic()
+time.monotonic = lambda: now  # Idle connections are closed after five seconds.
 with RawServer(streams(delta("Hi") + terminal_frame())) as server:
     texts = {ask(server, "key") for _ in range(10)}
     of_one = server.connections
