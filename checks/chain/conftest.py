@@ -106,6 +106,7 @@ def list_tools(daemon):
     answer = httpx.get(
         f"{daemon['base_url']}/plugin/{TENANT}/management/tools?page=1&page_size=256",
         headers={"x-api-key": daemon["api_key"]},
+        timeout=120,
         trust_env=False,
         verify=NO_CERTIFICATES,
     )

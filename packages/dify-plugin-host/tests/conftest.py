@@ -179,6 +179,18 @@ def shared_plugins(tmp_path_factory):
     return lay_out_plugins(tmp_path_factory.mktemp("shared") / "plugins")
 
 
+@pytest.fixture(scope="session")
+def pass_time():
+    """Move the clock of a loop on, on which all limits of the host go by; call it in that loop."""
+
+    def move(seconds):
+        loop = asyncio.get_running_loop()
+        before = loop.time
+        loop.time = lambda: before() + seconds
+
+    return move
+
+
 @pytest.fixture
 def run_daemon():
     """Run daemon servers, each on a loop in a thread of its own, until the test ends."""
@@ -226,6 +238,10 @@ class Caller:
 
     def __init__(self, server, client, loop):
         self.server, self.client, self._loop = server, client, loop
+
+    def call_soon(self, act, *arguments):
+        """Call a function in the server's loop."""
+        self._loop.call_soon_threadsafe(act, *arguments)
 
     def stop(self):
         asyncio.run_coroutine_threadsafe(self.server.stop(), self._loop).result()

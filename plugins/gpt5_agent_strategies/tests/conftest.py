@@ -117,7 +117,8 @@ def impatient_agent(impatient_process):
 @pytest.fixture(scope="session")
 def limited_process(start_agent):
     return start_agent(
-        PLUGIN_MAX_EXECUTION_TIMEOUT="3",
+        PLUGIN_MAX_EXECUTION_TIMEOUT="300",
+        GPT5_AGENT_CLOSING_SECONDS="284",
         GPT5_AGENT_APPROVAL_SECONDS="1",
         GPT5_AGENT_SNAPSHOT_KEY="s" * 32,
     )
@@ -125,7 +126,10 @@ def limited_process(start_agent):
 
 @pytest.fixture
 def limited_agent(limited_process):
-    """A plugin below a daemon that ends each run after three seconds, whose questions are open for one."""
+    """A plugin below a daemon that ends each run after 300 seconds, of which all but a few are kept for the closing call; its questions are open for one.
+
+    A run ends a twentieth before its limit: tools have one second.
+    """
     return limited_process.reset()
 
 

@@ -29,7 +29,7 @@ class Files(http.server.BaseHTTPRequestHandler):
             self.send_error(403)
             return
         if found == b"wait":
-            self.server.waiting.wait(8)
+            self.server.waiting.wait(600)
             return
         self.send_response(200)
         self.send_header("content-length", str(len(found)))

@@ -26,12 +26,12 @@ async def never(_request):
     yield {}
 
 
-def test_a_tool_that_does_not_answer_leaves_time_for_the_closing_call(hurried_agent):
+def test_a_tool_that_does_not_answer_leaves_time_for_the_closing_call(limited_agent):
     calls = [call("echo", '{"text": "x"}'), call("slow", id_="c2")]
-    hurried_agent.dify.model = [[chunk(calls=calls)], [chunk("So far: x.")]]
-    hurried_agent.dify.tools = {"echo": [text_message("x")], "slow": never}
-    transcript = hurried_agent.run(tools=[ECHO, tool("slow")])
-    closing = hurried_agent.dify.model_requests[1]
+    limited_agent.dify.model = [[chunk(calls=calls)], [chunk("So far: x.")]]
+    limited_agent.dify.tools = {"echo": [text_message("x")], "slow": never}
+    transcript = limited_agent.run(tools=[ECHO, tool("slow")])
+    closing = limited_agent.dify.model_requests[1]
     assert [message["content"] for message in closing["prompt_messages"][-2:]] == [
         "x",
         "tool invoke error: the tool did not answer in time",
@@ -42,7 +42,7 @@ def test_a_tool_that_does_not_answer_leaves_time_for_the_closing_call(hurried_ag
     assert transcript.metadata["stop_reason"] == "time_limit"
 
 
-def test_nobody_reads_what_a_tool_says_after_it_was_given_up(hurried_agent):
+def test_nobody_reads_what_a_tool_says_after_it_was_given_up(limited_agent):
     held = []
 
     async def flood(_request):
@@ -51,14 +51,14 @@ def test_nobody_reads_what_a_tool_says_after_it_was_given_up(hurried_agent):
             await asyncio.sleep(0.001)
 
     async def answer(_request):
-        held.append(memory_of(hurried_agent.process.pid))
+        held.append(memory_of(limited_agent.process.pid))
         await asyncio.sleep(0.7)
-        held.append(memory_of(hurried_agent.process.pid))
+        held.append(memory_of(limited_agent.process.pid))
         yield chunk("Without it.")
 
-    hurried_agent.dify.model = [[chunk(calls=[call("echo")])], answer]
-    hurried_agent.dify.tools["echo"] = flood
-    assert hurried_agent.run(tools=[ECHO]).text.endswith("Without it.")
+    limited_agent.dify.model = [[chunk(calls=[call("echo")])], answer]
+    limited_agent.dify.tools["echo"] = flood
+    assert limited_agent.run(tools=[ECHO]).text.endswith("Without it.")
     assert held[1] - held[0] < 5
 
 
@@ -83,27 +83,27 @@ def test_a_tool_that_stays_silent_is_given_up_long_before_the_run_is(impatient_a
 
 def test_a_tool_that_keeps_answering_is_waited_for(impatient_agent):
     async def steady(_request):
-        for number in range(3):
-            await asyncio.sleep(0.5)  # the clock that is tested is the plugin's own
-            yield text_message(str(number))
+        for _ in range(25):
+            await asyncio.sleep(0.05)  # the clock that is tested is the plugin's own
+            yield text_message(".")
 
     impatient_agent.dify.model = [[chunk(calls=[call("steady")])], [chunk("Done.")]]
     impatient_agent.dify.tools = {"steady": steady}
     impatient_agent.run(tools=[tool("steady")])
     last = impatient_agent.dify.model_requests[1]["prompt_messages"][-1]
-    assert last["content"] == "012"
+    assert last["content"] == "." * 25
 
 
-def test_a_model_call_that_ends_late_is_followed_by_the_closing_call(hurried_agent):
+def test_a_model_call_that_ends_late_is_followed_by_the_closing_call(limited_agent):
     async def think_long(_request):
         await asyncio.sleep(1.1)  # beyond what is kept for tools, within the run
         yield chunk(calls=[call("echo", '{"text": "x"}')])
 
-    hurried_agent.dify.model = [think_long, [chunk("What I know.")]]
-    transcript = hurried_agent.run(tools=[ECHO])
-    closing = hurried_agent.dify.model_requests[1]
+    limited_agent.dify.model = [think_long, [chunk("What I know.")]]
+    transcript = limited_agent.run(tools=[ECHO])
+    closing = limited_agent.dify.model_requests[1]
     assert closing["completion_params"] == {"tool_choice": "none"}
-    assert hurried_agent.dify.tool_requests == []
+    assert limited_agent.dify.tool_requests == []
     assert transcript.text.endswith("What I know.")
     assert transcript.metadata["stop_reason"] == "time_limit"
 

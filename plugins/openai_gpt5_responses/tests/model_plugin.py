@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import struct
-import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -117,10 +116,6 @@ class ModelPlugin:
         """
         return self._run(self._collect_all(calls, at_once))
 
-    def invoke_timed(self, servers: Sequence[Server]) -> tuple[list[Answer], list[float]]:
-        """Call each of these servers, all at the same time; return the answers, and how many seconds each took."""
-        return self._run(self._collect_timed(servers))
-
     @property
     def pid(self) -> int:
         assert self._process.pid is not None
@@ -154,19 +149,6 @@ class ModelPlugin:
                 )
 
         return await asyncio.gather(*(collect(call) for call in calls))
-
-    async def _collect_timed(self, servers: Sequence[Server]) -> tuple[list[Answer], list[float]]:
-        seconds = [0.0] * len(servers)
-
-        async def collect(index: int, server: Server) -> Answer:
-            started = time.monotonic()
-            data = _call_data(credentials=credentials_for(server, "key"))
-            answer = await self._collect("invoke_llm", data)
-            seconds[index] = time.monotonic() - started
-            return answer
-
-        pairs = enumerate(servers)
-        return await asyncio.gather(*(collect(*pair) for pair in pairs)), seconds
 
     async def _collect(
         self, action: str, data: Mapping[str, Any], *, most_chunks: int | None = None

@@ -184,19 +184,27 @@ def ask(head):
             told = type(error).__name__, str(error)
         return told, time.monotonic() - started, server.connections
 
+def sleep():
+    started = time.monotonic()
+    time.sleep(0.9 * float(os.environ.get("PLUGIN_MAX_EXECUTION_TIMEOUT", 0)))
+    return time.monotonic() - started
+
 with ThreadPoolExecutor() as pool:
-    print(json.dumps(list(pool.map(ask, [b"", HEAD]))))
+    slept = pool.submit(sleep)
+    told = list(pool.map(ask, [b"", HEAD]))
+    print(json.dumps([told, slept.result()]))
 """
 
 
 def test_a_silent_server_gives_our_sentence_before_the_daemon_s_limit(
     run_inside: Callable[..., Any],
 ) -> None:
-    for told, seconds, connections in run_inside(CALL, PLUGIN_MAX_EXECUTION_TIMEOUT="10"):
+    answers, slept = run_inside(CALL, PLUGIN_MAX_EXECUTION_TIMEOUT="10")
+    for told, seconds, connections in answers:
         assert told[0] == "InvokeConnectionError"
         assert "longer than it may in all (PLUGIN_MAX_EXECUTION_TIMEOUT)" in told[1]
-        # The call ends a tenth before its limit; a shorter limit would leave less room than a busy machine needs.
-        assert (seconds < 10, connections) == (True, 1)
+        # The call ends a tenth before its limit, by the clock of a process that a machine may let stand still.
+        assert (seconds < slept + 1, connections) == (True, 1)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +213,8 @@ def test_a_silent_server_gives_our_sentence_before_the_daemon_s_limit(
 def test_a_client_that_cannot_be_made_is_an_error_that_dify_knows(
     run_inside: Callable[..., Any], name: str, value: str
 ) -> None:
-    for (kind, sentence), _, connections in run_inside(CALL, **{name: value}):
+    answers, _ = run_inside(CALL, **{name: value})
+    for (kind, sentence), _, connections in answers:
         assert (kind, connections) == ("InvokeConnectionError", 0)
         assert name in sentence
 
@@ -227,7 +236,7 @@ with RawServer(answer) as server:
     first = next(chunks).delta.message.content
     before = client_has_gone.is_set()
     chunks.close()
-    print(json.dumps([first, before, client_has_gone.wait(timeout=30)]))
+    print(json.dumps([first, before, client_has_gone.wait(timeout=60)]))
 """
 
 

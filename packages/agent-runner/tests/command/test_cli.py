@@ -165,7 +165,7 @@ def test_a_signal_ends_the_script_too(make_agent, preloaded, number):
     process.stdout.close()
     assert code == 130
     # The kernel may take a moment to remove a killed process.
-    assert psutil.wait_procs([script], timeout=30) == ([script], [])
+    assert psutil.wait_procs([script], timeout=120) == ([script], [])
 
 
 def test_a_file_goes_with_the_input(run_command, make_agent, tmp_path):

@@ -22,7 +22,7 @@ def _belongs(process, request_id):
 
 
 def _wait_until_gone(processes):
-    _, alive = psutil.wait_procs(processes, timeout=30)
+    _, alive = psutil.wait_procs(processes, timeout=120)
     return not alive
 
 
@@ -37,42 +37,60 @@ STUBBORN = (
 )
 
 
-# Scripts whose end takes seconds, by the names under which the tests find how they ended, with their limits.
-PATIENCE = {"timeout_seconds": 3}
-IMPATIENCE = {"timeout_seconds": 3, "terminate_seconds": 0.2}
-SLOW = {
-    "says something": (f"print('so far'); {SLEEP}", PATIENCE),
+# Scripts whose end takes seconds, by the names under which the tests find how they ended.
+LEAVING = {
+    "leaves a child": f"{SPAWN}\nspawn({SLEEP!r})\nprint('done')",
+    "leaves a session": f"{SPAWN}\nspawn({SLEEP!r}, start_new_session=True)\nprint('done')",
+    "leaves an orphan": f"{SPAWN}\nprint(spawn({SLEEP!r}, start_new_session=True, env={{}}).pid)",
+}
+# With how many lines they print before their time is over, and how long they may take to end then.
+LASTING = {
+    "says something": (f"print('so far'); {SLEEP}", 1, 600),
     "cleans up": (
-        f"import signal, sys; signal.signal(15, lambda *_: (print('bye'), sys.exit(0))); {SLEEP}",
-        PATIENCE,
+        f"import signal, sys; signal.signal(15, lambda *_: (print('bye'), sys.exit(0))); print('so far'); {SLEEP}",
+        1,
+        600,
     ),
-    "ignores SIGTERM": (STUBBORN, IMPATIENCE),
-    "forks": (f"{SPAWN}\n[spawn({STUBBORN!r}) for _ in range(5)]\n{STUBBORN}", IMPATIENCE),
-    "leaves a child": (f"{SPAWN}\nspawn({SLEEP!r})\nprint('done')", {}),
-    "leaves a session": (f"{SPAWN}\nspawn({SLEEP!r}, start_new_session=True)\nprint('done')", {}),
-    "leaves an orphan": (
-        f"{SPAWN}\nprint(spawn({SLEEP!r}, start_new_session=True, env={{}}).pid)",
-        {},
-    ),
+    "ignores SIGTERM": (STUBBORN, 1, 0.2),
+    "forks": (f"{SPAWN}\n[spawn({STUBBORN!r}) for _ in range(5)]\n{STUBBORN}", 6, 0.2),
 }
 
 
 @pytest.fixture(scope="module")
 def slow_runs(tmp_path_factory):
     """Return outputs and results of the slow scripts, which run at the same time."""
-    folders = {name: tmp_path_factory.mktemp("slow") for name in SLOW}
 
-    async def run(name):
-        script, limits = SLOW[name]
-        (folders[name] / "main.py").write_text(script)
+    async def run(script, lines=0, act=None, **limits):
+        folder, outputs = tmp_path_factory.mktemp("slow"), []
+        (folder / "main.py").write_text(script)
         runner = AgentRunner(command=[sys.executable, "main.py"], **limits)
-        *outputs, result = [output async for output in runner.run(folders[name], {})]
+        async for output in runner.run(folder, {}):
+            outputs.append(output)
+            if len(outputs) == lines:
+                await act()
+        *outputs, result = outputs
         return outputs, result
 
-    async def run_all():
-        return await asyncio.gather(*map(run, SLOW))
+    async def run_leaving():
+        return await asyncio.gather(*map(run, LEAVING.values()))
 
-    runs = dict(zip(SLOW, asyncio.run(run_all()), strict=True))
+    async def run_lasting():
+        loop, all_last = asyncio.get_running_loop(), asyncio.Barrier(len(LASTING))
+        read = loop.time
+
+        async def let_time_pass():
+            if await all_last.wait() == 0:
+                loop.time = lambda: read() + 600
+
+        return await asyncio.gather(
+            *(
+                run(script, lines, let_time_pass, timeout_seconds=600, terminate_seconds=seconds)
+                for script, lines, seconds in LASTING.values()
+            )
+        )
+
+    runs = dict(zip(LEAVING, asyncio.run(run_leaving()), strict=True))
+    runs |= zip(LASTING, asyncio.run(run_lasting()), strict=True)
     yield runs
     psutil.Process(runs["leaves an orphan"][0][0].value).kill()
 
@@ -81,14 +99,14 @@ def test_a_run_out_of_time_ends_and_keeps_what_it_said(slow_runs):
     outputs, result = slow_runs["says something"]
     assert outputs == [
         TextOutput(text="so far"),
-        ErrorOutput(message="timed out after 3 s", source="runner"),
+        ErrorOutput(message="timed out after 600 s", source="runner"),
     ]
     assert (result.status, result.stop_reason, result.exit_code) == ("failed", "timed_out", -15)
 
 
 def test_a_script_may_clean_up_when_its_time_is_over(slow_runs):
     outputs, result = slow_runs["cleans up"]
-    assert outputs[0] == TextOutput(text="bye")
+    assert outputs[:2] == [TextOutput(text="so far"), TextOutput(text="bye")]
     assert (result.status, result.stop_reason, result.exit_code) == ("failed", "timed_out", 0)
 
 

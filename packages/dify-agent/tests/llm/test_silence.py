@@ -18,7 +18,30 @@ LONG = 60
 
 
 @pytest.fixture
-async def build_model(daemon, slow_daemon):
+async def _steady_clock():
+    """Let a tenth of a second pass at most at once by the loop's clock: while the process stood still, nobody was silent."""
+    loop = asyncio.get_running_loop()
+    read = loop.time
+    shown = last = read()
+
+    def time():
+        nonlocal shown, last
+        now = read()
+        shown, last = shown + min(now - last, 0.1), now
+        return shown
+
+    async def look_often():
+        while True:  # noqa: ASYNC110 - nothing is waited for
+            await asyncio.sleep(0.02)
+
+    loop.time = time
+    looking = asyncio.create_task(look_often())
+    yield
+    looking.cancel()
+
+
+@pytest.fixture
+async def build_model(daemon, slow_daemon, _steady_clock):
     # The client's own timeout for reading is short: it must not count.
     async with httpx.AsyncClient(timeout=httpx.Timeout(5, read=0.01)) as http_client:
 

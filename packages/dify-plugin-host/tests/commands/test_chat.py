@@ -543,7 +543,7 @@ def start_hanging(folder):
 def test_an_interrupt_leaves_nothing_running(shared_plugins):
     host, plugin = start_hanging(shared_plugins.parent)
     host.send_signal(signal.SIGINT)
-    out, err = host.communicate(timeout=30)
+    out, err = host.communicate(timeout=120)
     ended, _, _ = select.select([plugin], [], [], 0)
     os.close(plugin)
     assert ended

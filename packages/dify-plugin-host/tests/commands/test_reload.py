@@ -70,7 +70,7 @@ def test_people_are_told_too(serve, plugins):
         key = host.read("export ")[-1].rpartition("=")[2]
         edit(plugins / "echo_model" / "main.py")
         url = f"{lines[-1].split()[-1]}/plugin/t/management/tools?page=1&page_size=9"
-        httpx.get(url, headers={"X-Api-Key": key})
+        httpx.get(url, headers={"X-Api-Key": key}, timeout=120)
         return host.read("echo_model: ")[-1]
 
     assert serve("--reload", talk=talk) == "echo_model: INFO: main.py changed: started again"
@@ -97,7 +97,8 @@ def test_a_tool_that_is_new_is_listed(serve, make_plugin):
 
     def listed(host):
         url = f"{host.ready['base_url']}/plugin/t/management/tools?page=1&page_size=9"
-        (entry,) = httpx.get(url, headers={"X-Api-Key": host.ready["api_key"]}).json()["data"]
+        headers = {"X-Api-Key": host.ready["api_key"]}
+        (entry,) = httpx.get(url, headers=headers, timeout=120).json()["data"]
         return [tool["identity"]["name"] for tool in entry["declaration"]["tools"]]
 
     def talk(host):

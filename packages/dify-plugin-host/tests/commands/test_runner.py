@@ -246,7 +246,7 @@ def test_sigterm_ends_the_plugin_with_it(packages):
     (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     plugin = os.pidfd_open(int(child))
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     ended, _, _ = select.select([plugin], [], [], 0)
     os.close(plugin)
     assert ended

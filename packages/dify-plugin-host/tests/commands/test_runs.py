@@ -91,7 +91,9 @@ def test_a_chat_is_shown_on_a_page_that_stays(command, capsys, monkeypatch, tmp_
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(
-        ViewServer, "wait", lambda server: seen.append(httpx.get(server.url()).status_code)
+        ViewServer,
+        "wait",
+        lambda server: seen.append(httpx.get(server.url(), timeout=120).status_code),
     )
     assert command("chat", "hello", "--view", "--json", "--run-log", tmp_path / "logs") == 0
     out, err = capsys.readouterr()
@@ -110,14 +112,14 @@ def again(command, monkeypatch, tmp_path, plugins):
         states = []
 
         def ask(server):
-            with server:
+            with server, httpx.Client(timeout=120) as client:
                 address = server.url()
                 asked = {"instruction": None, "model": None, "round": 1, **wanted}
                 headers = {"origin": f"http://127.0.0.1:{server.port}"}
                 path_ = f"{address}api/runs/{path.stem}/again"
-                token = httpx.post(path_, json=asked, headers=headers).json()["token"]
+                token = client.post(path_, json=asked, headers=headers).json()["token"]
                 while not states or states[-1]["state"] == "running":
-                    states.append(httpx.get(f"{address}api/again/{token}").json())
+                    states.append(client.get(f"{address}api/again/{token}").json())
                     time.sleep(0.02)
 
         monkeypatch.setattr(ViewServer, "run", ask)

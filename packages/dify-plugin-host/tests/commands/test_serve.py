@@ -186,7 +186,8 @@ def test_the_simulator_offers_credentials_to_send(serve, monkeypatch):
     def talk(host):
         given = host.ready["simulator_credentials"]
         bearer = {"Authorization": f"Bearer {given['openai_api_key']}"}
-        assert httpx.get(f"{given['openai_api_base']}/models", headers=bearer).status_code == 200
+        models = httpx.get(f"{given['openai_api_base']}/models", headers=bearer, timeout=120)
+        assert models.status_code == 200
         return given, json.loads(run_strategy(host, "request"))["credentials"]
 
     given, sent = serve("--json", "--simulator", talk=talk)
@@ -236,14 +237,15 @@ def test_tools_of_a_file_are_there_for_plugins(serve, tmp_path):
 def test_limits_come_from_the_variables_of_the_daemon(
     serve, make_plugin, monkeypatch, options, problem
 ):
-    monkeypatch.setenv("PLUGIN_MAX_EXECUTION_TIMEOUT", "1")
+    monkeypatch.setenv("PLUGIN_MAX_EXECUTION_TIMEOUT", "1" if options else "600")
     folder = make_plugin("wire.ready()\nfor request in wire.requests():\n    sys.exit(3)")
 
     def talk(host):
         url = f"{host.ready['base_url']}/plugin/t/dispatch/tool/validate_credentials"
         headers = {"X-Api-Key": host.ready["api_key"], "X-Plugin-ID": "tests/scripted"}
         data = {"provider": "p", "credentials": {}}
-        return httpx.post(url, headers=headers, json={"user_id": "u", "data": data}).text
+        body = {"user_id": "u", "data": data}
+        return httpx.post(url, headers=headers, json=body, timeout=120).text
 
     assert problem in serve("--json", folder, *options, talk=talk)
 
@@ -257,10 +259,12 @@ def test_a_limit_must_be_a_whole_number(command, monkeypatch, capsys, limit):
 
 
 TALKATIVE = """
+import fcntl, termios
 wire.ready()
 for request in wire.requests():
     print("thinking", file=sys.stderr, flush=True)
-    time.sleep(0.1)  # stderr comes by another pipe
+    while any(fcntl.ioctl(2, termios.FIONREAD, bytes(4))):  # It comes by a pipe of its own.
+        time.sleep(0.01)
     wire.send("log", {"level": "INFO", "message": "half"})
     wire.error(request, "ValueError", "no", {"traceback": "Traceback:\\n  File x\\nValueError: no"})
     wire.end(request)
@@ -285,7 +289,8 @@ def test_a_failed_call_is_told_with_its_traceback_and_the_rest_where_all_is_aske
         *_, address, key = host.read("export")
         headers = {"X-Api-Key": key.partition("=")[2], "X-Plugin-ID": "tests/scripted"}
         url = f"{address.removeprefix('serving on ')}/plugin/t/dispatch/tool/validate_credentials"
-        httpx.post(url, headers=headers, json={"data": {"provider": "p", "credentials": {}}})
+        body = {"data": {"provider": "p", "credentials": {}}}
+        httpx.post(url, headers=headers, json=body, timeout=120)
         return host.read("ValueError: no")
 
     shown = serve(make_plugin(TALKATIVE), *options, talk=talk)
@@ -356,7 +361,7 @@ def test_ctrl_c_ends_the_server_and_leaves_nothing_running(plugins):
     with hanging(json.loads(host.stdout.readline())) as waiting:
         plugin = os.pidfd_open(int(json.loads(host.stdout.readline())["text"]))
         host.send_signal(signal.SIGINT)
-        _, err = host.communicate(timeout=30)
+        _, err = host.communicate(timeout=120)
         assert_ended(plugin)
         assert (host.returncode, err) == (130, "")
         assert b"plugin 'echo_model' was stopped" in waiting.makefile("rb").read()

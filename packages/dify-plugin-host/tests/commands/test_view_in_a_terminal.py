@@ -71,7 +71,7 @@ def test_the_page_of_a_chat_stays_until_ctrl_c_and_then_all_is_ended(terminal, t
     terminal.read_until("the page stays until Ctrl-C")
     [address] = re.findall(r"http://127\.0\.0\.1:\d+/[\w-]+/", terminal.shown)
     assert (tmp_path / "opened").read_text().startswith(address)
-    assert httpx.get(address).status_code == 200
+    assert httpx.get(address, timeout=120).status_code == 200
     assert terminal.process.poll() is None
     terminal.press(b"\x03")
     terminal.read_until(None)

@@ -31,7 +31,7 @@ class Editor:
     """The side of a debugger that people see, as far as these tests need it: it speaks the Debug Adapter Protocol."""
 
     def __init__(self, port):
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=120)
         self._file = self._socket.makefile("rb")
         self._numbers = itertools.count(1)
         self._messages = []
@@ -113,13 +113,13 @@ class Desk:
     def find_port(self):
         """Wait for the notice with the address; return the port."""
         address = re.compile(r"waiting for a debugger on 127\.0\.0\.1:(\d+)$")
-        while not (found := address.search(self._texts.get(timeout=60))):
+        while not (found := address.search(self._texts.get(timeout=120))):
             pass
         return int(found[1])
 
     def attach(self, port, *breakpoints):
         """Attach an editor as soon as something listens."""
-        for _ in range(600):
+        for _ in range(2_400):
             with contextlib.suppress(ConnectionRefusedError):
                 editor = Editor(port)
                 self._stack.callback(editor.close)

@@ -67,7 +67,7 @@ def test_without_a_name_it_is_served(monkeypatch, console_scripts, shout, meanwh
                 waits = json.loads(lines.readline())
                 editor = desk.attach(int(waits["text"].rpartition(":")[2]))
                 ready = json.loads(lines.readline())
-                health = httpx.get(f"{ready['base_url']}/health/check", verify=False)
+                health = httpx.get(f"{ready['base_url']}/health/check", timeout=120, verify=False)
                 editor.leave()
                 return waits, health
         finally:

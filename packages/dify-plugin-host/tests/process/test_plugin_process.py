@@ -238,21 +238,21 @@ async def test_a_plugin_whose_heart_stops_is_killed(make_plugin):
         await run(folder, settings=HostSettings(heartbeat_timeout_seconds=0.2))
 
 
-async def test_a_plugin_whose_heart_beats_lives(make_plugin):
+async def test_a_plugin_whose_heart_beats_lives(make_plugin, pass_time):
     folder = make_plugin(
         """
         wire.ready()
         for request in wire.requests():
-            for _ in range(16):
-                time.sleep(0.25)
-                wire.send("heartbeat", {})
+            wire.send("heartbeat", {})
             wire.stream(request, {"alive": True})
             wire.end(request)
         """
     )
-    assert await run(folder, settings=HostSettings(heartbeat_timeout_seconds=3)) == [
-        {"alive": True}
-    ]
+    settings = HostSettings(heartbeat_timeout_seconds=600)
+    async with PluginProcess(folder, settings=settings) as plugin:
+        for _ in range(4):
+            assert await collect(plugin) == [{"alive": True}]
+            pass_time(400)
 
 
 async def test_a_plugin_that_dies_in_a_call_fails_it_with_its_last_words(make_plugin):
@@ -330,7 +330,7 @@ async def test_a_plugin_that_ignores_sigterm_is_killed_with_what_it_started(make
     async with PluginProcess(folder, settings=settings) as plugin:
         (answer,) = await collect(plugin)
         child, pid = os.pidfd_open(answer["child"]), plugin.pid
-    ended, _, _ = select.select([child], [], [], 30)
+    ended, _, _ = select.select([child], [], [], 120)
     os.close(child)
     assert ended
     assert not is_running(pid)
@@ -351,7 +351,7 @@ asyncio.run(main())
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as host:
         plugin = os.pidfd_open(int(host.stdout.readline()))
         host.kill()
-    ended, _, _ = select.select([plugin], [], [], 30)
+    ended, _, _ = select.select([plugin], [], [], 120)
     os.close(plugin)
     assert ended
 
@@ -671,7 +671,9 @@ async def test_a_fault_whose_text_is_no_utf_8_reaches_the_plugin_too(make_plugin
     assert replies == [("error", "half a character: ?", None), ("end", "", None)]
 
 
-async def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told(make_plugin):
+async def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_is_told(
+    make_plugin, pass_time
+):
     folder = make_plugin(
         """
         wire.ready()
@@ -685,8 +687,9 @@ async def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_i
     ended = []
 
     async def answer(request):
+        pass_time(60)
         try:
-            await asyncio.sleep(600)
+            await asyncio.Event().wait()
             yield {}
         finally:
             ended.append(request.type)
@@ -695,11 +698,11 @@ async def test_an_answer_in_the_making_is_dropped_with_its_call_and_the_plugin_i
     options = {"backwards": answer, "on_notice": notices.put_nowait}
     async with PluginProcess(folder, **options) as plugin:
         with pytest.raises(InvokeTimeoutError):
-            await anext(plugin.invoke("model", "x", {}, timeout_seconds=0.3))
+            await anext(plugin.invoke("model", "x", {}, timeout_seconds=60))
         answer = [(await notices.get()).text for _ in range(4)]
     assert answer == [
         "loaded",
-        "x failed: the call took longer than 0.3 s; killed by timeout",
+        "x failed: the call took longer than 60 s; killed by timeout",
         "error: session not found: the call that this belongs to has ended",
         "end: ",
     ]
