@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from operator import le
 from typing import Any
 
@@ -204,10 +205,15 @@ def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
 
 def test_whoever_is_interrupted_while_servers_start_leaves_nothing():
     me = psutil.Process()
-    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    # Any other thread would not wake the one that waits.
+    interrupt = partial(signal.pthread_kill, threading.main_thread().ident, signal.SIGINT)
+
+    def enter() -> None:
+        threading.Timer(0.5, interrupt).start()
         McpServers(hostile("silent", start_timeout=600)).__enter__()
+
+    with pytest.raises(KeyboardInterrupt):
+        enter()
     assert me.children(recursive=True) == []
 
 
