@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from playing import Execution
 from served import Whole, adding, engine, eventually, paying, searching
 from test_odd_runs import DONE, Stepwise, step
 from test_waiting import YES
@@ -38,6 +39,37 @@ async def test_a_run_that_is_cancelled_as_it_goes_on_in_a_new_history_ends(tmp_p
     temporal.crossing = cross
     async with engine(tmp_path, {"long": searching(12)}) as here:
         run_id = await here.start("long")
+        run = await here.ends(run_id)
+
+    assert run.status == "cancelled"
+    assert len(temporal.executions[run_id]) == 1
+
+
+@pytest.mark.parametrize(
+    ("agent", "activity"),
+    [("long", "begin"), ("long", "tell"), ("paying", "wait"), ("wonder", "execute")],
+)
+async def test_a_run_that_is_cancelled_while_an_activity_is_done_all_the_same_ends(
+    tmp_path, temporal, monkeypatch, agent, activity
+):
+    # The worker has its result, and the workflow has not heard of that.
+    for kind in ("activity", "local_activity"):
+        monkeypatch.setattr(Execution, f"_on_request_cancel_{kind}", lambda _execution, _asked: None)
+    temporal.weight = 600 if activity == "tell" else temporal.weight
+
+    async def before(name, _attempt):
+        if name == activity:
+            temporal.before = nothing
+            [execution] = temporal.executions.values()
+            played = execution[-1].activated
+            execution[-1].cancel()
+            await eventually(lambda: execution[-1].activated > played)
+
+    temporal.before = before
+    executor = Whole() if agent == "wonder" else {"long": searching(12), "paying": paying()}
+    asked = {"question": "?"} if agent == "wonder" else {}
+    async with engine(tmp_path, executor) as here:
+        run_id = await here.start(agent, **asked)
         run = await here.ends(run_id)
 
     assert run.status == "cancelled"

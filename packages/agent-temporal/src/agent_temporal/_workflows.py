@@ -78,6 +78,7 @@ class _Waiting:
 
     async def _wait(self, asked: Asked, player: Player) -> bool:
         """Wait until somebody has answered, and return whether that was in time."""
+        _heed_cancellation()
         seconds = player.waiting_seconds if asked.seconds is None else asked.seconds
         with suppress(TimeoutError):
             await workflow.wait_condition(
@@ -131,6 +132,7 @@ class AgentRun(_Waiting):
             begin = Begin(run_id=run_id, owner=f"{info.first_execution_run_id}:{number}")
             begun = await write(BEGIN, begin, Begun)
             self._ask(begun.asked)
+            _heed_cancellation()
             if begun.held is not None:
                 self._execution = WorkflowExecution(run_id, begun, begun.held, player, told=told)
                 summary = await self._play(self._execution, player, number)
@@ -159,6 +161,7 @@ class AgentRun(_Waiting):
         if not playing.done():
             # Told again in another order, it could not be told from what is new.
             await execution.store_told()
+            _heed_cancellation()
             workflow.continue_as_new(args=[execution.run_id, number, execution.told])
         result = playing.result()
         if isinstance(result, Waiting):
@@ -220,6 +223,15 @@ class WholeRun(_Waiting):
             self._ask(executed.asked)
             if not await self._wait(executed.asked, player):
                 return await _expire(run_id)
+
+
+def _heed_cancellation() -> None:
+    """End a workflow that was cancelled while an activity was done all the same.
+
+    It hears of that once, and where the activity can no longer be cancelled, its result is all that comes of it.
+    """
+    if workflow.cancellation_reason() is not None:
+        raise asyncio.CancelledError
 
 
 def _is_cancelled(error: BaseException) -> bool:
