@@ -54,7 +54,9 @@ async def test_a_run_that_is_cancelled_while_an_activity_is_done_all_the_same_en
 ):
     # The worker has its result, and the workflow has not heard of that.
     for kind in ("activity", "local_activity"):
-        monkeypatch.setattr(Execution, f"_on_request_cancel_{kind}", lambda _execution, _asked: None)
+        monkeypatch.setattr(
+            Execution, f"_on_request_cancel_{kind}", lambda _execution, _asked: None
+        )
     temporal.weight = 600 if activity == "tell" else temporal.weight
 
     async def before(name, _attempt):
