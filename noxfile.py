@@ -113,8 +113,9 @@ def types(session: nox.Session) -> None:
     told = session.run("python", "tools/repository/programs.py", PROGRAMS, silent=True)
     examples = [str(path) for path in sorted((ROOT / "examples").glob("*.py"))]
     programs = [] if session.posargs else [*str(told).split(), *examples]
-    unchecked = find_unchecked(files | {"programs": programs})
-    if paths := [path for name in unchecked for path in (files | {"programs": programs})[name]]:
+    files["programs"] = programs
+    unchecked = find_unchecked(files)
+    if paths := [path for name in unchecked for path in files[name]]:
         # Told where, it does not take the `.venv` beside it, which holds what `uv run nox` needs and no more.
         session.run("basedpyright", "--pythonpath", python, *paths)
         for note in unchecked.values():

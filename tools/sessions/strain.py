@@ -15,7 +15,7 @@ import psutil
 
 
 _LOOK_SECONDS = 0.5
-# Of each process, at each look: so it stands still for about a third of its time.
+# Of each process, at each look: so it stands still for about a quarter of its time.
 _STOP_CHANCE = 0.1
 # Short ones part what usually follows at once, long ones outlast timeouts; but not the five seconds that plugins give an address.
 _STOPS_SECONDS = (0.05, 0.5, 2.0, 4.0)
