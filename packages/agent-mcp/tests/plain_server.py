@@ -53,7 +53,8 @@ def fail(reason: str) -> str:
 
 @server.tool()
 async def wait(seconds: float, note: str) -> str:
-    """Wait, and note when it is cancelled."""
+    """Wait, and note when it begins and when it is cancelled."""
+    Path(note).write_text("begun", encoding="utf-8")  # noqa: ASYNC240 - it is short
     try:
         await asyncio.sleep(seconds)
     except asyncio.CancelledError:

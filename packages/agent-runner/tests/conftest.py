@@ -197,7 +197,13 @@ class Server:
             self.lines.append(line)
             if found := re.search(r"listens on (http\S+)", line):
                 # Without TLS, for which it would read the machine's certificates for longer than most tests take.
-                self.client = httpx.Client(base_url=found[1], timeout=120, verify=False)
+                # A server closes a connection that is idle for five seconds, perhaps as it is used again: none is kept.
+                self.client = httpx.Client(
+                    base_url=found[1],
+                    timeout=120,
+                    verify=False,
+                    limits=httpx.Limits(max_keepalive_connections=0),
+                )
                 self._ready.set()
         self._ready.set()  # without a client: it ended
 

@@ -238,19 +238,29 @@ async def test_a_server_that_stops_ends_what_it_is_sending(database):
     assert 0.4 < seconds < 60
 
 
-async def test_a_run_that_ends_while_its_server_stops_is_told(database):
+async def test_a_run_that_ends_while_its_server_stops_is_told(database, monkeypatch):
+    stops, loop = asyncio.Event(), asyncio.get_running_loop()
+
     async def end_late(_run):
-        await asyncio.sleep(0.3)
+        await stops.wait()
         return RunResult(status="succeeded")
 
+    async def let_time_pass():
+        await eventually(lambda: receiver.told)
+        await eventually(lambda: not left(database))
+        before = loop.time
+        monkeypatch.setattr(loop, "time", lambda: before() + 600)
+
+    executor = Scripted(end_late=end_late, sleep=sleep)
     with Receiver() as receiver:
-        async with engine(
-            database, Scripted(end_late=end_late, sleep=sleep), stop_seconds=2, **receiver.settings
-        ) as runs:
+        async with engine(database, executor, stop_seconds=600, **receiver.settings) as runs:
             ids = [await start(runs, agent) for agent in ("end_late", "sleep")]
             # The second keeps the server for as long as it may.
             for run_id in ids:
                 await until(runs, run_id, lambda run: run.status != "queued")
+            passing = asyncio.create_task(let_time_pass())
+            stops.set()
+        await passing
 
     assert [told for _, told in receiver.told] == ids[:1]
     assert left(database) == []

@@ -58,10 +58,14 @@ def client_of(app, *, key=None, host="127.0.0.1"):
     return httpx.AsyncClient(transport=transport, base_url=f"http://{host}", headers=headers)
 
 
+# No connection is kept: a server closes one that is idle for five seconds, perhaps as it is used again.
+UNKEPT = httpx.Limits(max_keepalive_connections=0)
+
+
 def client_at(port, **options):
     """Return a client of a server that listens; without TLS, for which it would read the machine's certificates for longer than most tests take."""
-    options = {"base_url": f"http://127.0.0.1:{port}", "timeout": 120, "verify": False} | options
-    return httpx.AsyncClient(**options)
+    bounds = {"timeout": 120, "verify": False, "limits": UNKEPT}
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", **bounds | options)
 
 
 @asynccontextmanager

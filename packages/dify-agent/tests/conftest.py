@@ -44,6 +44,10 @@ def pytest_itemcollected(item):
 
 
 PATIENCE = 120  # seconds after which something never happens
+# A server closes a connection that is idle for five seconds, perhaps as it is used again. Those of here wait longer, and those
+# that cannot be told so are asked over a new connection each time.
+SERVED = {"log_level": "warning", "timeout_graceful_shutdown": 1, "timeout_keep_alive": PATIENCE}
+UNKEPT = httpx.Limits(max_keepalive_connections=0)
 
 
 def _load_prices():
@@ -194,9 +198,7 @@ def _serve(app):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-        )
+        server = uvicorn.Server(uvicorn.Config(app, **SERVED))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -382,7 +384,7 @@ def _serve_runs(daemon_url, state, *, layer_providers=(), **settings):
         async with engine.open_engine(known, executor) as runs:
             own = routes.build_dify_routes(executor, known)
             app = agent_server.build_app(known, executor, runs, routes=own)
-            config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+            config = uvicorn.Config(app, **SERVED)
             stopping.append(uvicorn.Server(config))
             served.put(None)
             await stopping[0].serve(sockets=[listener])
@@ -451,7 +453,7 @@ class ServerProcess:
         self._output = output.open()
         # Before that it may say whose runs it goes on with.
         url = next(line for line in self._output if "listens on" in line).split()[-1]
-        self.client = httpx.Client(base_url=url, timeout=PATIENCE)
+        self.client = httpx.Client(base_url=url, timeout=PATIENCE, limits=UNKEPT)
 
     def kill(self):
         """End it without a chance to do anything more."""

@@ -1,6 +1,7 @@
 """Servers that misbehave: errors under a good status, floods, silences, redirects, secrets that come back."""
 
 import gzip
+import itertools
 import json
 import socket
 import ssl
@@ -9,6 +10,7 @@ import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -552,16 +554,23 @@ def test_what_only_keeps_a_connection_alive_does_not_do_so_for_ever(
         pause.set()
 
 
-def test_events_that_say_nothing_new_are_life(transport: Transport) -> None:
+def test_events_that_say_nothing_new_are_life(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A clock on which a second passes whenever somebody looks at it: some for each event, and for all more than the limit.
+    looked = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: float(next(looked)))
+    monkeypatch.setattr("gpt5_responses._streams.time_limits.time", clock)
+
     def answer(peer: object) -> None:
         peer.sendall(head(**EVENTS))
-        for _ in range(5):
-            time.sleep(0.06)
+        for _ in range(60):
+            time.sleep(0.002)  # so that they come one by one
             peer.sendall(frames([{"type": "keepalive"}]))
         peer.sendall(frames([DONE]))
 
     with Wire(answer) as wire:
-        slow = wire.connection(timeout_seconds=0.2)
+        slow = wire.connection(timeout_seconds=60)
         assert create(slow, REQUEST, transport=transport).status == "completed"
 
 
