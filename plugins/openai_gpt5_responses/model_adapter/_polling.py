@@ -124,7 +124,9 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
         return _failed(_CANCELLED)
     answer_only = "answer" in completion.metadata
     visible = VisibleText(
-        json.loads(completion.metadata.get("stop", "[]")), answer_only=answer_only
+        json.loads(completion.metadata.get("stop", "[]")),
+        answer_only=answer_only,
+        thoughts="thoughts" not in completion.metadata,
     )
     text = ""
     for event in _events(completion):
@@ -208,6 +210,7 @@ def _metadata(call: ModelCall, request: Mapping[str, Any]) -> dict[str, str]:
         problem = f"stop must be at most {_MOST_METADATA_CHARACTERS} characters as JSON if the answer is polled"
         raise PayloadError(problem, field="stop")
     metadata = {"stop": stop} if call.stop else {}
+    metadata |= {} if call.shows_thoughts else {"thoughts": "hidden"}
     return metadata | ({"answer": "json"} if is_answer_only(request) else {})
 
 

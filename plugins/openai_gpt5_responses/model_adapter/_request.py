@@ -45,10 +45,13 @@ def request_body(
         history=history,
     )
     items = drop_orphan_outputs(built)
+    parameters = call.parameters
+    if not call.shows_thoughts:
+        parameters = {**parameters, "reasoning_summary": "off"}
     request = build_request(
         model=call.base_model,
         input=items,
-        parameters=cast("RequestParameters", call.parameters),  # of a form
+        parameters=cast("RequestParameters", parameters),  # of a form
         tools=call.tools,
         stream=call.stream,
         stop=call.stop,

@@ -13,6 +13,7 @@ from gpt5_simulator import (
     HttpError,
     LateError,
     Reasoning,
+    Recording,
     Refusal,
     ResponsesSimulator,
     ScriptedModel,
@@ -73,11 +74,55 @@ def test_a_call_that_is_not_streamed_is_one_chunk_with_the_same_content(
     )
     with scripted(turn) as server:
         streamed = plugin.invoke(server, tools=[TOOL])
-        whole = plugin.invoke(server, tools=[TOOL], stream=False)
+        asked = {"reasoning_summary": "concise"}
+        whole = plugin.invoke(server, tools=[TOOL], model_parameters=asked, stream=False)
 
     assert len(whole.chunks) == 1
     assert (whole.text, whole.calls) == (streamed.text, streamed.calls)
     assert whole.last["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({}, None),
+        ({"reasoning_summary": "auto"}, None),  # newer versions of Dify send the form's defaults
+        ({"reasoning_summary": " AUTO ", "enable_stream": True}, None),
+        ({"reasoning_summary": None}, None),
+        ({"reasoning_summary": "off"}, None),
+        ({"reasoning_summary": False}, None),
+        ({"reasoning_summary": "detailed", "enable_stream": False}, "detailed"),
+    ],
+)
+def test_an_answer_that_dify_reads_by_machine_has_thoughts_only_where_they_were_asked_for(
+    plugin: ModelPlugin, given: dict[str, Any], asked: str | None
+) -> None:
+    with scripted(PLAN) as server:
+        whole = plugin.invoke(server, model_parameters=given, stream=False)
+        shown = plugin.invoke(server, model_parameters={"enable_stream": False})
+
+    thoughts = shown.text.removesuffix("The answer is 42.")
+    assert "Second part." in thoughts
+    assert whole.text == (thoughts if asked else "") + "The answer is 42."
+    summaries = [request.body["reasoning"].get("summary") for request in server.requests]
+    assert summaries == [asked, "auto"]
+
+
+def test_thoughts_that_a_server_sends_unasked_stay_out_of_what_dify_reads_by_machine(
+    plugin: ModelPlugin,
+) -> None:
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Plan."}]}
+    said = [
+        {"type": "message", "content": [{"type": "output_text", "text": text}]} for text in "42"
+    ]
+    body = json.dumps({"status": "completed", "output": [thought, said[0], thought, said[1]]})
+    recording = Recording(name="x", body=body.encode(), is_stream=False)
+    with ResponsesSimulator(replay=[recording] * 2, strict=False) as server:
+        whole = plugin.invoke(server, stream=False)
+        shown = plugin.invoke(server, model_parameters={"enable_stream": False})
+
+    assert shown.text == "<think>\nPlan.\n</think>4\n<think>\nPlan.\n</think>2"
+    assert whole.text == "42"
 
 
 def test_the_request_says_what_the_contract_asks_for(
@@ -503,8 +548,9 @@ def test_max_tokens_of_another_model_s_workflow_count(
     ("model", "given", "effort"),
     [
         ("gpt-6-luna", {"max_tokens": 500, "temperature": 1}, "none"),
-        ("gpt-6.2-sol", {"max_tokens": 500}, "low"),
-        ("gpt-5-mini", {"max_tokens": "999", "reasoning_effort": " "}, "minimal"),
+        ("gpt-6.2-sol", {"max_tokens": 2_000}, "low"),
+        ("gpt-5-mini", {"max_tokens": "2560", "reasoning_effort": " "}, "minimal"),
+        ("gpt-6-luna", {"max_tokens": 499}, "medium"),  # a person's own
         ("gpt-5-mini", {"max_tokens": 500, "web_search": "low"}, "low"),  # minimal takes none
         ("gpt-6-luna", {"max_tokens": 1_000}, "medium"),
         ("gpt-6-luna", {"max_tokens": "few"}, None),
@@ -519,9 +565,11 @@ def test_dify_s_own_calls_leave_their_few_tokens_to_the_answer(
 ) -> None:
     with ResponsesSimulator(models=[model]) as server:
         plugin.invoke(server, model=model, model_parameters=given, stream=False)
+        plugin.invoke(server, model=model, model_parameters=given)  # never Dify's own
 
+    streamed = str(given.get("reasoning_effort", "")).strip() or "medium"
     assert [request.body["reasoning"]["effort"] for request in server.requests] == (
-        [effort] if effort else []
+        [effort, streamed] if effort else []
     )
 
 
