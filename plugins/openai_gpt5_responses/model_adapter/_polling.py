@@ -50,8 +50,8 @@ _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 
 _STATE = "response"
 _LONGEST_SECONDS = 7200  # As long as Dify polls.
-# An answer older than this is cancelled: Dify stops polling, so it would be billed for nobody.
-_GIVEN_UP_SECONDS = 7100
+# An answer older than this is cancelled: Dify polls no more than 240 times, which ends after 7,005 seconds or more, and then it would be billed for nobody.
+_GIVEN_UP_SECONDS = 6900
 _SHORTEST_WAIT, _LONGEST_WAIT = 2, 30
 _MOST_METADATA_CHARACTERS = 512
 _PASSING = (ConnectionFailedError, RateLimitError, ServerError, StreamInterruptedError)

@@ -253,7 +253,7 @@ def test_an_outage_while_it_is_asked_for_ends_nothing(hasty: ModelPlugin) -> Non
 def test_an_answer_that_nobody_could_fetch_any_more_is_stopped(
     hasty: ModelPlugin, clock: Clock
 ) -> None:
-    clock.ahead = -7150  # the server took the request two hours ago
+    clock.ahead = -6950  # the server took the request nearly two hours ago
     with ResponsesSimulator(background_seconds=9000, clock=clock) as server:
         node = Node(hasty, server)
         result = node.check(node.start()["plugin_state"])
