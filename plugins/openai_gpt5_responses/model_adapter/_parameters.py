@@ -4,7 +4,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpt5_payloads import profile_for
+from gpt5_payloads import PayloadError, profile_for
+from stream_text import InvalidJsonError, parse_json
 
 
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
@@ -21,6 +22,11 @@ _DIFYS_MAX_TOKENS = {
     2_000: "schemas of structured output, 1.10.1 and later",
     2_560: "suggested questions, 1.14.0 and later",
 }
+# The length to which Dify cuts a text with a workflow variable in it, without a word to anybody.
+# Source: graphon 0.8.0, `nodes/llm/llm_utils.py`, MAX_RESOLVED_VALUE_LENGTH.
+_CUT_CHARACTERS = 1_024
+_LISTS = ("web_search_domains", "file_search_stores", "allowed_tools")
+_JSON = ("json_schema", "mcp_servers", "extra_tools", "tool_choice")
 # OpenAI refuses these tools with minimal effort.
 _NOT_WITH_MINIMAL = ("web_search", "image_generation")
 
@@ -86,6 +92,32 @@ def _is_difys_own(max_tokens: object) -> bool:
         return float(str(max_tokens)) in _DIFYS_MAX_TOKENS
     except ValueError:
         return False
+
+
+def validate_uncut(parameters: Mapping[str, Any]) -> None:
+    """Refuse a list or JSON whose end Dify has most likely cut off: the last entry could be another than the user wrote.
+
+    Raises:
+        PayloadError: If it has exactly 1,024 characters and, if it should be JSON, is none.
+    """
+    for name in (*_LISTS, *_JSON):
+        value = parameters.get(name)
+        if not isinstance(value, str) or len(value) != _CUT_CHARACTERS:
+            continue
+        if name in _LISTS or not _is_json(value):
+            problem = (
+                f"{name} has exactly {_CUT_CHARACTERS:,} characters, after which Dify cuts a text that comes from a workflow variable, so its end may be missing. "
+                "Make it shorter or enter it without a variable."
+            )
+            raise PayloadError(problem, field=name)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except InvalidJsonError:
+        return False
+    return True
 
 
 def wants_thoughts(parameters: Mapping[str, Any]) -> bool:

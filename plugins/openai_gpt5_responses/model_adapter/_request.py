@@ -14,6 +14,7 @@ from gpt5_messages import History, ItemStore, build_input, drop_orphan_outputs
 from gpt5_payloads import RequestParameters, build_request, coerce_bool
 
 from ._model_call import ModelCall
+from ._parameters import validate_uncut
 
 
 # For platforms that drop `opaque_body`; only in this process. See docs/decisions/0007-item-store.md.
@@ -46,6 +47,7 @@ def request_body(
     )
     items = drop_orphan_outputs(built)
     parameters = call.parameters
+    validate_uncut(parameters)
     if not call.shows_thoughts:
         parameters = {**parameters, "reasoning_summary": "off"}
     request = build_request(

@@ -574,6 +574,42 @@ def test_dify_s_own_calls_leave_their_few_tokens_to_the_answer(
 
 
 @pytest.mark.parametrize("room", [{}, {"max_tokens": 500}], ids=["much", "few"])
+def cut_at(text: str, length: int = 1_024) -> str:
+    """Return a text as Dify cuts one that comes from a workflow variable."""
+    return (text * length)[:length]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_refused"),
+    [
+        ("web_search_domains", cut_at("example.org\n"), True),
+        ("web_search_domains", cut_at("example.org\n", 1_020), False),
+        ("web_search_domains", cut_at("example.org\n", 1_032), False),
+        ("web_search_domains", ["example.org"] * 1_024, False),
+        ("file_search_stores", cut_at("vs_1\n"), True),
+        ("allowed_tools", cut_at("lookup\n"), True),
+        ("json_schema", cut_at('{"schema": {"type": "object", "title": "' + "x" * 999), True),
+        ("json_schema", '{"schema": {"type": "object"}}'.ljust(1_024), False),
+        ("mcp_servers", cut_at('[{"server_label": "a", "server_url": "https://a.b"}, '), True),
+        ("extra_tools", cut_at('[{"type": "shell"}, '), True),
+        ("tool_choice", cut_at('{"type": "function", '), True),
+    ],
+)
+def test_a_list_or_json_that_dify_has_cut_is_refused(
+    plugin: ModelPlugin,
+    server: ResponsesSimulator,
+    name: str,
+    value: object,
+    *,
+    is_refused: bool,
+) -> None:
+    parameters = {"web_search": "low", name: value}
+    answer = plugin.invoke(server, model="gpt-5.4", tools=[TOOL], model_parameters=parameters)
+
+    assert (answer.error is not None, len(server.requests) == 0) == (is_refused, is_refused)
+    assert f"{name} has exactly 1,024 characters" in str(answer.error) or not is_refused
+
+
 def test_a_list_in_the_place_of_a_choice_is_refused_by_its_name(
     plugin: ModelPlugin, server: ResponsesSimulator, room: dict[str, Any]
 ) -> None:
