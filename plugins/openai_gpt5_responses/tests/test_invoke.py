@@ -271,6 +271,38 @@ def after_tool_call(question: object, asked: Answer, call_id: str) -> list[dict[
     ]
 
 
+def test_reasoning_comes_back_to_an_agent_app_that_gives_its_calls_new_ids(
+    plugin: ModelPlugin,
+) -> None:
+    """In the next turn Dify's agent apps make up an id for each call."""
+    first = (Reasoning(), FunctionCall(name="lookup", arguments={"word": "x"}, call_id="c-renamed"))
+    turns = [first, (Reasoning(), Text(text="Noon it is.")), (Text(text="Done."),)]
+    with ResponsesSimulator(model=ScriptedModel(turns)) as server:
+        asked = plugin.invoke(server, "When is x?", tools=[TOOL])
+        question, called, result = after_tool_call("When is x?", asked, "c-renamed")
+        answer = plugin.invoke(server, [question, called, result], tools=[TOOL]).text
+        call = {**called["tool_calls"][0], "id": "made-up"}
+        later = [
+            question,
+            {**called, "tool_calls": [call]},
+            {**result, "tool_call_id": "made-up"},
+            {"role": "assistant", "content": answer},
+            {"role": "user", "content": "Sure?"},
+        ]
+        assert plugin.invoke(server, later, tools=[TOOL]).error is None
+        other = [{"role": "user", "content": "When is y?"}, *later[1:]]
+        plugin.invoke(server, other, tools=[TOOL])
+
+    kept, lost = (request.body["input"] for request in server.requests[-2:])
+    assert [item.get("type") for item in kept] == [
+        None,
+        *("reasoning", "function_call", "function_call_output", "reasoning", "message"),
+        None,
+    ]
+    assert {item["call_id"] for item in kept if "call_id" in item} == {"c-renamed"}
+    assert "reasoning" not in str(lost)
+
+
 @pytest.mark.parametrize("questions", [("Ann asks", "Bob asks"), ("Both ask", "Both ask")])
 def test_where_call_ids_repeat_nobody_gets_what_belongs_to_another(
     plugin: ModelPlugin, questions: tuple[str, str]
