@@ -9,6 +9,7 @@ A second run changes nothing. `--root FOLDER` works on another copy of the plugi
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ FEATURES = (
 # The C versions take a fifth of the time.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+# How long before its end a model is marked as deprecated, after which Dify offers it to nobody any more.
+_MARKED_FOR = timedelta(days=60)
 HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalog, not this file.\n"
 
 
@@ -46,7 +49,7 @@ def model_declaration(
         "model": model["name"],
         "label": _label(model, texts["endings"]),
         "model_type": "llm",
-        **({"deprecated": True} if "shutdown_date" in model else {}),
+        **({"deprecated": True} if _is_ending(model, texts["release_date"]) else {}),
         "features": [name for name in FEATURES if name != "stream-tool-call" or profile.streaming],
         "model_properties": {"mode": "chat", "context_size": model["context_size"]},
         "parameter_rules": [
@@ -59,6 +62,15 @@ def model_declaration(
             "currency": price.currency,
         },
     }
+
+
+def _is_ending(model: Mapping[str, Any], release_date: str) -> bool:
+    """Return whether a model has ended, or ends soon after the release."""
+    day = model.get("shutdown_date")
+    return (
+        day is not None
+        and date.fromisoformat(day) - date.fromisoformat(release_date) <= _MARKED_FOR
+    )
 
 
 def _label(model: Mapping[str, Any], endings: Mapping[str, Any]) -> dict[str, str]:

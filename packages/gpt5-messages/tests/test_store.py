@@ -1,4 +1,5 @@
 import json
+import re
 import time
 from functools import partial
 from typing import Any
@@ -464,6 +465,96 @@ def test_the_cost_of_a_message_does_not_grow_faster_than_its_text(text: str) -> 
 
     # Four times as much costs about four times as much; what is quadratic costs sixteen times as much.
     assert min(cost(8_000) / cost(2_000) for _ in range(5)) < 9
+
+
+def renamed(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return messages as Dify's agent apps hand them on in the next turn: each call has a new id, as has its result."""
+    text = json.dumps(messages)
+    for number, call_id in enumerate(sorted({*re.findall(r'"(call_\w+)"', text)})):
+        text = text.replace(f'"{call_id}"', f'"new-{number}-{id(messages)}"')
+    return json.loads(text)
+
+
+TURN = [
+    QUESTION,
+    *called("call_a", content="Well."),
+    *called("call_b", "call_c", name="g", arguments='{"x": 1}'),
+]
+
+
+def agent_app() -> ItemStore:
+    store = ItemStore()
+    first = [THOUGHT, said("Well."), made("call_a")]
+    second = [made("call_b", "g", '{"x":1}'), made(" call_c", "g", '{"x": 1}')]
+    store.remember("s", TURN[:1], first)
+    store.remember("s", TURN[:3], [{**THOUGHT, "encrypted_content": "2"}, *second])
+    store.remember("s", TURN, [{**THOUGHT, "encrypted_content": "3"}, said("Done.")])
+    return store
+
+
+def test_a_history_whose_calls_have_new_ids_finds_its_items() -> None:
+    store, answer = agent_app(), {"role": "assistant", "content": "Done."}
+    later = [*renamed(TURN), answer, {"role": "user", "content": "And now?"}]
+
+    items = build_input(later, recall=partial(store.recall, "s"))
+    assert [item.get("encrypted_content") for item in items if "summary" in item] == [
+        "mine",
+        "2",
+        "3",
+    ]
+    # The results answer the calls by the ids that the server gave.
+    ids = [item["call_id"] for item in items if "call_id" in item]
+    assert ids == ["call_a", "call_a", "call_b", " call_c", "call_b", " call_c"]
+    # What follows is found under the new ids as well as under newer ones.
+    store.remember("s", later, [{**THOUGHT, "encrypted_content": "4"}, made("call_d")])
+    for messages in (later, [*renamed(TURN), *later[-2:]]):
+        assert is_recalled(store, *messages, *called("call_d"), mark="4")
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [*TURN[:1], *called("new", content="Well", name="f")],
+        [*TURN[:1], *called("new", content="Well.", name="g")],
+        [*TURN[:1], *called("new", content="Well.", arguments='{"x": 2}')],
+        [{"role": "user", "content": "Who?"}, *called("new", content="Well.")],
+        [*TURN[:1], *called("new", "newer", content="Well.")],
+        [*TURN[:1], *called("call_b", content="Well.")],  # an id that another call has had
+        [*TURN[:1], *called("call_b"), *called("new", content="Well.")],
+    ],
+    ids=str,
+)
+def test_new_ids_find_nothing_where_anything_else_differs(messages: list[Any]) -> None:
+    assert not is_recalled(agent_app(), *messages)
+
+
+@pytest.mark.parametrize("bounds", [{}, {"max_entries": 1}], ids=["both", "one gone"])
+def test_new_ids_find_nothing_where_two_responses_have_ever_fitted(
+    bounds: dict[str, float],
+) -> None:
+    store = filled(made("a"), **bounds)
+    store.remember("s", [QUESTION], [{**THOUGHT, "encrypted_content": "2"}, made("b")])
+    for mark in ("mine", "2"):
+        assert not is_recalled(store, QUESTION, *called("new"), mark=mark)
+    store.remember("s", [QUESTION], [{**THOUGHT, "encrypted_content": "2"}, made("b")])
+    assert not is_recalled(store, QUESTION, *called("new"), mark="2")
+    assert is_recalled(store, QUESTION, *called("b"), mark="2")
+
+
+def test_an_id_that_is_new_once_and_then_another_call_s_own_is_each_time_what_it_is() -> None:
+    again = [{"role": "user", "content": "More."}, *called("new", name="h")]
+    items = build_input(
+        [QUESTION, *called("new"), *again], recall=partial(filled(made("a")).recall, "s")
+    )
+
+    assert [item["call_id"] for item in items if "call_id" in item] == ["a", "a", "new", "new"]
+
+
+def test_items_of_other_calls_are_not_taken_by_new_ids() -> None:
+    """`recall` may be anybody's."""
+    items = build_input([QUESTION, *called("new")], recall=lambda _: [THOUGHT, made("a", "other")])
+
+    assert [item["call_id"] for item in items if "call_id" in item] == ["new", "new"]
 
 
 class Conversation:

@@ -12,8 +12,8 @@ def answer(text: str, index: int = 9) -> BlockDelta:
     return BlockDelta(index=index, kind="text", text=text)
 
 
-def shown(*events: StreamEvent, stop: tuple[str, ...] = (), answer_only: bool = False) -> str:
-    visible = VisibleText(stop, answer_only=answer_only)
+def shown(*events: StreamEvent, stop: tuple[str, ...] = (), **settings: bool) -> str:
+    visible = VisibleText(stop, **settings)
     return "".join(visible.feed(event) for event in events) + visible.close()
 
 
@@ -43,6 +43,14 @@ def test_thinking_after_text_starts_on_a_line_of_its_own() -> None:
         "Hello\n<think>\nHm\n</think> there"
     )
     assert shown(answer("Hello\n"), summary("Hm")) == "Hello\n<think>\nHm\n</think>"
+
+
+def test_thoughts_can_be_hidden_from_a_program_that_reads_the_text() -> None:
+    events = [summary("Hm", 0), answer("one E"), summary("Plan", 1), answer("ND"), summary("!", 2)]
+    assert shown(*events, stop=("END",), thoughts=False) == "one END"
+    assert shown(*events, stop=("END",)).startswith("<think>")
+    tool = BlockStart(index=1, kind="tool_use", call_id="c", name="f")
+    assert shown(summary("Plan"), tool, thoughts=False) == ""
 
 
 def test_raw_reasoning_is_never_shown() -> None:
@@ -204,13 +212,21 @@ def test_a_later_reader_shows_what_was_not_shown_and_nothing_twice(
     events = events_of(pieces)
     whole = shown(*events, stop=stop)
     first, streamed = VisibleText(stop), cut_up(events, size)[:seen]
+    hiding = VisibleText(stop, thoughts=False)
+    plain = "".join(hiding.feed(event) for event in streamed) + hiding.break_off()
     before = "".join(first.feed(event) for event in streamed)
     broken_off = before + first.break_off()
 
     later = VisibleText(stop, skip=first.characters)
     after = "".join(later.feed(event) for event in events) + later.close()
+    # Which of the two readers hides the thoughts makes no difference to where the later one begins.
+    hiding_later = VisibleText(stop, skip=hiding.characters, thoughts=False)
+    plain += "".join(hiding_later.feed(event) for event in events) + hiding_later.close()
+    said = shown(*events, stop=stop, thoughts=False)
 
-    assert first.characters == len(before)
+    assert plain == said
+    assert "think>" not in plain
+    assert first.characters == hiding.characters == len(before)
     assert whole.startswith(before)
     assert joined(broken_off + after) == joined(whole)
     assert later.characters == len(whole)

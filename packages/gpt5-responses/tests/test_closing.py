@@ -17,6 +17,7 @@ from gpt5_responses import (
     ResponseStream,
     StreamInterruptedError,
     Transport,
+    create,
 )
 from gpt5_simulator import ResponsesSimulator, ScriptedModel, Text
 
@@ -71,6 +72,22 @@ def test_no_reader_stays_behind_where_others_take_the_number_of_its_socket(
             for other in others:
                 other.close()
             assert not reader.is_alive()
+
+
+def test_a_connection_that_its_server_closes_is_not_kept_half_closed(transport: Transport) -> None:
+    left = threading.Event()
+
+    def answer(peer: socket.socket) -> None:
+        body = b'{"status": "completed", "output": []}'
+        peer.sendall(head(content_type="application/json", content_length=str(len(body))) + body)
+        peer.shutdown(socket.SHUT_WR)
+        while peer.recv(65_536):
+            pass
+        left.set()
+
+    with Wire(answer) as wire:
+        create(_connect(wire.base_url), {**REQUEST, "stream": False}, transport=transport)
+        assert left.wait(120)
 
 
 def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport) -> None:

@@ -54,6 +54,9 @@ REQUEST = {"model": "gpt-5.2", "input": "Hello there", "stream": True, "store": 
 SUMMARISED = {**REQUEST, "reasoning": {"effort": "medium", "summary": "auto"}}
 
 
+MUST_BE_VERIFIED = "Your organization must be verified to use the model `gpt-5.2`. Please click on Verify Organization."
+
+
 @pytest.fixture
 def transport() -> Iterator[Transport]:
     pool = Transport()
@@ -233,6 +236,43 @@ def test_what_looks_like_a_key_is_taken_out_of_an_explanation(
     assert len(str(error)) < 500
 
 
+LIMIT = "Rate limit reached for gpt-5.2: Limit 30000, Used 29000.\nPlease try again in 1.2s. sk-abcdef12 "
+
+
+@pytest.mark.parametrize("fault", [HttpError, LateError])
+def test_the_server_s_own_words_come_beside_ours(
+    transport: Transport, fault: type[HttpError] | type[LateError]
+) -> None:
+    status = {"status": 429} if fault is HttpError else {}
+    hit = fault(code="rate_limit_exceeded", message=LIMIT + "x" * 300, **status)
+    error = refusal(hit, transport)
+
+    assert str(error).startswith("Too many requests")
+    assert "30000" not in str(error)
+    plain = LIMIT.replace("\n", " ").replace("abcdef12", "[redacted]")
+    assert error.explanation == f"{plain}{'x' * 300}"[:260] + "..."
+    assert refusal(HttpError(status=503, message=" "), transport).explanation == ""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        HttpError(status=403, message=MUST_BE_VERIFIED.replace("iza", "isa").upper()),
+        HttpError(status=403, code="model_not_found", message=MUST_BE_VERIFIED),
+        HttpError(status=404, message=MUST_BE_VERIFIED),
+        LateError(code="model_not_found", message=MUST_BE_VERIFIED),
+    ],
+)
+def test_an_organisation_that_is_not_verified_is_told_so(
+    transport: Transport, fault: Fault
+) -> None:
+    error = refusal(fault, transport)
+
+    assert type(error) is PermissionDeniedError
+    assert "not verified the key's organisation, which the model 'gpt-5.2' needs" in str(error)
+    assert "must be verified" in error.explanation.lower()
+
+
 @pytest.mark.parametrize("status", [400, 401, 500])
 def test_half_a_character_stands_in_no_error(transport: Transport, status: int) -> None:
     half = {"message": "a\ud83d", "code": "b\ud83d", "param": "c\ud83d"}
@@ -240,6 +280,7 @@ def test_half_a_character_stands_in_no_error(transport: Transport, status: int) 
 
     assert (error.code, error.param) == ("b?", "c?")
     assert str(error).isascii()
+    assert error.explanation == "a?"
 
 
 @pytest.mark.parametrize("body", [b'{"error": null}', b"[1]", b"<p>No.</p>", b""])

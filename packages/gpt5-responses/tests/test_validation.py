@@ -71,6 +71,7 @@ def test_a_gateway_that_only_misses_the_model_passes(transport: Transport) -> No
         (403, {"message": "not yours", "code": "no_access", "param": "model"}),
         (404, {"message": "no such deployment", "code": "DeploymentNotFound"}),
         (410, {"message": "The model 'gpt-6-luna' is gone"}),
+        (403, {"message": "Your organization must be verified.", "code": "model_not_found"}),
     ],
 )
 def test_a_gateway_whose_model_has_ended_passes(
@@ -192,21 +193,29 @@ def test_a_model_is_tried_with_the_smallest_request(transport: Transport) -> Non
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "kind"),
+    ("error", "status", "kind", "told"),
     [
-        (b'{"error": {"message": "internal host db-7"}}', 400, InvalidRequestError),
-        (b'{"status": "failed", "error": {"message": "db-7"}}', 200, ResponseFailedError),
+        ({"message": "internal host db-7"}, 400, InvalidRequestError, "Check its name"),
+        ({"message": "db-7: organization must be verified"}, 400, InvalidRequestError, "not verified"),
+        ({"message": "db-7: organization must be verified"}, 403, PermissionDeniedError, "not verified"),
+        ({"message": "not on db-7", "code": "model_not_found"}, 404, ModelNotFoundError, "has no model"),
+        ({"message": "db-7"}, 200, ResponseFailedError, "Check its name"),
     ],
-    ids=["refused", "failed"],
-)
+)  # fmt: skip
 def test_a_refused_ping_is_told_without_the_server_s_words(
-    body: bytes, status: int, kind: type[ResponsesError], transport: Transport
+    error: dict[str, str],
+    status: int,
+    kind: type[ResponsesError],
+    told: str,
+    transport: Transport,
 ) -> None:
+    body = json.dumps({"status": "failed", "error": error}).encode()
     recording = Recording(name="x", body=body, is_stream=False, status=status)
     with ResponsesSimulator(replay=[recording]) as server, pytest.raises(kind) as caught:
         validate_model(connection(server), "gpt-5.2", transport=transport)
 
     assert "db-7" not in str(caught.value)
+    assert told in str(caught.value)
     assert "'gpt-5.2'" in str(caught.value)
 
 

@@ -4,6 +4,7 @@ import gc
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from dify_plugin.entities.model.llm import LLMResultChunk
@@ -24,6 +25,7 @@ from ._background import GONE, find_unfinished, is_unfinished, open_stream
 from ._chunks import chunk, text_message
 from ._ending import BUDGET_USED_UP, FinishedAnswer, iter_ending
 from ._model_call import ModelCall
+from ._parameters import with_least_effort
 from ._plugin_log import audit_without, log_cache, note_model
 from ._pricing import price_usage
 from ._request import ITEMS, earlier_body, request_body
@@ -38,6 +40,9 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
         MessageError: If a message cannot be used.
     """
     audit_id, stream = "", None
+    if not call.stream:
+        parameters = with_least_effort(call.parameters, model=call.base_model)
+        call = replace(call, parameters=parameters)
     started = time.perf_counter()
     audit = audit_without(find_secrets(call.credentials))
     try:
@@ -100,7 +105,9 @@ def _iter_answer(
     started = time.perf_counter()
     index, whole_text = 0, ""
     skip = answer.point.shown_characters if answer.point else 0
-    visible = VisibleText(call.stop, answer_only=answer.answer_only, skip=skip)
+    visible = VisibleText(
+        call.stop, answer_only=answer.answer_only, thoughts=call.shows_thoughts, skip=skip
+    )
     texts = iter_texts(answer, visible)
     if call.stream:
         for text, phase in _assign_phases(texts, answer):

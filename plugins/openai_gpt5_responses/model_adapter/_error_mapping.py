@@ -84,7 +84,7 @@ def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
     except (InvokeError, CredentialsValidateFailedError):
         raise
     except (ResponsesError, PayloadError, MessageError) as error:
-        raise _invoke_error(error)(_to_sentence(error, credentials)) from None
+        raise _invoke_error(error)(_with_server_s_words(error, credentials)) from None
     except Exception as error:  # noqa: BLE001  Dify knows no others
         raise InvokeServerUnavailableError(_log_unexpected(error)) from None
 
@@ -117,6 +117,15 @@ def _to_sentence(error: Exception, credentials: Mapping[str, object]) -> str:
     """Return the text of an error with the field names of Dify's form, without secrets."""
     named = _PACKAGE_NAME.sub(lambda name: _FORM_NAMES[name[0]], str(error))
     return find_secrets(credentials).redact(named)
+
+
+def _with_server_s_words(error: Exception, credentials: Mapping[str, object]) -> str:
+    """Return the text of an error with the server's explanation behind ours, which has the figures of a limit, for example."""
+    sentence = _to_sentence(error, credentials)
+    said = error.explanation if isinstance(error, ResponsesError) else ""
+    if not said or said in str(error):
+        return sentence
+    return f"{sentence} The server says: {find_secrets(credentials).redact(said)}"
 
 
 def _log_unexpected(error: Exception) -> str:

@@ -10,6 +10,8 @@ from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 
 from gpt5_responses import Connection
 
+from ._parameters import wants_thoughts
+
 
 # The form's default for Base Model: the model's name decides.
 BY_NAME = "by-name"
@@ -37,6 +39,14 @@ class ModelCall:
             SettingsError: If the credentials cannot be used.
         """
         return Connection.from_credentials(self.credentials)
+
+    @property
+    def shows_thoughts(self) -> bool:
+        """Whether the answer is shown with the model's thoughts. Dify reads an unstreamed answer by machine, so there they have to be asked for.
+
+        Source: docs/contracts/openai-gpt5-responses.md, A31.
+        """
+        return self.stream or wants_thoughts(self.parameters)
 
     @property
     def base_model(self) -> str:

@@ -50,8 +50,8 @@ _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 
 _STATE = "response"
 _LONGEST_SECONDS = 7200  # As long as Dify polls.
-# An answer older than this is cancelled: Dify stops polling, so it would be billed for nobody.
-_GIVEN_UP_SECONDS = 7100
+# An answer older than this is cancelled: Dify polls no more than 240 times, which ends after 7,005 seconds or more, and then it would be billed for nobody.
+_GIVEN_UP_SECONDS = 6900
 _SHORTEST_WAIT, _LONGEST_WAIT = 2, 30
 _MOST_METADATA_CHARACTERS = 512
 _PASSING = (ConnectionFailedError, RateLimitError, ServerError, StreamInterruptedError)
@@ -124,7 +124,9 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
         return _failed(_CANCELLED)
     answer_only = "answer" in completion.metadata
     visible = VisibleText(
-        json.loads(completion.metadata.get("stop", "[]")), answer_only=answer_only
+        json.loads(completion.metadata.get("stop", "[]")),
+        answer_only=answer_only,
+        thoughts="thoughts" not in completion.metadata,
     )
     text = ""
     for event in _events(completion):
@@ -208,6 +210,7 @@ def _metadata(call: ModelCall, request: Mapping[str, Any]) -> dict[str, str]:
         problem = f"stop must be at most {_MOST_METADATA_CHARACTERS} characters as JSON if the answer is polled"
         raise PayloadError(problem, field="stop")
     metadata = {"stop": stop} if call.stop else {}
+    metadata |= {} if call.shows_thoughts else {"thoughts": "hidden"}
     return metadata | ({"answer": "json"} if is_answer_only(request) else {})
 
 

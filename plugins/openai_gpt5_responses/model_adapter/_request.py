@@ -14,6 +14,7 @@ from gpt5_messages import History, ItemStore, build_input, drop_orphan_outputs
 from gpt5_payloads import RequestParameters, build_request, coerce_bool
 
 from ._model_call import ModelCall
+from ._parameters import validate_uncut
 
 
 # For platforms that drop `opaque_body`; only in this process. See docs/decisions/0007-item-store.md.
@@ -45,10 +46,14 @@ def request_body(
         history=history,
     )
     items = drop_orphan_outputs(built)
+    parameters = call.parameters
+    validate_uncut(parameters)
+    if not call.shows_thoughts:
+        parameters = {**parameters, "reasoning_summary": "off"}
     request = build_request(
         model=call.base_model,
         input=items,
-        parameters=cast("RequestParameters", call.parameters),  # of a form
+        parameters=cast("RequestParameters", parameters),  # of a form
         tools=call.tools,
         stream=call.stream,
         stop=call.stop,

@@ -36,7 +36,7 @@ def customizable_schema(
     known = {entity.model: entity for entity in predefined}
     # Forms differ only in the values set below, the texts about models that end, and the parameters
     # that a model lacks.
-    lasting = [entity for entity in predefined if not entity.deprecated]
+    lasting = [one for one in predefined if profile_for(one.model).shutdown_date is None]
     _, fullest = max((len(entity.parameter_rules), entity.model) for entity in lasting)
     template = known.get(profile.family) or known[fullest]
     return template.model_copy(

@@ -108,7 +108,7 @@ def test_an_answer_goes_on_in_the_turns_after(
         said += [text, "continue"]
     assert len(answers) > 1
     assert without_notes("".join(answer.text for answer in answers)) == "".join(
-        (THOUGHT + NUMBERS).split()
+        (THOUGHT * stream + NUMBERS).split()
     )
     # Asked for once, and told once what it cost.
     assert paths(counting).count("POST /v1/responses") == 1

@@ -143,6 +143,42 @@ def test_one_of_the_five_keeps_the_description_that_dify_shows_and_no_more(
     assert error.details == {"description": error.message}
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "message", "sentence"),
+    [
+        (429, None, "Limit 30000 TPM, used 29000. Please try again in 1.2s.", "Too many requests"),
+        (429, "insufficient_quota", "You have 0 USD left.", "The account has no quota left."),
+        (401, None, "Incorrect API key provided: sk-abcd1234.", "The server does not accept the"),
+        (403, None, "Your project has no access.", "The API key is not allowed to do this."),
+        (
+            403,
+            "model_not_found",
+            "Your organization must be verified to use the model `gpt-5.2`.",
+            "OpenAI has not verified the key's organisation, which the model 'gpt-5.2' needs.",
+        ),
+        (404, "model_not_found", "It is not there.", "The server has no model 'gpt-5.2'"),
+        (500, None, "Our store is down. Id 7.", "The server failed to answer (status 500)."),
+        (400, None, "A word too many.", "The server refused the request (status 400)"),
+    ],
+)
+def test_the_server_s_words_stand_behind_ours_in_a_call_and_in_no_check(
+    plugin: ModelPlugin, status: int, code: str | None, message: str, sentence: str
+) -> None:
+    long = f"{message} {KEY} {'x' * 300}"
+    fault = HttpError(status=status, code=code, message=long, times=None)
+    with ResponsesSimulator(faults=[fault], models_status=status) as server:
+        told = plugin.invoke(server, key=KEY).error.message
+        model = plugin.validate(server, model="gpt-5.2", openai_api_key=KEY).error.message
+
+    ours, _, theirs = told.partition("Limit" if "Limit" in message else message[:4])
+    assert sentence in ours
+    assert ours.endswith(("The server says: ", ": "))
+    assert ("sk-abcd" in told, KEY in told) == (False, False)
+    assert 100 < len(theirs) < 270
+    assert "xxx" not in model
+    assert sentence in model or status == 400
+
+
 def test_a_failed_check_of_credentials_is_its_sentence_alone(plugin: ModelPlugin) -> None:
     with ResponsesSimulator(api_keys=["another"]) as server:
         error = plugin.validate(server).error

@@ -66,6 +66,20 @@ def test_a_run_removes_what_the_catalog_no_longer_has(copy):
     assert contents(copy) == contents(ROOT)
 
 
+@pytest.mark.parametrize(
+    ("release_date", "marked"), [("2027-01-30", False), ("2027-01-31", True), ("2027-04-02", True)]
+)
+def test_a_model_is_marked_as_deprecated_sixty_days_before_it_ends(copy, release_date, marked):
+    path = copy / "catalog.yaml"
+    catalog = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump({**catalog, "release_date": release_date}), encoding="utf-8")
+    generate_models.main(["--root", str(copy)])
+
+    model = yaml.safe_load((copy / "models/llm/gpt-5.1.yaml").read_text(encoding="utf-8"))
+    assert model.get("deprecated", False) is marked
+    assert "ends 2027-04-01" in model["label"]["en_US"]
+
+
 def test_a_price_that_changes_reaches_the_model_s_file(copy, monkeypatch):
     price = PRICES["gpt-6-luna"]
     dearer = replace(price, rates=price.rates.times(Decimal(3)))

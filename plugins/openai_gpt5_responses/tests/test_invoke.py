@@ -13,6 +13,7 @@ from gpt5_simulator import (
     HttpError,
     LateError,
     Reasoning,
+    Recording,
     Refusal,
     ResponsesSimulator,
     ScriptedModel,
@@ -73,11 +74,55 @@ def test_a_call_that_is_not_streamed_is_one_chunk_with_the_same_content(
     )
     with scripted(turn) as server:
         streamed = plugin.invoke(server, tools=[TOOL])
-        whole = plugin.invoke(server, tools=[TOOL], stream=False)
+        asked = {"reasoning_summary": "concise"}
+        whole = plugin.invoke(server, tools=[TOOL], model_parameters=asked, stream=False)
 
     assert len(whole.chunks) == 1
     assert (whole.text, whole.calls) == (streamed.text, streamed.calls)
     assert whole.last["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({}, None),
+        ({"reasoning_summary": "auto"}, None),  # newer versions of Dify send the form's defaults
+        ({"reasoning_summary": " AUTO ", "enable_stream": True}, None),
+        ({"reasoning_summary": None}, None),
+        ({"reasoning_summary": "off"}, None),
+        ({"reasoning_summary": False}, None),
+        ({"reasoning_summary": "detailed", "enable_stream": False}, "detailed"),
+    ],
+)
+def test_an_answer_that_dify_reads_by_machine_has_thoughts_only_where_they_were_asked_for(
+    plugin: ModelPlugin, given: dict[str, Any], asked: str | None
+) -> None:
+    with scripted(PLAN) as server:
+        whole = plugin.invoke(server, model_parameters=given, stream=False)
+        shown = plugin.invoke(server, model_parameters={"enable_stream": False})
+
+    thoughts = shown.text.removesuffix("The answer is 42.")
+    assert "Second part." in thoughts
+    assert whole.text == (thoughts if asked else "") + "The answer is 42."
+    summaries = [request.body["reasoning"].get("summary") for request in server.requests]
+    assert summaries == [asked, "auto"]
+
+
+def test_thoughts_that_a_server_sends_unasked_stay_out_of_what_dify_reads_by_machine(
+    plugin: ModelPlugin,
+) -> None:
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Plan."}]}
+    said = [
+        {"type": "message", "content": [{"type": "output_text", "text": text}]} for text in "42"
+    ]
+    body = json.dumps({"status": "completed", "output": [thought, said[0], thought, said[1]]})
+    recording = Recording(name="x", body=body.encode(), is_stream=False)
+    with ResponsesSimulator(replay=[recording] * 2, strict=False) as server:
+        whole = plugin.invoke(server, stream=False)
+        shown = plugin.invoke(server, model_parameters={"enable_stream": False})
+
+    assert shown.text == "<think>\nPlan.\n</think>4\n<think>\nPlan.\n</think>2"
+    assert whole.text == "42"
 
 
 def test_the_request_says_what_the_contract_asks_for(
@@ -224,6 +269,38 @@ def after_tool_call(question: object, asked: Answer, call_id: str) -> list[dict[
         {"role": "assistant", "content": asked.text, "tool_calls": calls},
         {"role": "tool", "tool_call_id": call_id, "content": "noon"},
     ]
+
+
+def test_reasoning_comes_back_to_an_agent_app_that_gives_its_calls_new_ids(
+    plugin: ModelPlugin,
+) -> None:
+    """In the next turn Dify's agent apps make up an id for each call."""
+    first = (Reasoning(), FunctionCall(name="lookup", arguments={"word": "x"}, call_id="c-renamed"))
+    turns = [first, (Reasoning(), Text(text="Noon it is.")), (Text(text="Done."),)]
+    with ResponsesSimulator(model=ScriptedModel(turns)) as server:
+        asked = plugin.invoke(server, "When is x?", tools=[TOOL])
+        question, called, result = after_tool_call("When is x?", asked, "c-renamed")
+        answer = plugin.invoke(server, [question, called, result], tools=[TOOL]).text
+        call = {**called["tool_calls"][0], "id": "made-up"}
+        later = [
+            question,
+            {**called, "tool_calls": [call]},
+            {**result, "tool_call_id": "made-up"},
+            {"role": "assistant", "content": answer},
+            {"role": "user", "content": "Sure?"},
+        ]
+        assert plugin.invoke(server, later, tools=[TOOL]).error is None
+        other = [{"role": "user", "content": "When is y?"}, *later[1:]]
+        plugin.invoke(server, other, tools=[TOOL])
+
+    kept, lost = (request.body["input"] for request in server.requests[-2:])
+    assert [item.get("type") for item in kept] == [
+        None,
+        *("reasoning", "function_call", "function_call_output", "reasoning", "message"),
+        None,
+    ]
+    assert {item["call_id"] for item in kept if "call_id" in item} == {"c-renamed"}
+    assert "reasoning" not in str(lost)
 
 
 @pytest.mark.parametrize("questions", [("Ann asks", "Bob asks"), ("Both ask", "Both ask")])
@@ -503,8 +580,9 @@ def test_max_tokens_of_another_model_s_workflow_count(
     ("model", "given", "effort"),
     [
         ("gpt-6-luna", {"max_tokens": 500, "temperature": 1}, "none"),
-        ("gpt-6.2-sol", {"max_tokens": 500}, "low"),
-        ("gpt-5-mini", {"max_tokens": "999", "reasoning_effort": " "}, "minimal"),
+        ("gpt-6.2-sol", {"max_tokens": 2_000}, "low"),
+        ("gpt-5-mini", {"max_tokens": "2560", "reasoning_effort": " "}, "minimal"),
+        ("gpt-6-luna", {"max_tokens": 499}, "medium"),  # a person's own
         ("gpt-5-mini", {"max_tokens": 500, "web_search": "low"}, "low"),  # minimal takes none
         ("gpt-6-luna", {"max_tokens": 1_000}, "medium"),
         ("gpt-6-luna", {"max_tokens": "few"}, None),
@@ -519,13 +597,51 @@ def test_dify_s_own_calls_leave_their_few_tokens_to_the_answer(
 ) -> None:
     with ResponsesSimulator(models=[model]) as server:
         plugin.invoke(server, model=model, model_parameters=given, stream=False)
+        plugin.invoke(server, model=model, model_parameters=given)  # never Dify's own
 
+    streamed = str(given.get("reasoning_effort", "")).strip() or "medium"
     assert [request.body["reasoning"]["effort"] for request in server.requests] == (
-        [effort] if effort else []
+        [effort, streamed] if effort else []
     )
 
 
 @pytest.mark.parametrize("room", [{}, {"max_tokens": 500}], ids=["much", "few"])
+def cut_at(text: str, length: int = 1_024) -> str:
+    """Return a text as Dify cuts one that comes from a workflow variable."""
+    return (text * length)[:length]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_refused"),
+    [
+        ("web_search_domains", cut_at("example.org\n"), True),
+        ("web_search_domains", cut_at("example.org\n", 1_020), False),
+        ("web_search_domains", cut_at("example.org\n", 1_032), False),
+        ("web_search_domains", ["example.org"] * 1_024, False),
+        ("file_search_stores", cut_at("vs_1\n"), True),
+        ("allowed_tools", cut_at("lookup\n"), True),
+        ("json_schema", cut_at('{"schema": {"type": "object", "title": "' + "x" * 999), True),
+        ("json_schema", '{"schema": {"type": "object"}}'.ljust(1_024), False),
+        ("mcp_servers", cut_at('[{"server_label": "a", "server_url": "https://a.b"}, '), True),
+        ("extra_tools", cut_at('[{"type": "shell"}, '), True),
+        ("tool_choice", cut_at('{"type": "function", '), True),
+    ],
+)
+def test_a_list_or_json_that_dify_has_cut_is_refused(
+    plugin: ModelPlugin,
+    server: ResponsesSimulator,
+    name: str,
+    value: object,
+    *,
+    is_refused: bool,
+) -> None:
+    parameters = {"web_search": "low", name: value}
+    answer = plugin.invoke(server, model="gpt-5.4", tools=[TOOL], model_parameters=parameters)
+
+    assert (answer.error is not None, len(server.requests) == 0) == (is_refused, is_refused)
+    assert f"{name} has exactly 1,024 characters" in str(answer.error) or not is_refused
+
+
 def test_a_list_in_the_place_of_a_choice_is_refused_by_its_name(
     plugin: ModelPlugin, server: ResponsesSimulator, room: dict[str, Any]
 ) -> None:

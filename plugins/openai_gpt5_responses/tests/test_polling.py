@@ -92,11 +92,14 @@ def test_the_variant_is_a_plugin_of_its_own_for_newer_versions_of_dify() -> None
     assert all(profile_for(path.stem).structured_outputs for path in plain)
 
 
+@pytest.mark.parametrize(
+    ("summary", "thoughts"), [("auto", ""), ("concise", "<think>\nHm.\n</think>")]
+)
 def test_an_answer_is_begun_and_asked_for_until_it_is_there(
-    hasty: ModelPlugin, server: ResponsesSimulator, clock: Clock
+    hasty: ModelPlugin, server: ResponsesSimulator, clock: Clock, summary: str, thoughts: str
 ) -> None:
     node = Node(hasty, server)
-    begun = node.start()
+    begun = node.start(model_parameters={"reasoning_summary": summary, "max_tokens": 500})
     assert begun["status"] == "running"
     assert (begun["next_check_after_seconds"], begun["expires_after_seconds"]) == (2, 7200)
     [state] = begun["plugin_state"].values()
@@ -110,7 +113,7 @@ def test_an_answer_is_begun_and_asked_for_until_it_is_there(
     done = node.check(begun["plugin_state"])
     assert done["status"] == "succeeded"
     result = done["result"]
-    assert result["message"]["content"] == "<think>\nHm.\n</think>300 pages. STOP Or so."
+    assert result["message"]["content"] == thoughts + "300 pages. STOP Or so."
     assert (result["message"]["opaque_body"], result["message"]["tool_calls"]) == (None, [])
     usage = result["usage"]
     assert float(usage["prompt_price"]) > 0
@@ -119,6 +122,8 @@ def test_an_answer_is_begun_and_asked_for_until_it_is_there(
 
     body = server.requests[0].body
     assert (body["background"], body["store"]) == (True, True)
+    # Only LLM nodes are polled, whose settings are a person's own.
+    assert (body["reasoning"]["effort"], body["max_output_tokens"]) == ("medium", 500)
     assert "include" not in body
     assert paths(server).count("POST /v1/responses") == 1
 
@@ -248,7 +253,7 @@ def test_an_outage_while_it_is_asked_for_ends_nothing(hasty: ModelPlugin) -> Non
 def test_an_answer_that_nobody_could_fetch_any_more_is_stopped(
     hasty: ModelPlugin, clock: Clock
 ) -> None:
-    clock.ahead = -7150  # the server took the request two hours ago
+    clock.ahead = -6950  # the server took the request nearly two hours ago
     with ResponsesSimulator(background_seconds=9000, clock=clock) as server:
         node = Node(hasty, server)
         result = node.check(node.start()["plugin_state"])

@@ -30,13 +30,15 @@ _MAX_BARRED_SCOPES = 1_000
 class _Entry:
     data: bytes
     expires_at: float
+    turn: Turn
 
 
 class ItemStore:
     """The output items of completed responses, kept in memory and found again by the conversation that they belong to.
 
     Some servers repeat call ids. So items come back only to a message with the same calls and the same visible text after the
-    same visible messages; and an id that came with two different lists of items is never trusted again.
+    same visible messages; and an id that came with two different lists of items is never trusted again. Where a platform gives all calls of
+    a history new ids, which no response had, everything else has to be the same, and only one response may ever have fitted it.
 
     Nothing is shared between scopes and nothing is written anywhere. The oldest entries go first when a limit is reached. Items are
     kept as text, so that a caller's changes to a returned list affect nobody else.
@@ -85,6 +87,8 @@ class ItemStore:
         self._clock = clock
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[str, bytes], _Entry] = OrderedDict()
+        # The digests of the responses that differ only by ids, and None if there has been more than one.
+        self._alike: dict[tuple[str, bytes], set[bytes | None]] = {}
         self._bytes = 0
         self._ids = _CallIds()
 
@@ -121,7 +125,10 @@ class ItemStore:
         text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
         data = text.encode(errors="surrogatepass")
         key = (scope, turn.digest)
+        kin = (scope, turn.likeness)
         with self._lock:
+            alike = self._alike.get(kin, set())
+            alike = {turn.digest} if alike <= {turn.digest} else {*alike, turn.digest, None}
             if (replaced := self._entries.get(key)) is not None:
                 # The ids of the entry may have been forgotten since; with them a repeat would be, too.
                 self._ids.note(scope, turn.call_ids, replaced.data)
@@ -130,19 +137,28 @@ class ItemStore:
             if not calls and replaced is not None and replaced.data != data:
                 data = b""  # nobody can tell which of the two is meant
             if len(data) <= self._max_bytes:
-                self._entries[key] = _Entry(data, self._clock() + self._max_age_seconds)
+                self._entries[key] = _Entry(data, self._clock() + self._max_age_seconds, turn)
                 self._bytes += len(data)
+                self._alike[kin] = alike
             self._make_room()
 
     def recall(self, scope: str, turn: Turn) -> list[dict[str, Any]] | None:
         """Return the items of the response that this turn shows, or None if they are not known for certain."""
         with self._lock:
             self._make_room()
-            entry = self._entries.get((scope, turn.digest))
-            if entry is None or not entry.data or self._ids.is_barred(scope, turn.call_ids):
+            entry = self._entries.get((scope, turn.digest)) or self._find_alike(scope, turn)
+            if entry is None or not entry.data or self._ids.is_barred(scope, entry.turn.call_ids):
                 return None
         # Outside the lock: an entry never changes, and reading a large one takes a while.
         return json.loads(entry.data.decode(errors="surrogatepass"))
+
+    def _find_alike(self, scope: str, turn: Turn) -> _Entry | None:
+        """Return the only response that differs from a turn by nothing but ids, if no response had those of the turn."""
+        alike = self._alike.get((scope, turn.likeness), set())
+        if len(alike) != 1 or self._ids.has_seen(scope, (*turn.call_ids, *turn.earlier_ids)):
+            return None
+        (digest,) = alike
+        return None if digest is None else self._entries[scope, digest]
 
     def _make_room(self) -> None:
         now = self._clock()
@@ -155,8 +171,14 @@ class ItemStore:
 
     def _forget(self, key: tuple[str, bytes]) -> None:
         entry = self._entries.pop(key, None)
-        if entry is not None:
-            self._bytes -= len(entry.data)
+        if entry is None:
+            return
+        self._bytes -= len(entry.data)
+        scope, digest = key
+        kin = (scope, entry.turn.likeness)
+        self._alike[kin] = self._alike[kin] - {digest}
+        if self._alike[kin] <= {None}:
+            del self._alike[kin]
 
 
 class _CallIds:
@@ -179,6 +201,9 @@ class _CallIds:
             self._seen.move_to_end(key)
         while len(self._seen) > _MAX_SEEN_IDS:
             self._seen.popitem(last=False)
+
+    def has_seen(self, scope: str, call_ids: Iterable[str]) -> bool:
+        return any(_id_digest(scope, call_id) in self._seen for call_id in call_ids)
 
     def is_barred(self, scope: str, call_ids: Iterable[str]) -> bool:
         barred = self._barred.get(scope)

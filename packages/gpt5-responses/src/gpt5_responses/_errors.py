@@ -20,7 +20,7 @@ ResponsesError
 ```
 
 Messages are whole sentences that may be shown to people. They never contain a key, and of the server's text only the
-explanation of a refused request, shortened.
+explanation of a refused request for which there is no sentence of ours, shortened. `explanation` has it for every error that the server explained.
 """
 
 
@@ -32,7 +32,10 @@ class ResponsesError(Exception):
         code: The server's error code, such as `model_not_found`.
         param: The parameter that the server names.
         request_id: The server's id of the request, for its support.
+        explanation: The server's own words, on one line, without secrets and cut after 260 characters; empty if it has said nothing.
     """
+
+    explanation: str = ""
 
     def __init__(
         self,

@@ -15,7 +15,12 @@ from ._errors import (
 )
 from ._http.client import HttpClient, play
 from ._http.error_answer import ErrorAnswer
-from ._http.error_messages import from_event, to_responses_error
+from ._http.error_messages import (
+    from_event,
+    is_unverified,
+    to_responses_error,
+    verify_sentence,
+)
 from ._settings.connection import Connection
 from ._shutdown_dates import read_shutdown_dates
 from ._streams.reader import find_error
@@ -29,6 +34,7 @@ _REFUSED = (
     "and base_url."
 )
 _NO_SUCH_ROUTE = (403, 404, 405, 410, 501)  # as gateways answer without a list of models
+_NO_MODEL = "model_not_found"  # also of a model that only a verified organisation may use
 
 
 def validate_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
@@ -54,7 +60,8 @@ def validate_server(connection: Connection, *, transport: Transport = TRANSPORT)
     except ModelNotFoundError:
         return
     except PermissionDeniedError as error:
-        if error.param != "model":  # a key for other models only is a good one
+        # A key for other models only is a good one.
+        if error.param != "model" and error.code != _NO_MODEL:
             raise
 
 
@@ -81,8 +88,9 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
     """Return the error without any text of the server's, for the person who fills in a form."""
     if not isinstance(error, (InvalidRequestError, ResponseFailedError)):
         return error
+    is_verified = not is_unverified(error.explanation)
     return type(error)(
-        _REFUSED.format(model),
+        _REFUSED.format(model) if is_verified else verify_sentence(model),
         status_code=error.status_code,
         code=error.code,
         param=error.param,

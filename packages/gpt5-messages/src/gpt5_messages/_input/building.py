@@ -105,6 +105,7 @@ class _InputBuilder:
         self._recall = recall
         self._lenient = lenient
         self._made: dict[str, ToolCall] = {}
+        self._own_ids: dict[str, str] = {}  # of calls to which a platform has given new ids
         self._callers: dict[str, object] = {}  # of calls that a program of the model makes
 
     def add_items(self, entries: list[Entry]) -> None:
@@ -134,7 +135,7 @@ class _InputBuilder:
             call_id = _answered_id(entry)
             self._results[call_id] -= 1
             if not self._results[call_id]:
-                self._answered.discard(call_id)
+                self._answered -= {call_id, self._own_id(call_id)}
             if self.before is not None:
                 self.before.add(entry)
 
@@ -142,14 +143,24 @@ class _InputBuilder:
         text = read_text(entry.content, field=entry.field)
         shown = read_media(entry.content, field=entry.field)
         calls, answered = entry.whole_calls, self._read_answered(entry)
+        for call in calls:
+            self._own_ids.pop(call["call_id"], None)
+        own_ids: dict[str, str] = {}
         if not self._lenient:
             _validate_carried(entry.carrier, entry.field)
         known = self._carried(entry.carrier)
         if known is None and self._recall is not None and self.before is not None:
             known = self._recall(self.before.turn(map(call_key, calls), text))
             known = self._usable(known) if known else None
+            own_ids = _own_ids(calls, known or ())
+        made = [
+            {**call, "call_id": own_ids.get(call["call_id"], call["call_id"])}
+            for call in (*calls, *answered)
+        ]
         # A platform may have edited the message since: then the items are not the ones of this text.
-        if known is not None and _made_calls(known, [*calls, *answered]):
+        if known is not None and _made_calls(known, made):
+            self._own_ids |= own_ids
+            self._answered |= {own for new, own in own_ids.items() if new in self._answered}
             replayed = self._replay(known)
             if compacts(replayed):
                 # All that was built so far may be replaced, so it is built anew with these.
@@ -159,6 +170,9 @@ class _InputBuilder:
         answer = said_text(text)
         said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
         return [*said, *_shown_media(shown), *self._replay(answered)]
+
+    def _own_id(self, call_id: str) -> str:
+        return self._own_ids.get(call_id, call_id)
 
     def _carried(self, carrier: object) -> list[Item] | None:
         """Return the items that travel with a message, without compactions that must not be used."""
@@ -202,7 +216,7 @@ class _InputBuilder:
             MessageError: If it can't be read, or does not say which call it answers.
         """
         parts = read_parts(entry.content, field=entry.field)
-        call_id = _answered_id(entry)
+        call_id = self._own_id(_answered_id(entry))
         if not call_id:
             if self._lenient or (entry.call_id is None and not parts):
                 return []
@@ -258,6 +272,13 @@ def _validate_carried(message: object, field: str) -> None:
         for index, item in enumerate(cast("Sequence[object]", items)):
             if not isinstance(item, Mapping):
                 raise wrong_kind(f"{field}{place}.{OPAQUE_KEY}[{index}]", "an item", item)
+
+
+def _own_ids(calls: Iterable[Mapping[str, Any]], items: Iterable[Item]) -> dict[str, str]:
+    """Return the ids that calls have in the items of their response, where a platform has given them new ones; both are in the same order."""
+    own = [call.call_id.strip() for item in items if (call := read_tool_call(item))]
+    pairs = zip((call["call_id"] for call in calls), own, strict=False)
+    return {new: call_id for new, call_id in pairs if new != call_id}
 
 
 def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bool:

@@ -29,10 +29,14 @@ class Turn:
     Attributes:
         call_ids: The ids of its calls.
         digest: A digest of the calls with names and arguments, of the visible text, and of every visible message before them.
+        likeness: The same digest without any ids, for platforms that give the calls of a history new ones; empty if it is not known.
+        earlier_ids: The ids of the calls before.
     """
 
     call_ids: tuple[str, ...]
     digest: bytes
+    likeness: bytes = b""
+    earlier_ids: tuple[str, ...] = ()
 
 
 class History:
@@ -46,6 +50,8 @@ class History:
 
     def __init__(self, messages: Iterable[object] = ()) -> None:
         self._hash = hashlib.blake2b(digest_size=16)
+        self._likeness = hashlib.blake2b(digest_size=16)  # without ids
+        self._call_ids: list[str] = []
         for entry in iter_entries(messages):
             self.add(entry)
 
@@ -71,7 +77,8 @@ class History:
             self._add_message(entry)
         elif kind != "reasoning":
             marks = (text_at(item, key) for key in ("id", "encrypted_content"))
-            self._hash.update(_framed("item", kind, *marks))
+            framed = _framed("item", kind, *marks)
+            self._update(framed, framed)
 
     def _add_message(self, entry: Entry) -> None:
         """Take the next message; one without anything visible does not count."""
@@ -80,7 +87,16 @@ class History:
         calls = [call_key(call) for call in entry.whole_calls]
         answers = entry.call_id.strip() if isinstance(entry.call_id, str) else ""
         if shown or calls or answers:
-            self._hash.update(_framed(entry.role, answers, json.dumps(calls)) + _framed(shown))
+            words = _framed(shown)
+            self._call_ids += [call_id for call_id, _, _ in calls]
+            self._update(
+                _framed(entry.role, answers, json.dumps(calls)) + words,
+                _framed(entry.role, json.dumps([call[1:] for call in calls])) + words,
+            )
+
+    def _update(self, visible: bytes, without_ids: bytes) -> None:
+        self._hash.update(visible)
+        self._likeness.update(without_ids)
 
     @property
     def digest(self) -> bytes:
@@ -91,9 +107,16 @@ class History:
         """Return the turn that follows the messages so far with these calls and this visible text."""
         made = list(calls)
         # On a copy: the conversation goes on with the messages that follow.
-        digest = self._hash.copy()
-        digest.update(_framed(json.dumps(made)) + _framed(_without_blanks(said_text(text))))
-        return Turn(call_ids=tuple(call_id for call_id, _, _ in made), digest=digest.digest())
+        digest, likeness = self._hash.copy(), self._likeness.copy()
+        shown = _framed(_without_blanks(said_text(text)))
+        digest.update(_framed(json.dumps(made)) + shown)
+        likeness.update(_framed(json.dumps([call[1:] for call in made])) + shown)
+        return Turn(
+            call_ids=tuple(call_id for call_id, _, _ in made),
+            digest=digest.digest(),
+            likeness=likeness.digest(),
+            earlier_ids=tuple(self._call_ids),
+        )
 
 
 def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:

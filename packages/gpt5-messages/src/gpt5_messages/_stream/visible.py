@@ -22,6 +22,7 @@ class VisibleText:
         stop: Stop sequences for the answer text.
         skip: How many characters are left out because they were shown before, from 0; a `<think>` block that goes on is opened again.
         answer_only: Whether only the answer is shown, without summaries and commentary: for a program that parses the whole text as JSON.
+        thoughts: Whether summaries are shown. Hidden ones count as characters all the same, so that a later reader of the same stream may show them.
 
     Example:
         >>> from gpt5_messages import BlockDelta
@@ -33,13 +34,19 @@ class VisibleText:
     """
 
     def __init__(
-        self, stop: Iterable[str] = (), *, answer_only: bool = False, skip: int = 0
+        self,
+        stop: Iterable[str] = (),
+        *,
+        answer_only: bool = False,
+        thoughts: bool = True,
+        skip: int = 0,
     ) -> None:
         self._stop = StopFilter(stop)
         self._skip: int | None = skip or None  # None once what follows is shown
         self._skipped = ""
         self._characters = 0
         self._answer_only = answer_only
+        self._thoughts = thoughts
         self._hidden_blocks: set[int] = set()
         self._thinking_block: int | None = None  # the summary part that is being shown
         self._ends_in_line_break = True  # The beginning of a text counts as a fresh line.
@@ -70,19 +77,19 @@ class VisibleText:
             case BlockDelta(kind="summary_text"):
                 return self._think(event)
             case BlockDelta(kind="text" | "refusal", text=text):
-                return self._shown(self._end_think(), self._stop.feed(text))
+                return self._closing() + self._shown(self._stop.feed(text))
             case BlockStart(kind="tool_use"):
-                return self._shown(self._end_think())
+                return self._closing()
             case _:
                 return ""
 
     def close(self) -> str:
         """Return the end of the text: a held-back beginning of a stop sequence, and the closing tag."""
-        return self._shown(self._stop.flush()) + self._shown(self._end_think())
+        return self._shown(self._stop.flush()) + self._closing()
 
     def break_off(self) -> str:
         """Return the end of the text if more of it will come later: the closing tag. Text that is held back is left to a later reader."""
-        return self._end_think()
+        return self._end_think() if self._thoughts else ""
 
     def _is_hidden(self, event: StreamEvent) -> bool:
         """Return whether an event does not belong to the answer."""
@@ -93,15 +100,19 @@ class VisibleText:
         )
 
     def _think(self, event: BlockDelta) -> str:
-        before, goes_on = "", self._thinking_block is not None
+        said, before, goes_on = "", "", self._thinking_block is not None
         if self._thinking_block is None:
-            before = self._stop.flush()
-            is_fresh_line = before.endswith("\n") if before else self._ends_in_line_break
-            before += _OPEN if is_fresh_line else "\n" + _OPEN
+            said = self._shown(self._stop.flush())
+            before = _OPEN if self._ends_in_line_break else "\n" + _OPEN
         elif self._thinking_block != event.index:
             before = "\n\n"
         self._thinking_block = event.index
-        return self._shown(before, event.text, goes_on=goes_on)
+        thought = self._shown(before, event.text, goes_on=goes_on)
+        return said + thought if self._thoughts else said
+
+    def _closing(self) -> str:
+        tag = self._shown(self._end_think())
+        return tag if self._thoughts else ""
 
     def _end_think(self) -> str:
         was_thinking, self._thinking_block = self._thinking_block is not None, None

@@ -272,6 +272,7 @@ def _error(error: Exception, call: Call[Any], secrets: KnownSecrets) -> Response
         NotFoundError,
         _NOT_STORED.format(call.response_id),
         secrets=secrets,
+        said=error.message,
         **error.facts,
     )
 

@@ -16,6 +16,10 @@ from .fallback_requests import FallbackClient, Whole
 from .fallbacks import Fallback
 
 
+# How often connections that nobody uses are looked at, as long as there are any.
+_LOOK_SECONDS = 2.0
+
+
 @dataclass(frozen=True, slots=True)
 class SentRequest:
     """A request with its answer.
@@ -64,6 +68,7 @@ class Transport:
         self._clients: OrderedDict[Connection, _Client] = OrderedDict()
         # Also guards the users of each client, so that none is closed while a new call takes it.
         self._lock = threading.Lock()
+        self._look: threading.Timer | None = None
 
     def send(
         self,
@@ -144,6 +149,9 @@ class Transport:
         with self._lock:
             while self._clients:
                 self._retire_oldest()
+            if self._look is not None:
+                self._look.cancel()
+                self._look = None
 
     def _open(
         self,
@@ -178,6 +186,24 @@ class Transport:
         with self._lock:
             client.users -= 1
             client.close_if_unused()
+            self._look_later()
+
+    def _look_later(self) -> None:
+        if self._look is None:
+            self._look = threading.Timer(_LOOK_SECONDS, self._close_old)
+            # It must not keep a process alive.
+            self._look.daemon = True
+            self._look.start()
+
+    def _close_old(self) -> None:
+        """Close the connections that nobody has used for a while, in all clients."""
+        with self._lock:
+            self._look = None
+            clients = list(self._clients.values())
+        have_others = [play(client.close_old()) for client in clients]
+        if any(have_others):
+            with self._lock:
+                self._look_later()
 
     def _retire_oldest(self) -> None:
         _, client = self._clients.popitem(last=False)

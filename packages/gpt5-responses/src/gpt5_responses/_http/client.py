@@ -229,6 +229,18 @@ class HttpClient:
             with suppress(OSError):  # the server may have closed it first
                 answer.stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
+    def close_old(self) -> Steps[bool]:
+        """Close the idle connections that are too old, and return whether others are left.
+
+        Servers close a connection that nobody uses; who does not close the other half keeps a socket for nothing.
+        """
+        while True:
+            with self._lock:
+                if not self._idle or self._idle[0][0] >= time.monotonic():
+                    return bool(self._idle)
+                _, connection, _ = self._idle.popleft()
+            yield self._kind.close(connection)
+
     def close(self) -> Steps[None]:
         """Close all network connections except those in use, which are closed with their answers."""
         self._is_closed = True
@@ -272,15 +284,14 @@ class HttpClient:
 
     def _take(self) -> Steps[tuple[Any, Network | AsyncNetwork, bool]]:
         """Return the most recently used idle connection, or a new one, and whether it was kept."""
-        now = time.monotonic()
+        # First, for nothing else takes them while others serve.
+        yield from self.close_old()
         while True:
             with self._lock:
                 if not self._idle:
                     return (*self._connect(), False)
-                # The oldest first while they are too old: nothing else takes them while others serve.
-                is_old = self._idle[0][0] < now
-                _, connection, network = self._idle.popleft() if is_old else self._idle.pop()
-            if not is_old and not connection.has_expired():
+                _, connection, network = self._idle.pop()
+            if not connection.has_expired():
                 return connection, network, True
             yield self._kind.close(connection)
 

@@ -1,6 +1,7 @@
 """Error messages: failures of the HTTP client and of streams as this package's errors, without the secrets that servers repeat."""
 
 import os
+import re
 
 from gpt5_messages import ResponseFailure, protocol_name
 from gpt5_payloads import profile_for
@@ -31,7 +32,7 @@ from .connection_errors import (
 from .error_answer import ErrorAnswer
 
 
-_EXPLANATION_CHARACTERS = 300
+_EXPLANATION_CHARACTERS = 260
 _FACT_CHARACTERS = 100  # far longer than any code or name of a parameter
 _NO_SECRETS = KnownSecrets(())
 _FIRST_SERVER_STATUS = 500
@@ -48,6 +49,13 @@ _SENTENCES: dict[type[ResponsesError], str] = {
     RateLimitError: "Too many requests or tokens for now. Wait and try again, or raise the limits of the account.",
     ServerError: "The server failed to answer. Try again later.",
 }
+# As OpenAI refuses such a model, with 403 or as a model that it does not have.
+# Source: docs/evidence/responses-api.md, R39.
+_NOT_VERIFIED = re.compile(r"organi[sz]ation must be verified", re.IGNORECASE)
+_VERIFY = (
+    "OpenAI has not verified the key's organisation, which the model {!r} needs. Have it verified at platform.openai.com/settings/organization/general; "
+    "that can take 15 minutes to count. Or choose another model."
+)
 _NO_QUOTA = "The account has no quota left. Check its plan, credit and billing."
 # The second is Azure's.
 _NO_MODEL_CODES = ("model_not_found", "DeploymentNotFound")
@@ -98,14 +106,17 @@ def build_error(
     *,
     secrets: KnownSecrets,
     status_code: int | None = None,
+    said: str = "",
     **facts: object,
 ) -> ResponsesError:
     """Return an error without secrets, whose facts from the server are short and can be encoded as UTF-8.
 
-    The facts are `code`, `param` and `request_id`.
+    The facts are `code`, `param` and `request_id`; `said` is the server's explanation.
     """
     short = {name: short_fact(value, secrets) for name, value in facts.items()}
-    return kind(_whole(secrets.redact(message)), status_code=status_code, **short)
+    error = kind(_whole(secrets.redact(message)), status_code=status_code, **short)
+    error.explanation = _whole(explanation(said, secrets))
+    return error
 
 
 def short_fact(value: object, secrets: KnownSecrets) -> str | None:
@@ -157,6 +168,8 @@ def from_event(
     protocol = protocol_name(event.code)
     usual = ResponseFailedError if protocol is None else UnexpectedResponseError
     kind = _EVENT_ERRORS.get(event.code or "", usual)
+    if kind is ModelNotFoundError and is_unverified(event.message):
+        kind = PermissionDeniedError
     if kind is StreamInterruptedError:
         message = INTERRUPTED
     elif protocol is not None:
@@ -164,11 +177,16 @@ def from_event(
     else:
         details = _details(event.code, event.param, secrets)
         reason = explanation(event.message, secrets)
-        message = (
-            _own_sentence(kind, model, event.code) or f"The response failed{details}: {reason}"
-        )
+        own = _own_sentence(kind, model, event.code, event.message)
+        message = own or f"The response failed{details}: {reason}"
     return build_error(
-        kind, message, secrets=secrets, code=event.code, param=event.param, request_id=request_id
+        kind,
+        message,
+        secrets=secrets,
+        code=event.code,
+        param=event.param,
+        request_id=request_id,
+        said=event.message if protocol is None else "",
     )
 
 
@@ -194,13 +212,15 @@ def _from_status(
     if error.status_code in _REDIRECTS:
         message = _REDIRECTED
     else:
-        message = _own_sentence(kind, model, error.code) or _refusal_sentence(error, secrets)
+        own = _own_sentence(kind, model, error.code, error.message)
+        message = own or _refusal_sentence(error, secrets)
     if kind in {NotFoundError, ServerError}:  # it may not be a Responses API that answers
         message = message.replace(".", f" (status {error.status_code}).", 1)
     return build_error(
         kind,
         f"{message} {tried}".strip(),
         secrets=secrets,
+        said=error.message,
         **error.facts,
     )
 
@@ -211,7 +231,9 @@ def _status_kind(error: ErrorAnswer, model: str) -> type[ResponsesError]:
     is_failure = error.status_code >= _FIRST_SERVER_STATUS
     kind = _STATUS_ERRORS.get(error.status_code, ServerError if is_failure else InvalidRequestError)
     is_about_model = kind is NotFoundError and (error.param == "model" or _names(error, model))
-    return ModelNotFoundError if error.code in _NO_MODEL_CODES or is_about_model else kind
+    if error.code not in _NO_MODEL_CODES and not is_about_model:
+        return kind
+    return PermissionDeniedError if is_unverified(error.message) else ModelNotFoundError
 
 
 def _names(error: ErrorAnswer, model: str) -> bool:
@@ -225,8 +247,20 @@ def _refusal_sentence(error: ErrorAnswer, secrets: KnownSecrets) -> str:
     return f"The server refused the request (status {error.status_code}){details}: {reason}"
 
 
-def _own_sentence(kind: type[ResponsesError], model: str, code: object) -> str | None:
+def is_unverified(said: str) -> bool:
+    """Return whether a server refuses something because OpenAI has not verified the key's organisation."""
+    return _NOT_VERIFIED.search(said) is not None
+
+
+def verify_sentence(model: str) -> str:
+    """Return the package's own message for an organisation that OpenAI has not verified."""
+    return _VERIFY.format(model)
+
+
+def _own_sentence(kind: type[ResponsesError], model: str, code: object, said: str) -> str | None:
     """Return the package's own message for an error; None if the server's explanation says more."""
+    if kind is PermissionDeniedError and is_unverified(said):
+        return verify_sentence(model)
     if kind is ModelNotFoundError:
         return _model_sentence(model, code)
     sentence = _SENTENCES.get(kind)
