@@ -294,8 +294,12 @@ class PluginProcess(Running):
             level, text = "INFO", describe_reload(changed)
         self._report("reload", level, text)
 
+    def advise(self, text: str) -> None:
+        """Report as a notice what a call has done that its author may not mean."""
+        self._report("advice", "WARNING", text)
+
     def _report(
-        self, kind: Literal["reload", "stderr", "failed_call"], level: str, text: str
+        self, kind: Literal["reload", "stderr", "failed_call", "advice"], level: str, text: str
     ) -> None:
         self._on_notice(Notice(plugin=self.folder.name, kind=kind, level=level, text=text))
 
