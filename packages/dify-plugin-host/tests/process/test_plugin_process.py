@@ -2,6 +2,7 @@ import asyncio
 import base64
 import contextlib
 import os
+import re
 import select
 import subprocess
 import sys
@@ -232,6 +233,23 @@ async def test_what_python_passes_over_at_the_end_is_not_taken_for_last_words(ma
     assert "Exception ignored" not in caught.value.stderr_tail
     with pytest.raises(PluginStartError, match=r"greenlet is being finalized$"):
         await run(folder, environment={"QUIETLY": "yes"})
+
+
+@pytest.mark.parametrize(
+    ("names", "command"),
+    [
+        ([], "uv sync"),
+        (["pyproject.toml", "requirements.txt"], "uv sync"),
+        (["requirements.txt"], "uv venv --python 3.12 && uv pip install -r requirements.txt"),
+    ],
+)
+async def test_a_plugin_without_its_environment_is_told_how_to_make_it(make_plugin, names, command):
+    folder = make_plugin("sys.exit(\"ModuleNotFoundError: No module named 'dify_plugin'\")")
+    for name in names:
+        (folder / name).touch()
+    advice = f"expected its environment, which `{command}` in its folder makes"
+    with pytest.raises(PluginStartError, match=re.escape(advice)):
+        await run(folder)
 
 
 async def test_a_plugin_that_never_sends_a_heartbeat_is_given_up(make_plugin):

@@ -30,6 +30,7 @@ from dify_plugin_packager.go_types import (
     parse_json,
 )
 from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+from dify_plugin_packager.plugin import PluginFolder
 from stream_text import LineSplitter
 
 from .child import Child
@@ -74,13 +75,14 @@ class Connection:
         self,
         child: Child,
         *,
-        plugin: str,
+        plugin: PluginFolder,
         settings: HostSettings,
         backwards: BackwardsHandler,
         on_notice: NoticeHandler,
     ) -> None:
         self._child = child
-        self._plugin = plugin
+        self._plugin = plugin.name
+        self._setup_command = plugin.setup_command
         self._settings = settings
         self._backwards = backwards
         self._on_notice = on_notice
@@ -187,7 +189,9 @@ class Connection:
             problem = f"ended with exit code {exit_code}"
             return PluginExitedError(self._plugin, problem, stderr_tail=tail)
         problem = f"ended with exit code {exit_code} before its first heartbeat"
-        return PluginStartError(self._plugin, problem, stderr_tail=tail)
+        return PluginStartError(
+            self._plugin, problem, stderr_tail=tail, setup_command=self._setup_command
+        )
 
     def _beat(self) -> None:
         """Note a heartbeat, and like the daemon kill the plugin if the next one takes too long."""
