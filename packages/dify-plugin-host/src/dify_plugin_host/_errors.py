@@ -135,12 +135,15 @@ class PluginProcessError(PluginHostError):
         stderr_tail: The end of the process's stderr, up to 1024 bytes; may be empty.
     """
 
-    def __init__(self, plugin: str, problem: str, *, stderr_tail: str = "") -> None:
+    def __init__(
+        self, plugin: str, problem: str, *, stderr_tail: str = "", setup_command: str = "uv sync"
+    ) -> None:
         self.plugin = plugin
         self.stderr_tail = stderr_tail
         ending = f"; its stderr ends with: {self.last_words}" if self.last_words else ""
         is_bare = "No module named 'dify_plugin'" in stderr_tail
-        hint = "; expected its environment, which `uv sync` in its folder makes" if is_bare else ""
+        made = f"; expected its environment, which `{setup_command}` in its folder makes"
+        hint = made if is_bare else ""
         super().__init__(f"plugin {plugin!r} {problem}{ending}{hint}")
 
     @property

@@ -115,6 +115,21 @@ def test_a_clone_of_an_empty_repository_may_become_a_plugin(new, tmp_path):
     assert new("hello", "--author", "ada")[0] == 0
 
 
+@pytest.mark.parametrize("name", ["-hello", "./-hello", "it is/-hello", "it's/hello"])
+def test_the_commands_that_it_prints_work_whatever_the_folder_is_called(
+    new, dify_host, tmp_path, name
+):
+    code, out, _ = new("--author", "ada", "--", name)
+    assert code == 0
+    (enter,) = [line.strip() for line in out.splitlines() if line.startswith("  cd ")]
+    done = subprocess.run(
+        ["bash", "-c", f"{enter} && pwd"], check=True, cwd=tmp_path, stdout=subprocess.PIPE
+    )
+    assert done.stdout.decode() == f"{tmp_path / name}\n"
+    listed = dify_host("call", "--", name)[1]
+    assert listed.startswith(f"dify-host call {enter.removeprefix('cd ')} count_words text=string")
+
+
 def manifest_of(folder):
     return yaml.safe_load((folder / "manifest.yaml").read_text())
 
@@ -132,6 +147,7 @@ def test_a_name_that_looks_like_a_number_stays_a_name(new, check, tmp_path):
         ("word_count", "word-count-for-dify", "Word count"),
         ("dify-plugin", "dify-plugin-for-dify", "Dify plugin"),
         ("_", "for-dify", "_"),
+        ("-words", "words-for-dify", "Words"),
     ],
 )
 def test_a_project_is_never_called_as_what_it_needs(new, tmp_path, name, project, label):

@@ -851,6 +851,19 @@ def test_all_plugins_are_listed_a_page_at_a_time(daemon):
         assert [kind for kind in kinds if plugin["declaration"].get(kind)] == [own]
 
 
+def test_a_plugin_without_providers_is_an_extension(scripted):
+    """Recordings of the real daemon hold the other categories."""
+    asked = scripted("").get
+    ids = asked("installation/ids", category="extension").json()
+    assert ids["data"] == {"plugin_ids": ["tests/scripted"]}
+    pages = [
+        asked("extension/list", page=page, page_size=1, query="SCRIPT").json()["data"]
+        for page in (1, 2)
+    ]
+    assert [one["name"] for one in pages[0]["list"]] == ["scripted"]
+    assert pages[1] == {"list": [], "has_more": False}
+
+
 def test_a_readme_is_shown_in_a_language_that_there_is(make_plugin, run_daemon):
     folder = make_plugin("wire.ready()\ninput()")
     daemon = run_daemon(folder)

@@ -630,6 +630,41 @@ def test_a_message_of_an_unknown_type_ends_a_run(host):
         run(host(), "odd")
 
 
+def give(*variables):
+    """Return the query with which the strategy sends variables, each as its name, its value and whether it is streamed."""
+    names = ("variable_name", "variable_value", "stream")
+    given = [dict(zip(names, one, strict=True)) for one in variables]
+    messages = [{"type": "variable", "message": one, "meta": None} for one in given]
+    return f"give {json.dumps(messages)}"
+
+
+@pytest.mark.parametrize(
+    ("variable", "problem"),
+    [
+        (("text", "a", False), "variable 'text': expected another name than text, json, files"),
+        (("json", [], False), "variable 'json': expected another name"),
+        (("files", None, False), "variable 'files': expected another name"),
+        (("count", 1, True), "variable 'count': expected text, since it is streamed, got int"),
+    ],
+)
+def test_a_variable_that_dify_refuses_ends_a_run(host, variable, problem):
+    with pytest.raises(StreamRejectedError, match=problem):
+        run(host(), give(variable))
+    allowed = run(host(settings=loose(variable_rules=False)), give(variable))
+    assert allowed[0]["message"]["variable_name"] == variable[0]
+
+
+def test_a_strategy_that_replaces_the_counted_usage_is_told_so_once_a_run(host):
+    notices = []
+    running = host(on_notice=notices.append)
+    usage = ("usage", {"total_tokens": 1}, False)
+    messages = run(running, give(usage, usage, ("other", 1, False)))
+    assert [one["message"]["variable_name"] for one in messages] == ["usage", "usage", "other"]
+    (notice,) = [notice for notice in notices if notice.kind == "advice"]
+    assert (notice.level, notice.plugin) == ("WARNING", "small_agent")
+    assert "the variable 'usage' replaces the node's output" in notice.text
+
+
 def test_messages_pass_unchecked_on_a_host_without_platform_rules(host):
     messages = run(host(settings=loose(chunk_rules=False, float_numbers=False)), "odd")
     assert messages == [{"type": "hologram", "message": {}, "meta": None}]

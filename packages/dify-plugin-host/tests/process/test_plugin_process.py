@@ -2,6 +2,7 @@ import asyncio
 import base64
 import contextlib
 import os
+import re
 import select
 import subprocess
 import sys
@@ -210,6 +211,45 @@ async def test_a_plugin_that_dies_at_the_start_shows_its_last_words(make_plugin)
         await run(folder)
     assert caught.value.plugin == "scripted"
     assert caught.value.stderr_tail.endswith("RuntimeError: no such thing")
+
+
+async def test_what_python_passes_over_at_the_end_is_not_taken_for_last_words(make_plugin):
+    """As gevent does with the plugin SDK up to 0.8.0, which would fill the tail."""
+    folder = make_plugin(
+        """
+        class Finalised:
+            def __del__(self):
+                raise RuntimeError("greenlet is being finalized")
+
+        kept = [Finalised() for _ in range(20)]
+        if not os.environ.get("QUIETLY"):
+            raise ValueError("no ink")
+        """
+    )
+    with pytest.raises(
+        PluginStartError, match=r"its stderr ends with: ValueError: no ink$"
+    ) as caught:
+        await run(folder)
+    assert "Exception ignored" not in caught.value.stderr_tail
+    with pytest.raises(PluginStartError, match=r"greenlet is being finalized$"):
+        await run(folder, environment={"QUIETLY": "yes"})
+
+
+@pytest.mark.parametrize(
+    ("names", "command"),
+    [
+        ([], "uv sync"),
+        (["pyproject.toml", "requirements.txt"], "uv sync"),
+        (["requirements.txt"], "uv venv --python 3.12 && uv pip install -r requirements.txt"),
+    ],
+)
+async def test_a_plugin_without_its_environment_is_told_how_to_make_it(make_plugin, names, command):
+    folder = make_plugin("sys.exit(\"ModuleNotFoundError: No module named 'dify_plugin'\")")
+    for name in names:
+        (folder / name).touch()
+    advice = f"expected its environment, which `{command}` in its folder makes"
+    with pytest.raises(PluginStartError, match=re.escape(advice)):
+        await run(folder)
 
 
 async def test_a_plugin_that_never_sends_a_heartbeat_is_given_up(make_plugin):

@@ -283,6 +283,7 @@ async def test_a_folder_that_is_gone_is_told(folder):
 @pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock", "requirements.txt"])
 async def test_changed_dependencies_are_told_and_a_changed_environment_counts(folder, name):
     installed = folder / ".venv" / "lib" / "python3.12" / "site-packages"
+    installed.mkdir(parents=True)
 
     async def talk(plugin):
         (folder / name).write_text("")
@@ -290,7 +291,8 @@ async def test_changed_dependencies_are_told_and_a_changed_environment_counts(fo
         (installed / "ink-1.0.dist-info").mkdir(parents=True)
         await plugin.refresh()
 
-    advice = "with what is installed; `uv sync` in its folder installs what it now asks for"
+    command = "uv pip install -r requirements.txt" if name == "requirements.txt" else "uv sync"
+    advice = f"with what is installed; `{command}` in its folder installs what it now asks for"
     assert (await run(folder, talk))[1] == [
         ("INFO", f"{name} changed: started again, {advice}"),
         ("INFO", ".venv changed: started again"),

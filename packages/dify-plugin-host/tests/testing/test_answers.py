@@ -12,6 +12,7 @@ from dify_plugin_host import (
     HostSettings,
     PluginHostError,
     PollingLimits,
+    StreamRejectedError,
     UnknownNameError,
 )
 from dify_plugin_host.testing import (
@@ -57,6 +58,12 @@ def test_json_and_variables_keep_their_values_and_streamed_variables_are_joined(
     messages = say(("json", {"json_object": {"a": [1]}}), count, first, second, variable("n", 2))
     assert messages.json == [{"a": [1]}]
     assert messages.variables == {"n": 2, "s": "ab"}
+
+
+def test_a_variable_named_as_an_output_of_difys_own_is_refused(say):
+    with pytest.raises(StreamRejectedError, match="variable 'files': expected another name"):
+        say(variable("files", []))
+    assert say(variable("usage", 1)).variables == {"usage": 1}
 
 
 def test_files_have_their_bytes(say):

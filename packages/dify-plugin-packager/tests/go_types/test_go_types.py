@@ -12,6 +12,7 @@ import pytest
 from dify_plugin_packager.go_types import (
     ANSWERS,
     CALLS,
+    CATEGORY_PAGE,
     OBJECT,
     PAGE,
     README,
@@ -152,6 +153,16 @@ def test_a_query_has_texts_and_numbers():
     assert read_query(PAGE, {"page": "2", "page_size": "+10"}) == {"page": 2, "page_size": 10}
     asked = {"plugin_unique_identifier": f"a/b:0.0.1@{'0' * 64}", "language": "en_US"}
     assert read_query(README, {**asked, "other": "1"}) == asked
+    assert read_query(README, {name: [value, "second"] for name, value in asked.items()}) == asked
+
+
+@pytest.mark.parametrize(
+    ("tags", "found"),
+    [({}, None), ({"tags": "rag"}, ["rag"]), ({"tags": ["rag", "weather"]}, ["rag", "weather"])],
+)
+def test_a_query_has_lists(tags, found):
+    expected = {"page": 1, "page_size": 9, "query": "", "tags": found, "language": ""}
+    assert read_query(CATEGORY_PAGE, {"page": "1", "page_size": "9", **tags}) == expected
 
 
 @pytest.mark.parametrize(

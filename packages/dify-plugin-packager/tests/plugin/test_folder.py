@@ -89,6 +89,22 @@ def test_a_declaration_is_read_with_the_names_of_a_list(workshop):
     assert folder.read_names("models/llm/_position.yaml") == ["echo-2", "echo-1"]
 
 
+@pytest.mark.parametrize(
+    ("names", "command"),
+    [
+        (["pyproject.toml", "requirements.txt"], "uv sync"),
+        (["requirements.txt"], "uv venv --python 3.12 && uv pip install -r requirements.txt"),
+        (["requirements.txt", ".venv"], "uv pip install -r requirements.txt"),
+        ([], "uv sync"),
+    ],
+)
+def test_a_folder_says_what_makes_its_environment(plugin_folder, names, command):
+    folder = plugin_folder()
+    for name in names:
+        (folder / name).touch()
+    assert PluginFolder.read(folder).setup_command == command
+
+
 def test_a_plugin_runs_in_its_own_environment_where_it_has_one(workshop):
     folder = PluginFolder.read(workshop / "plugins" / "echo_model")
     assert folder.python == sys.executable

@@ -40,7 +40,7 @@ from .files import Files
 from .find_plugins import install_settings, open_source
 from .limits import with_daemon_limits, with_file_settings
 from .options import CallOptions
-from .screen import is_quiet, printable
+from .screen import is_quiet, printable, shell_path
 from .tool_offers import python_tools
 
 
@@ -58,7 +58,8 @@ def run_call(options: CallOptions, *, out: TextIO) -> None:
         lines = list(usage_lines(_open(options.plugin)))
         if not lines:
             raise UnknownNameError("tool, model or strategy in", str(options.plugin), ())
-        out.writelines(f"dify-host call {options.plugin} {line}\n" for line in lines)
+        shown = shell_path(options.plugin)
+        out.writelines(f"dify-host call {shown} {line}\n" for line in lines)
         return
     with open_call(options, out=out) as prepared:
         asyncio.run(_make(prepared))

@@ -17,6 +17,7 @@ from dify_plugin_packager.rules import (
 )
 
 from .options import NewOptions
+from .screen import shell_path
 
 
 _ANYBODY = "my-name"
@@ -43,7 +44,7 @@ def run_new(options: NewOptions, out: TextIO) -> None:
     files = write_plugin(folder, kind=options.kind, name=folder.name, author=author)
     out.write(
         f"{options.name}: {len(files)} files, by {author}. CONTRIBUTING.md says what is yours to change. Next:\n"
-        f"  cd {options.name}\n"
+        f"  cd {shell_path(options.name)}\n"
         "  uv sync                          installs the plugin SDK\n"
         "  pytest                           starts the plugin and calls it\n"
         "  dify-host package                makes the package\n"

@@ -1,7 +1,9 @@
 """An agent run, printed for people: on a terminal or into a pipe."""
 
 import json
+import shlex
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -155,6 +157,12 @@ def _summary(event: RunFinished) -> str:
 def is_quiet(notice: Notice) -> bool:
     """Tell whether a notice is shown only with `--verbose`."""
     return notice.kind in {"log", "stderr"} and notice.level in _QUIET_LEVELS
+
+
+def shell_path(path: Path) -> str:
+    """Return a path as a command line takes it, which is no option either."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def printable(text: str) -> str:

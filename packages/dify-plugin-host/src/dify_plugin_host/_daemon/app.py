@@ -9,6 +9,7 @@ import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 
 from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match
@@ -123,8 +124,10 @@ class DaemonApp:
                 asked = _read_query(shape, request)
             else:
                 asked = read_request(shape, parse_body(await _read_body(request)))
-            tenant_id = request.path_params["tenant_id"]
-            return _json(success(await self._management.answer(path, tenant_id, asked)))
+            named = dict(request.path_params)
+            tenant_id = named.pop("tenant_id")
+            answer = await self._management.answer(path, tenant_id, asked | named)
+            return _json(success(answer))
 
         return manage
 
@@ -214,7 +217,11 @@ async def _read_body(request: Request) -> bytes:
 def _read_query(shape: Struct, request: Request) -> JsonObject:
     # With this type the daemon looks into the body instead, for names that nobody writes.
     in_body = request.headers.get("content-type") == _JSON
-    return read_query(shape, {} if in_body else dict(request.query_params))
+    return read_query(shape, {} if in_body else _values(request.query_params))
+
+
+def _values(query: QueryParams) -> dict[str, list[str]]:
+    return {name: query.getlist(name) for name in query}
 
 
 async def _no_route(request: Request, _: Exception) -> Response:

@@ -12,13 +12,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dify_plugin_host._plugin.declarations import provider_contents
 from dify_plugin_packager.go_types import TYPES, read_declaration
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
-from dify_plugin_packager.plugin import PluginFolder, build_identifier
+from dify_plugin_packager.plugin import PluginFolder, PluginKind, build_identifier
 
 from .envelope import RefusalError
 
 
 _ICONS = ("icon", "icon_dark")
 _MODEL_ICONS = ("icon_small", "icon_large", "icon_small_dark", "icon_large_dark")
+# In the order in which the daemon looks for the one of a plugin with several kinds of providers.
+_KINDS: Mapping[str, PluginKind] = {
+    "tool": "tools",
+    "model": "models",
+    "datasource": "datasources",
+    "agent-strategy": "agent_strategies",
+    "trigger": "triggers",
+}
+_EXTENSION = "extension"
+CATEGORIES = (*_KINDS, _EXTENSION)
+"""The categories of plugins."""
+
 _LANGUAGES = frozenset({"ja_JP", "pt_BR", "zh_Hans"})
 _NO_TIME = "0001-01-01T00:00:00Z"
 # What Go does not write in a time: a zone of zero, and the zeros at the end of a fraction of a second.
@@ -53,6 +65,22 @@ class InstalledPlugin:
         self.icons: dict[str, bytes] = {}
         self.declaration = _with_icons(self.decoded, self._add_icon)
         self._installed = installed
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Its categories; it is listed in the first one."""
+        found = (category for category, kind in _KINDS.items() if self.folder.has(kind))
+        return tuple(found) or (_EXTENSION,)
+
+    def fits(self, asked: JsonObject) -> bool:
+        """Tell whether it has one of the tags of a question, and its text in the id, the name, the label or the description."""
+        declared, language = self.declaration, asked["language"] or "en_US"
+        if asked["tags"] and not set(asked["tags"]) & set(declared["tags"]):
+            return False
+        texts = (declared["label"], declared["description"])
+        shown = [text.get(language) or text["en_US"] for text in texts]
+        places = (self.id, declared["name"], *shown)
+        return any(asked["query"].lower() in place.lower() for place in places)
 
     def provider(self, kind: str, tenant_id: str) -> JsonObject | None:
         """Return the entry of the plugin's provider of a kind for a tenant, if it has one."""

@@ -4,14 +4,17 @@ Source: `internal/server/controllers` and `internal/service` of langgenius/dify-
 `tests/exchanges`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_packager.go_types import (
+    CATEGORY,
+    CATEGORY_PAGE,
     DEPENDENCIES,
     IDENTIFIER,
+    NOTHING,
     PAGE,
     PLUGIN_IDS,
     PROVIDER,
@@ -22,7 +25,7 @@ from dify_plugin_packager.go_types import (
 from dify_plugin_packager.json_access import JsonObject
 
 from .envelope import FailureType, RefusalError
-from .installed import InstalledPlugin
+from .installed import CATEGORIES, InstalledPlugin
 from .tenants import Tenants
 
 
@@ -35,6 +38,16 @@ _LISTS = {
     "triggers": "trigger",
 }
 _SINGLES = ("agent_strategy", "datasource", "tool", "trigger")
+_OF_CATEGORY, _IDS, _BINDINGS = "{category}/list", "installation/ids", "models/bindings"
+# What Dify asks since daemon 0.6.10, with the type of the query.
+_NEWER: Mapping[str, Struct] = {_OF_CATEGORY: CATEGORY_PAGE, _IDS: CATEGORY, _BINDINGS: NOTHING}
+_BOUND = (
+    "plugin_id",
+    "plugin_unique_identifier",
+    "runtime_type",
+    "source",
+    "version",
+)
 _NO_PACKAGE = "plugin package not found, please upload it firstly"
 # What is told of a package that is not there, whoever asks.
 _UNKNOWN: Mapping[str, tuple[FailureType, str]] = {
@@ -51,6 +64,7 @@ QUERIES: Mapping[str, Struct] = {
     **dict.fromkeys(_SINGLES, PROVIDER),
     **dict.fromkeys(("decode/from_identifier", "fetch/identifier", "fetch/manifest"), IDENTIFIER),
     "fetch/readme": README,
+    **_NEWER,
 }
 """The paths below `/plugin/{tenant}/management/` that are asked by GET, with the type of the query."""
 
@@ -83,6 +97,8 @@ class Management:
             RefusalError: If the daemon would refuse it.
         """
         await self._refresh()
+        if path in _NEWER:
+            return self._answer_newer(path, tenant_id, asked)
         if "plugin_unique_identifier" in asked:
             return self._tell_of_package(path, asked)
         if path in BODIES:
@@ -93,12 +109,8 @@ class Management:
         page = slice(first, first + asked["page_size"])
         if path in _LISTS:
             return self._providers(_LISTS[path], tenant_id)[page]
-        shown = [
-            {**one, "name": one["declaration"]["name"], "installation_id": one["id"]}
-            for one in self._installations(tenant_id)
-        ]
-        # What was installed last comes first.
-        return {"list": shown[::-1][page], "total": len(shown)}
+        shown = self._listed(tenant_id, self._installed(tenant_id))
+        return {"list": shown[page], "total": len(shown)}
 
     async def find_icon(self, asset_id: str) -> bytes | None:
         """Return the icon with an id, whoever asks; None if there is none."""
@@ -143,6 +155,44 @@ class Management:
             "unique_identifier": plugin.identifier,
             "verification": None,
         }
+
+    def _answer_newer(self, path: str, tenant_id: str, asked: JsonObject) -> Any:
+        if path == _BINDINGS:
+            return self._bindings(tenant_id)
+        category = asked["category"]
+        if category not in CATEGORIES:
+            raise RefusalError("PluginDaemonBadRequestError", "invalid plugin category")
+        installed = self._installed(tenant_id)
+        if path == _IDS:
+            found = [one.id for one in reversed(installed) if category in one.categories]
+            return {"plugin_ids": found}
+        fitting = [one for one in installed if one.categories[0] == category and one.fits(asked)]
+        size = asked["page_size"]
+        rest = self._listed(tenant_id, fitting)[(asked["page"] - 1) * size :]
+        return {"list": rest[:size], "has_more": len(rest) > size}
+
+    def _bindings(self, tenant_id: str) -> list[JsonObject]:
+        """Return which plugin's installation serves each provider of models."""
+        return [
+            {
+                "provider": provider["provider"],
+                "installation_id": one["id"],
+                **{key: one[key] for key in _BOUND},
+                "verified": one["declaration"]["verified"],
+            }
+            for plugin in reversed(self._installed(tenant_id))
+            if (provider := plugin.provider("model", tenant_id))
+            for one in [plugin.installation(tenant_id)]
+        ]
+
+    def _listed(self, tenant_id: str, plugins: Sequence[InstalledPlugin]) -> list[JsonObject]:
+        """Return the entries of plugins in a list, the one that was installed last first."""
+        written = self._tenants.written(tenant_id)
+        installations = [plugin.installation(written) for plugin in reversed(plugins)]
+        return [
+            {**one, "name": one["declaration"]["name"], "installation_id": one["id"]}
+            for one in installations
+        ]
 
     def _look_up(self, path: str, tenant_id: str, asked: JsonObject) -> list[Any]:
         if path == "tools/check_existence":

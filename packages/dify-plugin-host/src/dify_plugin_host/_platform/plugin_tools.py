@@ -12,7 +12,7 @@ from dify_plugin_host._settings import PlatformRules
 from dify_plugin_packager.go_types import TYPES, read_declaration
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
 
-from .rules import answer_decoder
+from .rules import node_decoder
 from .tool_node import ToolRequest, arguments_called_back, tool_parameters
 
 
@@ -140,7 +140,7 @@ class PluginTools:
             context={},
             origin=origin,
             joins_blobs=joins_blobs,
-            decode=answer_decoder("invoke_tool", self._rules),
+            decode=node_decoder("invoke_tool", self._rules, process.advise),
         )
 
     def find(self, provider: str | None, tool: str) -> tuple[ToolProvider, PluginProcess]:

@@ -30,6 +30,11 @@ _AGENT_NODE_FEATURES = frozenset(
 )
 
 
+# A node's own outputs, which a variable cannot be, and the one that it can replace.
+_OUTPUTS = ("text", "json", "files")
+_USAGE = "usage"
+_USAGE_ADVICE = "the variable 'usage' replaces the node's output of that name, the usage that Dify has counted; expected another name if that is not meant"
+
 # The manifest's permission for each kind of call; behind a dot, the kind of model.
 _PERMISSIONS: Mapping[str, str] = {
     **dict.fromkeys(("app", "fetch_app"), "app"),
@@ -76,6 +81,51 @@ def answer_decoder(action: str, rules: PlatformRules) -> Callable[[Any], JsonObj
         return without_opaque_body(made) if rules.drop_opaque_body else made
 
     return decode
+
+
+def node_decoder(
+    action: str, rules: PlatformRules, advise: Callable[[str], None]
+) -> Callable[[Any], JsonObject]:
+    """Return a function that converts each message of a tool or a strategy to the one that a node of Dify gets under these rules.
+
+    It raises StreamRejectedError for a message that the daemon would not hand on, or that Dify would refuse. `advise` is told, once, of a variable that replaces an
+    output of Dify's own.
+
+    Source: docs/evidence/dify-declarations.md, S32.
+    """
+    decode = answer_decoder(action, rules)
+    if not rules.variable_rules:
+        return decode
+    is_told = False
+
+    def decode_for_node(item: Any) -> JsonObject:
+        nonlocal is_told
+        made = decode(item)
+        if made.get("type") == "variable":
+            content = object_at(made, "message")
+            name = content.get("variable_name")
+            _validate_variable(name, content)
+            if name == _USAGE and action == "invoke_agent_strategy" and not is_told:
+                is_told = True
+                advise(_USAGE_ADVICE)
+        return made
+
+    return decode_for_node
+
+
+def _validate_variable(name: Any, content: JsonObject) -> None:
+    """Validate a variable as Dify does.
+
+    Raises:
+        StreamRejectedError: If Dify would end the run with an error.
+    """
+    if name in _OUTPUTS:
+        expected = f"expected another name than {', '.join(_OUTPUTS)}, the node's own outputs"
+        raise StreamRejectedError(f"variable {name!r}: {expected}; Dify refuses it")
+    value = content.get("variable_value")
+    if content.get("stream") and not isinstance(value, str):
+        expected = f"expected text, since it is streamed, got {type(value).__name__}"
+        raise StreamRejectedError(f"variable {name!r}: {expected}; Dify refuses it")
 
 
 def _to_daemon_answer(shape: Struct, item: Any) -> JsonObject:

@@ -20,7 +20,7 @@ from .agent_node import (
     validate_completion_params,
 )
 from .models import Models
-from .rules import answer_decoder, through_go
+from .rules import node_decoder, through_go
 
 
 class Strategies:
@@ -116,7 +116,7 @@ class Strategies:
             user_id=request.user_id,
             context=context,
             origin=request.origin,
-            decode=answer_decoder("invoke_agent_strategy", self._rules),
+            decode=node_decoder("invoke_agent_strategy", self._rules, process.advise),
         )
 
     def _entries(self) -> dict[str, tuple[Strategy, PluginProcess]]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -14,6 +15,13 @@ from . import guard
 
 _READ_BYTES = 64 * 1024
 _STDERR_TAIL_BYTES = 1024  # like the daemon
+_STDERR_KEPT_BYTES = 64 * 1024
+# What Python reports of an exception that it passes over, such as one in a finaliser: never the reason why a process ended. The SDK up to 0.8.0 leaves twice as
+# much of these at each end as the tail holds.
+_PASSED_OVER = re.compile(
+    rb"^Exception ignored .*\n(?:Traceback .*\n)?(?:[ \t].*\n)*(?:(?!Exception ignored )\S.*(?:\n|\Z))?",
+    re.MULTILINE,
+)
 _STDERR_LINE_BYTES = 64 * 1024  # a longer line comes in pieces
 _AFTER_EXIT_SECONDS = 1.0
 
@@ -66,8 +74,9 @@ class Child:
 
     @property
     def stderr_tail(self) -> str:
-        """The end of the process's stderr."""
-        return self._stderr.decode("utf-8", errors="replace").strip()
+        """The end of the process's stderr, without exceptions that were passed over if there is anything else."""
+        kept = _PASSED_OVER.sub(b"", self._stderr).strip() or self._stderr
+        return kept[-_STDERR_TAIL_BYTES:].decode("utf-8", errors="replace").strip()
 
     async def read(self) -> AsyncIterator[bytes]:
         """Yield the process's stdout, in pieces as they come."""
@@ -130,7 +139,7 @@ class Child:
         rest = b""
         while data := await stderr.read(_READ_BYTES):
             self._stderr += data
-            del self._stderr[:-_STDERR_TAIL_BYTES]
+            del self._stderr[:-_STDERR_KEPT_BYTES]
             *lines, rest = (rest + data).split(b"\n")
             if len(rest) > _STDERR_LINE_BYTES:
                 lines, rest = [*lines, rest], b""

@@ -30,6 +30,7 @@ from dify_plugin_packager.go_types import (
     parse_json,
 )
 from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+from dify_plugin_packager.plugin import PluginFolder
 from stream_text import LineSplitter
 
 from .child import Child
@@ -54,13 +55,15 @@ class Notice:
         plugin: The plugin's name.
         kind: `"log"` is a log record, `"protocol_error"` a line that is not a message, `"plugin_error"` the plugin's
             complaint about a line that it was sent, `"reload"` the outcome of a change of its files, `"stderr"` a line of its stderr, `"failed_call"` a
-            call that failed.
+            call that failed, `"advice"` what a call did that its author may not mean.
         level: The log level, such as `"INFO"`, which a line of stderr has as well; `"ERROR"` for errors.
         text: The message, or the offending line cut at 200 characters. The traceback of a failed call, if there is one, follows on further lines.
     """
 
     plugin: str
-    kind: Literal["log", "protocol_error", "plugin_error", "reload", "stderr", "failed_call"]
+    kind: Literal[
+        "log", "protocol_error", "plugin_error", "reload", "stderr", "failed_call", "advice"
+    ]
     level: str
     text: str
 
@@ -72,13 +75,14 @@ class Connection:
         self,
         child: Child,
         *,
-        plugin: str,
+        plugin: PluginFolder,
         settings: HostSettings,
         backwards: BackwardsHandler,
         on_notice: NoticeHandler,
     ) -> None:
         self._child = child
-        self._plugin = plugin
+        self._plugin = plugin.name
+        self._setup_command = plugin.setup_command
         self._settings = settings
         self._backwards = backwards
         self._on_notice = on_notice
@@ -185,7 +189,9 @@ class Connection:
             problem = f"ended with exit code {exit_code}"
             return PluginExitedError(self._plugin, problem, stderr_tail=tail)
         problem = f"ended with exit code {exit_code} before its first heartbeat"
-        return PluginStartError(self._plugin, problem, stderr_tail=tail)
+        return PluginStartError(
+            self._plugin, problem, stderr_tail=tail, setup_command=self._setup_command
+        )
 
     def _beat(self) -> None:
         """Note a heartbeat, and like the daemon kill the plugin if the next one takes too long."""

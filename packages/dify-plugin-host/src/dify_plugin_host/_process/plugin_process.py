@@ -156,7 +156,7 @@ class PluginProcess(Running):
         )
         connection = Connection(
             child,
-            plugin=folder.name,
+            plugin=folder,
             settings=self.settings,
             backwards=self._backwards,
             on_notice=self._on_notice,
@@ -291,11 +291,15 @@ class PluginProcess(Running):
         except PluginHostError as error:
             level, text = "ERROR", describe_failure(changed, error, source.folder.path)
         else:
-            level, text = "INFO", describe_reload(changed)
+            level, text = "INFO", describe_reload(changed, source.folder.setup_command)
         self._report("reload", level, text)
 
+    def advise(self, text: str) -> None:
+        """Report as a notice what a call has done that its author may not mean."""
+        self._report("advice", "WARNING", text)
+
     def _report(
-        self, kind: Literal["reload", "stderr", "failed_call"], level: str, text: str
+        self, kind: Literal["reload", "stderr", "failed_call", "advice"], level: str, text: str
     ) -> None:
         self._on_notice(Notice(plugin=self.folder.name, kind=kind, level=level, text=text))
 

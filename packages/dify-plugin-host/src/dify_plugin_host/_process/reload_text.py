@@ -12,12 +12,12 @@ _DEPENDENCIES = frozenset({"pyproject.toml", "uv.lock", "requirements.txt"})
 _PLACE = re.compile(r'File "([^"<>]+)", line (\d+)')
 
 
-def describe_reload(changed: Sequence[str]) -> str:
-    """Return the sentence about a plugin that was started again."""
+def describe_reload(changed: Sequence[str], setup_command: str) -> str:
+    """Return the sentence about a plugin that was started again; the command installs what it asks for."""
     text = f"{_files(changed)} changed: started again"
     if _DEPENDENCIES.isdisjoint(changed):
         return text
-    return f"{text}, with what is installed; `uv sync` in its folder installs what it now asks for"
+    return f"{text}, with what is installed; `{setup_command}` in its folder installs what it now asks for"
 
 
 def describe_failure(changed: Sequence[str], error: PluginHostError, folder: Path) -> str:

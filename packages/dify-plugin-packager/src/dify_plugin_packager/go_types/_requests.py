@@ -5,13 +5,13 @@ Source: `pkg/entities/plugin_entities/request.go` and `internal/server/controlle
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ._daemon_types import TYPES
 from ._rules import validate
-from ._types import TEXT, Field, Struct, decode_what_fits
+from ._types import TEXT, Field, ListOf, Struct, decode_what_fits
 
 
 _MODULE = "github.com/langgenius/dify-plugin-daemon/pkg/entities/"
@@ -19,6 +19,15 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 PAGE = TYPES["_.Page"]
 """The query for a page of a list."""
+
+CATEGORY_PAGE = TYPES["controllers.listPluginsByCategoryRequest"]
+"""The query for a page of the plugins of a category."""
+
+CATEGORY = TYPES["controllers.listInstalledPluginIDsRequest"]
+"""The query for the ids of the plugins of a category."""
+
+NOTHING = TYPES["_.Nothing"]
+"""The query of what is asked without one."""
 
 README = TYPES["_.Readme"]
 """The query for a plugin's README."""
@@ -66,17 +75,20 @@ def read_request(shape: Struct, body: Any, *, tenant_id: str = "local") -> dict[
     return shape.encode(value)
 
 
-def read_query(shape: Struct, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the query of a URL as the daemon reads it; it stops reading at an invalid number.
+def read_query(shape: Struct, query: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:
+    """Return the query of a URL, each name with its value or all its values, as the daemon reads it; it stops reading at an invalid number.
 
     Raises:
         ShapeError: If it breaks a rule of its fields; the text is the daemon's.
     """
     found = shape.zero()
     for each in shape.fields:
-        given = query.get(each.json, "")
+        values = query.get(each.json)
+        given = values if isinstance(values, str) else values[0] if values else ""
         if each.type is TEXT:
             found[each.json] = given
+        elif isinstance(each.type, ListOf):
+            found[each.json] = [given] if isinstance(values, str) else values
         elif given:
             # As gin does it: what was read before the error stays.
             if not _WHOLE.fullmatch(given):

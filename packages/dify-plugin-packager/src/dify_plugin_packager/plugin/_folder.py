@@ -82,6 +82,16 @@ class PluginFolder:
         own = self.path / ".venv" / "bin" / "python"
         return str(own) if own.exists() else sys.executable
 
+    @property
+    def setup_command(self) -> str:
+        """The command that installs, in the folder, what the plugin asks for into its own environment."""
+        names = ("pyproject.toml", "requirements.txt", ".venv")
+        is_project, has_list, is_there = ((self.path / name).exists() for name in names)
+        if is_project or not has_list:
+            return "uv sync"
+        installing = "uv pip install -r requirements.txt"
+        return installing if is_there else f"uv venv --python 3.12 && {installing}"
+
     def has(self, kind: PluginKind) -> bool:
         """Tell whether the plugin declares anything of a kind."""
         return bool(self._provider_files(kind))

@@ -3,7 +3,7 @@
 Each rule holds for the releases of Dify from one on and before another; most hold for all that are known. Tried on the official plugins: they
 work, so a rule that finds one broken is wrong.
 
-Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S31, T1, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2.
+Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S32, T1, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2.
 """
 
 import re
@@ -49,6 +49,9 @@ _VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9
 # Dify's own fields in a model's form, on which other fields may depend.
 _SHOWN_WITHOUT_FIELD = frozenset({"__model_type", "__model_name"})
 
+
+# A node's own outputs, of which Dify takes no variables.
+_OUTPUTS = frozenset({"text", "json", "files"})
 
 # The versions of Dify that first took such declarations.
 _POLLS = (1, 15, 0)
@@ -159,6 +162,9 @@ def _check_strategy(strategy: JsonObject) -> Iterator[_Report]:
         if not is_object(schema) or not isinstance(schema.get("type", ""), str):
             where = f"output_schema.properties.{name}.type"
             yield _break(where, "one type", "the editor crashes at the node")
+        if name == "usage":
+            text = "another name: a variable of this one replaces the usage that Dify has counted"
+            yield _advise(f"output_schema.properties.{name}", text)
 
 
 def _check_strategy_parameter(field: str, one: JsonObject) -> Iterator[_Report]:
@@ -231,6 +237,12 @@ def _check_defaults(content: JsonObject) -> Iterator[_Report]:
             yield _break(f"parameters.{index}.default", "no list", effect, until=_TAKES_LISTS)
 
 
+def _check_outputs(content: JsonObject) -> Iterator[_Report]:
+    for name in sorted(_OUTPUTS & object_at(content, "output_schema", "properties").keys()):
+        text = "another name: the node has this output anyway, and a run that sends a variable of the name fails"
+        yield _advise(f"output_schema.properties.{name}", text)
+
+
 def _check_tool_provider(provider: JsonObject) -> Iterator[_Report]:
     for name, credential in object_at(provider, "credentials_for_provider").items():
         scope = credential.get("scope") if is_object(credential) else None
@@ -290,9 +302,9 @@ def _check_model(model: JsonObject) -> Iterator[_Report]:
 
 _CHECKS: Mapping[tuple[str, str], tuple[Callable[[JsonObject], Iterator[_Report]], ...]] = {
     ("manifest", ""): (_check_manifest,),
-    ("agent_strategies", "item"): (_check_strategy, _check_defaults),
+    ("agent_strategies", "item"): (_check_strategy, _check_defaults, _check_outputs),
     ("datasources", "item"): (_check_defaults,),
-    ("tools", "item"): (_check_tool, _check_defaults),
+    ("tools", "item"): (_check_tool, _check_defaults, _check_outputs),
     ("tools", "provider"): (_check_tool_provider,),
     ("models", "provider"): (_check_model_provider,),
     ("models", "model"): (_check_model,),
