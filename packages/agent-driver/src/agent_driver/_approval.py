@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
 
 from ._settings import DriveSettings
-from ._tool_calls import ToolCalls
+from ._tool_calls import ToolCalls, find_seen
 from ._tool_options import iter_all
 
 
@@ -29,7 +29,7 @@ def seal(
     snapshot = run.to_snapshot(
         key=cast("bytes", settings.snapshot_key),
         expires_at=_find_expiry(settings),
-        extra={**calls.save(), "log": log},
+        extra={**calls.save(asked), "log": log},
     )
     return (*events[:-1], replace(asked, snapshot=snapshot))
 
@@ -58,18 +58,22 @@ def prepare_approval(
         known = [*iter_all(calls.tools.values())]
         schemas = {tool.name: tool.parameters for tool in reversed(known)}
         run.approval_rules.for_tools(dict.fromkeys(schemas, ()), schemas)
-        run.bind_by(calls.find_arguments)
     if settings.resume is None:
         if settings.decisions is not None:
             raise ValueError("decisions: expected none where nothing is resumed")
         return (), None
     if key is None:
         raise ValueError("snapshot_key: expected the key that the snapshot was signed with")
-    asked, extra = run.resume(settings.resume, key=key, now=find_now(settings))
+    given = settings.resume
+    snapshot = given.snapshot if isinstance(given, AskApproval) else given
+    asked, extra = run.resume(snapshot, key=key, now=find_now(settings))
+    decisions = _read_decisions(settings.decisions, asked)
     if extra is not None:
-        calls.load(extra)
+        # The snapshot of an earlier release holds nothing of what was seen, but who asked may.
+        seen = find_seen(given) if isinstance(given, AskApproval) else {}
+        calls.load({"seen": seen, **extra}, decisions)
     resumes = extra and extra.get("log")  # Of an earlier release there is none.
-    return _read_decisions(settings.decisions, asked), resumes
+    return decisions, resumes
 
 
 def find_now(settings: DriveSettings) -> float:

@@ -78,9 +78,8 @@ class Play:
         messages = [*history, *self._prompt]
         self._given = len(messages)
         self.run: AgentRun = self.declared.build_run(messages)
-        snapshot = resume.snapshot if isinstance(resume, AskApproval) else resume
         options = {name: self._options[name] for name in _OF_DRIVE if name in self._options}
-        self.settings: dict[str, Any] = {**self.declared.drive, **options, "resume": snapshot}
+        self.settings: dict[str, Any] = {**self.declared.drive, **options, "resume": resume}
         if conversation is None or conversation.waiting is None:
             return None
         return replace(conversation, waiting=None)
