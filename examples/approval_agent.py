@@ -36,6 +36,8 @@ agent = Agent(
 session = SqliteSession("waiting.db", "money")
 if question := " ".join(sys.argv[1:]):
     print(agent.run(question, session=session).text)
+if notice := session.load().notice:  # It has died over an approved call.
+    print(notice)
 while waiting := session.load().waiting:
     result = agent.run(session=session, decisions=decide(waiting))
     print(result.error or result.text)

@@ -174,6 +174,50 @@ def test_a_person_says_what_a_function_of_the_client_gives(chat):
     assert page.locator(".mine").last.inner_text() == "Result of open_door: It creaks."
 
 
+BLANK = "\u115f\u3164\u2800\ufe0f\u00a0\u202e\U000e0041"
+
+
+def asked(page, arguments):
+    """Have the agent ask about a call with other arguments, as agents that another program serves may, and return the question."""
+
+    def exchange(route):
+        told = route.fetch().text()
+        old = json.dumps(json.dumps({"to": "Ann", "euros": 40}))
+        assert old in told
+        route.fulfill(
+            body=told.replace(old, json.dumps(arguments)), content_type="text/event-stream"
+        )
+
+    page.route("**/v1/responses", exchange, times=1)
+    say(page, "Pay both.")
+    ended(page, 1)
+    return page.locator(".question").first
+
+
+def test_a_question_shows_by_its_number_what_cannot_be_seen(chat):
+    text = BLANK * 2_000
+    question = asked(chat("two"), text)
+    said = question.locator("pre").inner_text()
+    numbers = [f"U+{ord(one):04X}" for one in text]
+    assert said.replace("[", "").replace("]", "") == "".join(numbers)
+    assert question.locator(".ctl").count() <= 2_001
+    assert question.get_by_role("button", name="Approve").is_enabled()
+
+
+def test_of_a_question_that_is_too_long_the_page_takes_no_yes_and_says_where_to_give_one(chat):
+    page = chat("two")
+    question = asked(page, "🙂" * 20_001)
+    assert question.locator("pre").inner_text() == "🙂" * 20_000
+    told = question.locator("p").inner_text()
+    assert "20\u202f000 of 20\u202f001 characters" in told
+    assert "POST /v1/responses" in told
+    assert question.get_by_role("button", name="Approve").is_disabled()
+    question.get_by_role("button", name="Deny").click()
+    page.locator(".question").nth(1).get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Send 2 answers").click()
+    assert "As you say." in ended(page, 2)
+
+
 def test_what_is_answered_elsewhere_is_shown_here(chat):
     page = chat("two", may_break=True)
     say(page, "Pay both.")

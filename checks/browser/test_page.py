@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from run_log import RunFile, RunLog, list_runs
 from run_log.view import ViewServer, write_fixture
 from runs import HOSTILE, NEEDLE
+from stream_text import is_hidden
 
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +87,28 @@ def test_a_question_is_answered_within_two_clicks(page, clicks, place, answer):
         "([place, answer]) => place.innerText.replaceAll('“', '\"').replaceAll('”', '\"').includes(answer)",
         arg=[page.wait_for_selector(place), answer],
     )
+
+
+@pytest.mark.parametrize(
+    "place", ["agent-server/src/agent_server/_chat", "run-log/src/run_log/view"]
+)
+def test_what_python_calls_hidden_is_shown_by_its_number(chromium, place):
+    source = (ROOT / "packages" / place / "static/dom.js").read_text()
+    page = chromium.new_page()
+    shown = page.evaluate(
+        """async (source) => {
+            const { words } = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+            const isShown = (code) => words(String.fromCodePoint(code))[0] instanceof Node;
+            return [...Array(0xe1000).keys()].filter((code) => (code < 0x20000 || code >= 0xe0000) && isShown(code));
+        }""",
+        source,
+    )
+    page.close()
+    codes = (*range(0x20000), *range(0xE0000, 0xE1000))
+    hidden = {code for code in codes if is_hidden(chr(code))} - {0x09, 0x0A}
+    differing = hidden.symmetric_difference(shown)
+    # A browser may know characters of a later Unicode.
+    assert all(unicodedata.category(chr(code)) == "Cn" for code in differing), differing
 
 
 def test_what_models_and_tools_say_is_text_and_never_markup(page):

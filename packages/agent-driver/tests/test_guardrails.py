@@ -1,14 +1,19 @@
 """Functions that check what a run begins with, its tool calls and its last answer."""
 
 import asyncio
+import hashlib
+import hmac
 import json
+from dataclasses import replace
+from typing import Annotated
 
 import pytest
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 from scripted import Script, as_tool, ask, use
 
 from agent_driver import Agent, GuardedCall, Guardrails, ShowText, Stop
 from agent_loop import AgentEvent, ToolCallEnded
+from agent_tooling import Tool
 from run_log import RunFile, RunLog, list_runs
 
 
@@ -112,6 +117,123 @@ def test_a_person_is_asked_about_the_call_as_it_would_be_made(run_of):
 
     script = Script(pay(500), "Too much.")
     assert run_of(agent.with_(model=script), "Pay.").value == "Too much."
+
+
+@pytest.mark.parametrize("said", [{"euros": 900}, {"euros": "many"}, None, "junk"])
+def test_after_a_yes_a_call_is_made_as_it_was_seen_whatever_a_guardrail_says_then(run_of, said):
+    def at_first(call: GuardedCall):
+        seen.append(call.args["euros"])
+        return {"euros": 5} if len(seen) == 1 else said
+
+    done, seen = [], []
+    agent = Agent(
+        Script(pay(50), "Done."),
+        [paying(done)],
+        approval_rules={"pay": "always"},
+        guardrails=Guardrails(tool_call=[at_first]),
+    )
+    waiting = run_of(agent, "Pay.").waiting
+    assert [json.loads(call.arguments) for call in waiting.calls] == [{"euros": 5}]
+    assert run_of(agent, resume=waiting.snapshot, decisions=True).answered
+    assert (done, seen) == ([5], [50, 5])
+
+
+@pytest.mark.parametrize("says", [Stop("Not any more."), OSError("sk-secret")])
+def test_after_a_yes_a_guardrail_may_still_stop_a_call(run_of, says):
+    def closes(_):
+        asked.append(1)
+        if len(asked) > 1 and isinstance(says, OSError):
+            raise says
+        return says if len(asked) > 1 else None
+
+    done, asked, script = [], [], Script(pay(5), "So.")
+    agent = Agent(
+        script,
+        [paying(done)],
+        approval_rules={"pay": "always"},
+        guardrails=Guardrails(tool_call=[closes]),
+    )
+    result = run_of(agent, resume=run_of(agent, "Pay.").waiting, decisions=True)
+    assert (result.value, done) == ("So.", [])
+    told = script.requests[-1].messages[-1].content
+    assert told == (
+        "Not any more." if isinstance(says, Stop) else "A guardrail of this agent failed."
+    )
+
+
+def test_what_was_seen_holds_for_calls_of_agents_and_for_no_later_call(run_of):
+    def halves(call: GuardedCall):
+        return {"euros": call.args["euros"] // 2} if call.name == "pay" else None
+
+    done = []
+    rules = {"approval_rules": {"pay": "always"}}
+    calls = [use("pay", '{"euros": 40}', "a"), use("pay", '{"euros": 80}', "b")]
+    clerk = as_tool("clerk", "Pays.", Script(ask(*calls), pay(60), "Paid."), [paying(done)])
+    guardrails = Guardrails(tool_call=[halves])
+    boss = Script(ask(use("clerk", '{"task": "Pay."}', "c")), "So.")
+    agent = Agent(boss, [clerk], guardrails=guardrails, **rules)
+    decisions = {"c/a": True, "c/b": False}
+    result = run_of(agent, resume=run_of(agent, "Pay.").waiting, decisions=decisions)
+    assert [json.loads(call.arguments) for call in result.waiting.calls] == [{"euros": 30}]
+    assert run_of(agent, resume=result.waiting, decisions=True).value == "So."
+    assert done == [20, 30]
+
+
+def test_a_call_that_its_tool_does_not_take_as_it_was_seen_is_not_made(run_of):
+    def open_until_asked(euros):
+        assert not asked, "closed"
+        return euros
+
+    def pay_(euros: Annotated[int, AfterValidator(open_until_asked)], to: str = None) -> str:  # noqa: RUF013 - as people write it
+        """Pay."""
+        done.append((euros, to))
+        return "paid"
+
+    asked, done, script = [], [], Script(pay(50), "So.")
+    agent = Agent(
+        script,
+        [Tool.from_function(pay_, name="pay")],
+        approval_rules={"pay": "always"},
+        guardrails=Guardrails(tool_call=[lambda call: {**call.args, "euros": 5}]),
+    )
+    waiting = run_of(agent, "Pay.").waiting
+    assert run_of(agent, resume=waiting, decisions=True).answered
+    assert done == [(5, None)]
+
+    waiting = run_of(agent.with_(model=(script := Script(pay(50), "So."))), "Pay.").waiting
+    asked.append(waiting)
+    assert run_of(agent.with_(model=script), resume=waiting, decisions=True).answered
+    assert "pay was changed after the user was asked" in script.requests[-1].messages[-1].content
+    assert done == [(5, None)]
+
+
+KEY = b"0123456789abcdef"
+
+
+def of_the_release_before(asked):
+    """Return a question whose snapshot does not hold what was seen."""
+    snapshot = json.loads(asked.snapshot)
+    del snapshot["state"]["extra"]["seen"], snapshot["signature"]
+    text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"))
+    signed = hmac.new(KEY, text.encode(), hashlib.sha256).hexdigest()
+    return replace(asked, snapshot=json.dumps({**snapshot, "signature": signed}))
+
+
+def test_a_run_that_waits_since_the_release_before_goes_on(run_of):
+    done = []
+    agent = Agent(
+        Script(pay(50), "Done.", "Done."),
+        [paying(done)],
+        snapshot_key=KEY,
+        approval_rules={"pay": "always"},
+        guardrails=Guardrails(tool_call=[cheap]),
+    )
+    waiting = of_the_release_before(run_of(agent, "Pay.").waiting)
+    assert run_of(agent, resume=waiting.snapshot, decisions=True).answered
+    # Whoever still holds the question holds what was seen.
+    dear = agent.with_(guardrails=Guardrails(tool_call=[lambda _: {"euros": 900}]))
+    assert run_of(dear, resume=waiting, decisions=True).answered
+    assert done == [10, 10]
 
 
 def test_each_call_is_checked_once(run_of):

@@ -1,23 +1,37 @@
 """Conversations that outlive a run, and the calls that wait in them."""
 
 import asyncio
+import json
 import sqlite3
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypedDict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import Script, ask, use
+from scripted import Script, as_tool, ask, use
 
-from agent_driver import Agent
+from agent_driver import Agent, ShowText
 from agent_driver.sessions import (
     Conversation,
     MemorySession,
     SessionConflictError,
     SqliteSession,
 )
-from agent_loop import Message, SnapshotError, ToolCall, dump_messages, load_messages
+from agent_loop import (
+    AgentEvent,
+    AskApproval,
+    Decision,
+    Message,
+    SnapshotError,
+    ToolCall,
+    ToolCallEnded,
+    dump_messages,
+    load_messages,
+)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -161,6 +175,126 @@ def test_a_store_that_fails_at_the_start_is_the_callers_to_see(tmp_path):
     (tmp_path / "s.db").write_bytes(b"no database, but long enough to be read as one" * 40)
     with pytest.raises(sqlite3.DatabaseError):
         Agent(Script("Two.")).run("?", session=session)
+
+
+PROGRAM = """
+import sys, time
+from agent_driver import Agent, ShowText
+from agent_driver.sessions import SqliteSession
+
+def pay(euros: int) -> str:
+    \"\"\"Pay.\"\"\"
+    print("paying", euros, flush=True)
+    sys.stdin.read()
+
+def model(call):
+    call_ = {"call_id": "c1", "name": "pay", "arguments": '{"euros": 5}'}
+    return {"tool_calls": [call_]}
+
+agent = Agent(model, [pay], approval_rules={"pay": "always"})
+session = SqliteSession(sys.argv[1], "s")
+agent.run("Pay 5.", session=session)
+agent.run(session=session, decisions=True)
+"""
+
+
+def test_after_a_kill_in_an_approved_call_the_next_turn_says_that_its_outcome_is_not_known(
+    run_of, tmp_path
+):
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "s.db")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"paying 5\n"
+        process.kill()
+    session = SqliteSession(tmp_path / "s.db", "s")
+    kept = session.load()
+    assert [getattr(m, "role", None) or m["role"] for m in kept.messages] == [
+        "user",
+        "assistant",
+        "tool",
+    ]
+    assert kept.messages[1].tool_calls[0].arguments == '{"euros": 5}'
+    assert (kept.waiting, [call.name for call in kept.given_out]) == (None, ["pay"])
+    assert 'not known: pay {"euros": 5}' in kept.notice
+
+    script = Script("Shall I look whether it was made?")
+    agent = Agent(script, [paying([])], approval_rules={"pay": "always"})
+    with pytest.raises(ValueError, match="outcome of what you approved is not known"):
+        run_of(agent, session=session, decisions=True)
+    result = run_of(agent, "Did you?", session=session)
+    assert "the outcome of this call is not known" in script.requests[0].messages[-2].content
+    assert result.notice == kept.notice
+    assert result.value == result.text == f"{kept.notice}\n\nShall I look whether it was made?"
+    assert result.messages[-1].content == "Shall I look whether it was made?"
+    assert session.load().notice is None
+    assert run_of(agent.with_(model=Script("Yes.")), "Go.", session=session).value == "Yes."
+
+
+def begin_and_let_go(agent, session, decisions):
+    """Take up what waits, and stop once the first call has ended or the run of an agent has begun."""
+    with agent.stream(session=session, decisions=decisions) as events:
+        next(event for event in events if isinstance(event, (ToolCallEnded, AgentEvent)))
+
+
+def test_what_was_denied_and_what_an_agent_was_given_stand_in_what_is_kept(reopen):
+    clerk = as_tool("clerk", "Pays.", Script(ask(use("pay", '{"euros": 9}', "p"))), [paying([])])
+    calls = (use("pay", '{"euros": 5}', "a"), use("clerk", '{"task": "Pay."}', "c"))
+    rules = {"approval_rules": {"pay": "always"}}
+    agent = Agent(Script(ask(*calls)), [paying([]), clerk], instruction="Be kind.", **rules)
+    agent.run("Pay.", session=reopen())
+    no = Decision(call_id="a", is_approved=False, reason="Too much.")
+    begin_and_let_go(agent, reopen(), {"a": no, "c/p": True})
+    kept = reopen().load()
+    question, _, denied, begun = kept.messages
+    assert question == {"role": "user", "content": "Pay."}
+    assert denied.content.endswith("They said: Too much.")
+    assert begun.content.endswith('It was to make clerk/pay {"euros": 9}.')
+    assert [call.key for call in kept.given_out] == ["c/p"]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_the_notice_is_shown_first_unless_the_answer_is_json(reopen, typed):
+    agent = Agent(Script(PAY), [paying([])], approval_rules={"pay": "always"})
+    agent.run("Pay.", session=reopen())
+    begin_and_let_go(agent, reopen(), True)
+    notice = reopen().load().notice
+
+    def broken(_):
+        raise OSError("no route")
+
+    # A turn that came to nothing is no turn: what follows says it too.
+    assert agent.with_(model=broken).run("?", session=reopen()).notice == notice
+    answer = {"answer": TypedDict("Sum", {"total": int})} if typed else {}
+    said = '{"total":4}' if typed else "4"
+    with Agent(Script(said), **answer).stream("?", session=reopen()) as stream:
+        texts = [event.text for event in stream if isinstance(event, ShowText)]
+    assert texts == ([said] if typed else [f"{notice}\n\n", said])
+    assert stream.result.notice == notice
+    assert stream.result.value == ({"total": 4} if typed else f"{notice}\n\n4")
+
+
+def test_the_notice_comes_before_the_same_is_asked_again(run_of, reopen):
+    long = ask(use("pay", json.dumps({"euros": 5, "to": "A" * 900})))
+
+    def pay(euros: int, to: str = "Ann") -> str:
+        """Pay."""
+        return f"paid {euros} to {to}"
+
+    agent = Agent(Script(long, PAY, "Paid."), [pay], approval_rules={"pay": "always"})
+    run_of(agent, "Pay.", session=reopen())
+    begin_and_let_go(agent, reopen(), True)
+    result = run_of(agent, "Again.", session=reopen())
+    assert result.reason == "approval"
+    assert result.text.startswith("The outcome of what you approved is not known: pay")
+    assert len(result.text) < 1_000
+    kept = reopen().load()
+    assert (kept.given_out, kept.waiting) == ((), result.waiting)
+    # As long as it is under way, a call that is approved is given out.
+    with agent.stream(session=reopen(), decisions=True) as events:
+        next(events)
+        assert [call.key for call in reopen().load().given_out] == ["c1"]
+        assert [event for event in events if isinstance(event, AskApproval)]
+    assert (reopen().load().given_out, reopen().load().waiting) == ((), events.result.waiting)
+    assert run_of(agent, session=reopen(), decisions=True).value == "Paid."
 
 
 plain = st.recursive(

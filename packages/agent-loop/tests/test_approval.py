@@ -106,6 +106,19 @@ def test_a_run_that_waits_tells_what_it_has_used_and_which_models_it_has_asked()
     ]
 
 
+def test_a_run_says_what_its_messages_would_be_if_its_open_calls_had_been_answered():
+    run = build({"pay": "always"})
+    run.start()
+    call(run, "search", "pay")
+    run.feed(ToolResult(call_id="search-0", content="found"))
+    before = run.messages
+
+    would_be = run.messages_if(lambda one: ToolResult(call_id=one.call_id, content="who knows"))
+    told = [message.content for message in would_be[len(before) :]]
+    assert told == ["Let me see.", "found", "who knows"]
+    assert (run.messages, run.state) == (before, "approval")
+
+
 def test_a_call_that_is_denied_is_told_to_the_model_with_the_reason():
     run = build({"pay": "always"})
     run.start()

@@ -238,6 +238,39 @@ def test_what_never_asks_holds_its_expression_against_the_whole_text():
         assert ask(rules, "mail", {"to": fits_not}) == "always"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\x85", "\v"])
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("mal.*ory", "mal|ory"),
+        ("mal.{0,9}ory", "mal||ory"),
+        ("^rm -rf", "cd /|rm -rf ."),
+        (r"\.sh$", "x.sh|"),
+        (r"(?i)^SUDO\b.*\bINSTALL$", "true|sudo apt|install|true"),
+        ("(?x) mal .* ory # a name", "mal|ory"),
+    ],
+)
+def test_what_asks_sees_over_line_ends_and_what_never_asks_does_not(end, pattern, text):
+    when, call = {"cmd": {"matches": pattern}}, {"cmd": text.replace("|", end)}
+    asks = [{"tool": "sh", "when": when, "ask": "always"}]
+    for one in (call, {"cmd": [call["cmd"]]}, {"cmd": json.dumps([call["cmd"]])}):
+        assert ask(asks, "sh", one) == "always"
+    assert ask(asks, "sh", {"cmd": "ls"}) == "never"
+    if end == "\n" and "#" not in pattern:
+        never = [asks[0] | {"ask": "never"}, {"tool": "sh", "ask": "once"}]
+        assert ask(never, "sh", call) == "once"
+
+
+def test_what_a_rule_fits_over_line_ends_alone_a_stricter_one_behind_it_still_asks_for():
+    rules = [
+        {"tool": "sh", "when": {"cmd": {"matches": "^ls"}}, "ask": "once"},
+        {"tool": "sh", "ask": "always"},
+    ]
+    assert ask(rules, "sh", {"cmd": "ls"}) == "once"
+    assert ask(rules, "sh", {"cmd": "rm -rf /\nls"}) == "always"
+    assert ask(rules[:1], "sh", {"cmd": "rm -rf /\nls"}) == "once"
+
+
 @pytest.mark.parametrize("pattern", ["a)(b", "(?x) a # b"])
 def test_an_expression_for_a_whole_text_is_refused_where_it_is_none_alone_or_ends_in_a_remark(
     pattern,

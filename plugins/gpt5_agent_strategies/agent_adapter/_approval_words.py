@@ -8,15 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_loop import ToolCall
+from stream_text import is_hidden
 
 
 _FENCE = "~~~"  # Dify's page looks for code between ``` itself, and would pair a model's with ours.
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
-)
-"""Characters without width or content that are not control characters: joiners, fillers, variants, blanks."""
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp", "Zs"})
-_SEEN_SPACES = frozenset(" \u3000")
 # Plain characters that a page changes even within code: in tags, formulas, incomplete images, and the
 # marks that Dify's page replaces.
 _CHANGED = re.compile(
@@ -184,14 +179,7 @@ def render_calls(calls: Iterable[ToolCall], names: Mapping[str, str]) -> str:
 
 def show_text(text: str) -> str:
     r"""Return a line of text in which characters that could not be seen, or would be misread, are written `\uXXXX`, which means the same in JSON."""
-    return _CHANGED.sub(_escape, "".join(map(_show_character, text)))
-
-
-def _show_character(character: str) -> str:
-    is_seen = character in _SEEN_SPACES or not (
-        unicodedata.category(character) in _HIDDEN_CATEGORIES or _BLANK.match(character)
-    )
-    return character if is_seen else _escape(character)
+    return _CHANGED.sub(_escape, "".join(_escape(one) if is_hidden(one) else one for one in text))
 
 
 def _escape(found: str | re.Match[str]) -> str:

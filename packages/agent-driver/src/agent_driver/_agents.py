@@ -129,8 +129,8 @@ class AgentCall:
         guards = caller.guards.for_agent(declared.guardrails)
         settings = for_agent(caller.settings, declared.drive)
         calls = offer_tools(run, declared.tools, settings, guards)
-        run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
         resumes = _resume(run, calls, settings, job.resumed)
+        run.bind_by(calls.find_arguments)  # For the approval rules of its callers.
         # It may refuse, so a log is made afterwards.
         caller.run.agents.adopt(run, name=name, call_id=call_id, seconds=caller.clock.run_seconds)
         recorder = caller.recorder and caller.recorder.for_agent(
@@ -229,7 +229,7 @@ def _resume(
         _, extra = run.resume(resumed.snapshot, key=key, now=find_now(settings))
     except SnapshotError as error:
         raise RefusedAgentError(_CHANGED) from error
-    calls.load(extra)
+    calls.load(extra, resumed.decisions)
     return extra["log"]
 
 

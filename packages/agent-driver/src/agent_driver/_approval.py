@@ -1,17 +1,18 @@
 """Runs that stop for approval: how they are saved and how they continue."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
+from agent_loop import AgentRun, AskApproval, AskedCall, Decision, Event, validate_snapshot_key
 
 from ._settings import DriveSettings
-from ._tool_calls import ToolCalls
+from ._tool_calls import ToolCalls, find_seen
 from ._tool_options import iter_all
 
 
+_MOST_SHOWN: Final = 500  # characters of the arguments of one call
 _NEVER: Final = 253_402_300_800.0  # When the year 9999 ends.
 
 
@@ -29,7 +30,7 @@ def seal(
     snapshot = run.to_snapshot(
         key=cast("bytes", settings.snapshot_key),
         expires_at=_find_expiry(settings),
-        extra={**calls.save(), "log": log},
+        extra={**calls.save(asked), "log": log},
     )
     return (*events[:-1], replace(asked, snapshot=snapshot))
 
@@ -58,18 +59,22 @@ def prepare_approval(
         known = [*iter_all(calls.tools.values())]
         schemas = {tool.name: tool.parameters for tool in reversed(known)}
         run.approval_rules.for_tools(dict.fromkeys(schemas, ()), schemas)
-        run.bind_by(calls.find_arguments)
     if settings.resume is None:
         if settings.decisions is not None:
             raise ValueError("decisions: expected none where nothing is resumed")
         return (), None
     if key is None:
         raise ValueError("snapshot_key: expected the key that the snapshot was signed with")
-    asked, extra = run.resume(settings.resume, key=key, now=find_now(settings))
+    given = settings.resume
+    snapshot = given.snapshot if isinstance(given, AskApproval) else given
+    asked, extra = run.resume(snapshot, key=key, now=find_now(settings))
+    decisions = read_decisions(settings.decisions, asked)
     if extra is not None:
-        calls.load(extra)
+        # The snapshot of an earlier release holds nothing of what was seen, but who asked may.
+        seen = find_seen(given) if isinstance(given, AskApproval) else {}
+        calls.load({"seen": seen, **extra}, decisions)
     resumes = extra and extra.get("log")  # Of an earlier release there is none.
-    return _read_decisions(settings.decisions, asked), resumes
+    return decisions, resumes
 
 
 def find_now(settings: DriveSettings) -> float:
@@ -81,12 +86,29 @@ def find_now(settings: DriveSettings) -> float:
     return 0.0 if settings.steps is not None else time.time()
 
 
+def describe_calls(calls: Iterable[AskedCall]) -> str:
+    """Return calls in a line for a person, long arguments shortened."""
+    return "; ".join(
+        f"{'/'.join((*call.agents, call.name))} {_shorten(call.arguments)}" for call in calls
+    )
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
 def _find_expiry(settings: DriveSettings) -> float:
     # Of the wall clock: another process compares it, after any time.
     return _NEVER if settings.steps is not None else time.time() + settings.snapshot_seconds
 
 
-def _read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:
+def read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:
+    """Return a person's decisions about the calls that wait.
+
+    Raises:
+        TypeError: If they are of a kind that decisions cannot be.
+        ValueError: If there is not one for each call.
+    """
     ids = [call.key for call in asked.calls]
     if isinstance(decisions, bool):
         decisions = dict.fromkeys(ids, decisions)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from typing import Any, Self
 
-from agent_loop import Event
+from agent_loop import Event, ShowText
 
 from ._async_drive import adrive
 from ._async_side import async_call
@@ -45,6 +45,8 @@ class AsyncRunStream[Answer]:
             raise StopAsyncIteration
         if self._events is None:
             self._events = await self._begin()
+            if (notice := self._play.shown_notice) is not None:
+                return ShowText(text=f"{notice}\n\n")
         try:
             self._last = await anext(self._events)
         except StopAsyncIteration:
@@ -70,12 +72,12 @@ class AsyncRunStream[Answer]:
     async def _begin(self) -> AsyncGenerator[Event]:
         play, session = self._play, self._play.session
         conversation = None if session is None else await async_call(session.load)
-        without_waiting = play.begin(conversation)
+        play.begin(conversation)
         declared = play.declared
         # Whatever is wrong with it is told here, before the calls that wait are taken out of the session.
         events = adrive(play.run, declared.models.call, declared.tools, **play.settings)
-        if session is not None and without_waiting is not None:
-            play.take_up(await async_call(session.save, without_waiting))
+        if session is not None and (claimed := play.claim()) is not None:
+            play.take_up(await async_call(session.save, claimed))
         return events
 
     async def _end(self, cause: BaseException | None = None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent_loop import ToolCall
-from agent_tooling import RefusedArguments, Tool, ToolArguments
+from agent_tooling import RefusedArguments, Tool, ToolArguments, changed_tool_text
 
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
@@ -72,7 +72,8 @@ class Guardrails:
     Attributes:
         input: Called with all messages before the first model call; they may return other messages. A stop ends the run without a model call.
         tool_call: Called with a `GuardedCall` once its arguments have been checked, and before a person is asked; they may return other arguments. A stop refuses the call,
-            and the model reads why. They are called while the run decides, so they do no I/O.
+            and the model reads why. They are called while the run decides, so they do no I/O. Where a person has approved the call, they are called once more, with what the person
+            has seen: then they may stop it, and other arguments that they return count for nothing.
         answer: Called with the last answer, of which nothing has been shown: its text, or its value where the run has an answer schema; they may return another one. A stop
             ends the run without an answer. No text is shown before the end of a round, so answers are not streamed.
     """
@@ -131,6 +132,7 @@ class Guards:
     _bound: dict[tuple[str, str, str], ToolArguments] = field(
         default_factory=dict[tuple[str, str, str], ToolArguments]
     )
+    _seen: dict[str, str] = field(default_factory=dict[str, str])
 
     def for_agent(self, own: Guardrails) -> "Guards":
         """Return the guards of an agent that the run calls as a tool."""
@@ -159,19 +161,25 @@ class Guards:
 
     def bind(self, tool: Tool, call: ToolCall) -> ToolArguments:
         """Check the arguments of a call and return those that it is made with. Each call is checked once, however often the run asks."""
-        if not self.guardrails.tool_call:
+        if not self.guardrails.tool_call and not self._seen:
             return tool.bind(call.arguments)
         key = (call.call_id, tool.name, call.arguments)
         if key not in self._bound:
             self._bound[key] = self._check(tool, call)
         return self._bound[key]
 
+    def hold(self, seen: Mapping[str, str]) -> None:
+        """Hold calls that a person has approved to what the person has seen of them: the JSON of the arguments, by the ids of the calls."""
+        self._seen = dict(seen)
+
     def forget(self) -> None:
         """Forget the calls of a round, which are being made."""
         self._bound.clear()
+        self._seen.clear()
 
     def _check(self, tool: Tool, call: ToolCall) -> ToolArguments:
-        bound = tool.bind(call.arguments)
+        seen = self._seen.get(call.call_id)
+        bound = tool.bind(call.arguments) if seen is None else _bind_as_seen(tool, call, seen)
         for guardrail in self.guardrails.tool_call:
             if isinstance(bound, RefusedArguments):
                 break
@@ -182,6 +190,8 @@ class Guards:
                 said = guardrail(guarded)
             except Exception as error:  # noqa: BLE001 - whatever it raises, the call does not pass
                 said = GuardrailError(error)
+            if seen is not None and not isinstance(said, Stop | GuardrailError):
+                said = None  # It could only change what a person has said yes to.
             verdict = self.judge(guardrail, args, said, checked="tool_call", call_id=call.call_id)
             if verdict.reason is not None:
                 bound = RefusedArguments(error=verdict.reason)
@@ -189,6 +199,43 @@ class Guards:
                 # Through the same checks as what a model writes.
                 bound = tool.bind(json.dumps(verdict.value))
         return bound
+
+
+def with_defaults(tool: Tool, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call with the declared defaults of those left out."""
+    defaults = _find_defaults(tool).items()
+    return {**args, **{name: value for name, value in defaults if name not in args}}
+
+
+def _bind_as_seen(tool: Tool, call: ToolCall, seen: str) -> ToolArguments:
+    """Check the arguments that a person has seen, which the model has written or a guardrail; refuse them if the tool reads them otherwise by now."""
+    wanted, defaults = json.loads(seen), _find_defaults(tool)
+    # Left out again, so that the function's own default counts, which its schema may not be able to say.
+    given = {
+        name: value
+        for name, value in wanted.items()
+        if name not in defaults or _write(defaults[name]) != _write(value)
+    }
+    for text in (call.arguments, json.dumps(given)):
+        bound = tool.bind(text)
+        shown = tool.shown_arguments(with_defaults(tool, bound.args))
+        if bound.ok and _write(shown) == _write(wanted):
+            return bound
+    return RefusedArguments(error=changed_tool_text(tool.name))
+
+
+def _find_defaults(tool: Tool) -> dict[str, Any]:
+    told: Mapping[str, Mapping[str, Any] | bool] = tool.parameters.get("properties", {})
+    return {
+        name: about["default"]
+        for name, about in told.items()
+        if isinstance(about, Mapping) and "default" in about
+    }
+
+
+def _write(value: object) -> str:
+    # As text, in which 1 and true differ.
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 def _read(guardrail: object, value: Any, said: object) -> Verdict:

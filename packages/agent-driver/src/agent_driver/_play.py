@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from agent_loop import AgentRun, AskApproval, Event
+from agent_loop import AgentRun, AskApproval, AskedCall, Event, ToolCall, ToolResult
+from agent_tooling import denied_call_text
 
 from ._answers import ModelIsAsyncError
+from ._approval import describe_calls, read_decisions
 from ._declaration import Declaration, RunOptions, refuse_unknown
-from ._result import Result, read_ending
+from ._result import Result, add_notice, read_ending
 
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger("agent_driver")
 _OPTIONS: Final = frozenset(RunOptions.__annotations__)
 _OF_DRIVE: Final = ("deps", "cancelled", "decisions", "steps")
+_UNKNOWN: Final = (
+    "tool invoke error: the outcome of this call is not known. The user had approved it, and nothing was saved of the run that made it, so it may have taken effect. "
+    "Do not make it again unless the user asks for it, knowing that."
+)
 
 
 class Play:
@@ -32,6 +38,7 @@ class Play:
         session: Where the conversation is loaded from and saved to; None for nowhere.
         run: The run, once it has begun.
         settings: What it is driven with besides run, model and tools.
+        notice: What the person has to know of calls that an earlier run was given; None for nothing.
     """
 
     def __init__(
@@ -55,12 +62,11 @@ class Play:
         self._resume: AskApproval | str | None = options.get("resume")
         self._options = options
         self._given = 0
+        self._is_typed = declared.run["answer_schema"] is not None
+        self.notice: str | None = None
 
-    def begin(self, conversation: "Conversation | None") -> "Conversation | None":
+    def begin(self, conversation: "Conversation | None") -> None:
         """Make the run, with the conversation of its session.
-
-        Returns:
-            The conversation without the calls that wait in it, which has to be saved before the run goes on; None where none wait.
 
         Raises:
             ValueError: If there is nothing to run or to resume, or calls wait in the session and there are no decisions.
@@ -68,26 +74,57 @@ class Play:
         resume, history = self._resume, self._history
         self._conversation = conversation
         if conversation is not None:
-            history = conversation.messages
+            history, self.notice = conversation.messages, conversation.notice
             resume = resume or conversation.waiting
             self._refuse_silence(conversation)
         if resume is None and not self._prompt:
-            raise ValueError("prompt: expected a text or messages where nothing is resumed")
+            expected = "prompt: expected a text or messages where nothing is resumed"
+            raise ValueError(expected if self.notice is None else f"{expected}. {self.notice}")
         if resume is not None and self._prompt:
             raise ValueError("prompt: expected none where a run is resumed")
         messages = [*history, *self._prompt]
         self._given = len(messages)
         self.run: AgentRun = self.declared.build_run(messages)
-        snapshot = resume.snapshot if isinstance(resume, AskApproval) else resume
         options = {name: self._options[name] for name in _OF_DRIVE if name in self._options}
-        self.settings: dict[str, Any] = {**self.declared.drive, **options, "resume": snapshot}
+        self.settings: dict[str, Any] = {**self.declared.drive, **options, "resume": resume}
+        self._resume = resume
+
+    @property
+    def shown_notice(self) -> str | None:
+        """The notice, where what the run shows is for people and not the JSON of a typed answer."""
+        return None if self._is_typed else self.notice
+
+    def claim(self) -> "Conversation | None":
+        """Return the conversation with the calls that wait in it given out, which has to be saved before they are made; None where none wait.
+
+        It holds all that is known by then: if the process dies, the next turn begins with that.
+        """
+        conversation = self._conversation
         if conversation is None or conversation.waiting is None:
             return None
-        return replace(conversation, waiting=None)
+        asked = self._resume if isinstance(self._resume, AskApproval) else conversation.waiting
+        decisions = read_decisions(self._options["decisions"], asked)
+        pairs = [*zip(asked.calls, decisions, strict=True)]
+        given_out = tuple(call for call, decision in pairs if decision.is_approved)
+        denied = {
+            call.call_id: decision.refusal or denied_call_text(decision.reason)
+            for call, decision in pairs
+            if not (decision.is_approved or call.path)
+        }
+
+        def answer(call: ToolCall) -> ToolResult:
+            text = denied.get(call.call_id) or _tell_unknown(call, given_out)
+            return ToolResult(call_id=call.call_id, error=text)
+
+        self._given = len(self._without_system(self.run.messages))
+        messages = self._without_system(self.run.messages_if(answer))
+        return replace(conversation, messages=messages, waiting=None, given_out=given_out)
 
     def take_up(self, conversation: "Conversation") -> None:
         """Go on from a conversation as it was saved."""
-        self._conversation = conversation
+        # What the claim says of the calls is true only as long as nothing else is saved.
+        loaded = cast("Conversation", self._conversation)
+        self._conversation = replace(loaded, version=conversation.version)
 
     def read(self, ending: Event | None, cause: BaseException | None) -> Result[Any]:
         """Return the result of the run.
@@ -99,23 +136,28 @@ class Play:
             raise cause
         if cause is not None:
             _log.warning("the run has failed", exc_info=cause)
-        return read_ending(
+        result: Result[Any] = read_ending(
             ending,
-            is_typed=self.declared.run["answer_schema"] is not None,
+            is_typed=self._is_typed,
             messages=self._find_messages(ending),
             usage=self.run.usage,
             cause=cause,
         )
+        if self.notice is None:
+            return result
+        return add_notice(result, self.notice, is_typed=self._is_typed)
 
     def to_conversation(self, result: Result[Any]) -> "Conversation | None":
         """Return the conversation to save; None where the run has added nothing to it."""
         if result.waiting is not None:
             # What has been said since stands in the snapshot.
-            return replace(cast("Conversation", self._conversation), waiting=result.waiting)
+            conversation = cast("Conversation", self._conversation)
+            return replace(conversation, waiting=result.waiting, given_out=())
         if len(result.messages) <= self._given and not result.answered:
             return None
         conversation = cast("Conversation", self._conversation)
-        return replace(conversation, messages=tuple(result.messages), waiting=None)
+        messages = tuple(result.messages)
+        return replace(conversation, messages=messages, waiting=None, given_out=())
 
     def unsaved(self, result: Result[Any], error: Exception) -> Result[Any]:
         """Return a result whose turn could not be saved."""
@@ -132,9 +174,17 @@ class Play:
 
     def _find_messages(self, ending: Event | None) -> tuple[Any, ...]:
         """Return the conversation without the agent's instruction, which each run puts in front again."""
-        messages = getattr(ending, "messages", None) or self.run.messages
+        return self._without_system(getattr(ending, "messages", None) or self.run.messages)
+
+    def _without_system(self, messages: tuple[Any, ...]) -> tuple[Any, ...]:
         system = tuple(self.declared.system)
         return tuple(messages[len(system) :] if messages[: len(system)] == system else messages)
+
+
+def _tell_unknown(call: ToolCall, given_out: Iterable[AskedCall]) -> str:
+    """Return what the model reads of a call whose run came to no end that was saved."""
+    of_agent = [asked for asked in given_out if asked.path[:1] == (call.call_id,)]
+    return f"{_UNKNOWN} It was to make {describe_calls(of_agent)}." if of_agent else _UNKNOWN
 
 
 def _read_prompt(prompt: object) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """The result of an agent's run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, cast
 
@@ -37,6 +37,7 @@ class Result[Answer]:
         budgets: How much of each budget was used.
         models: The model of each round, where they have names.
         agents: What each agent that was called as a tool has used; part of `usage`.
+        notice: What the person has to know of calls that they approved in an earlier turn, whose process died over them; None for nothing. `text` begins with it, except that of a typed answer.
         unsaved: Why the turn does not stand in its session, in a sentence; None where it does, or where there is no session.
     """
 
@@ -51,6 +52,7 @@ class Result[Answer]:
     models: tuple[str, ...] = ()
     agents: tuple[AgentUse, ...] = ()
     unsaved: str | None = None
+    notice: str | None = None
     _value: Any = field(default=None, repr=False)
 
     @property
@@ -73,6 +75,14 @@ class Result[Answer]:
     def cost(self) -> Decimal | None:
         """What the model calls cost, in `usage.currency`; None where the model's client tells no prices."""
         return self.usage.total_price if self.usage.currency else None
+
+
+def add_notice(result: Result[Any], notice: str, *, is_typed: bool) -> Result[Any]:
+    """Return a result with what its person has to know before anything else."""
+    if is_typed and result.answered:
+        return replace(result, notice=notice)
+    text = f"{notice}\n\n{result.text}".rstrip()
+    return replace(result, notice=notice, text=text, _value=text)
 
 
 def read_ending[Answer](

@@ -129,6 +129,8 @@ def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
     validate_tools(calls.tools.values(), settings)
     validate_price(run.budgets, settings.model, *(tool.function for tool in calls.tools.values()))
     decisions, resumes = prepare_approval(settings, calls)
+    # Before a person is asked about a call; and after the run was resumed, since it is known only then which calls were approved as what.
+    run.bind_by(calls.find_arguments)
     clock = Clock(settings.time_budget, settings.cancelled, earlier_seconds=run.seconds, read=read)
     log = settings.log
     recorder = None if log is None else _open_recorder(log, calls, run, resumes)
@@ -152,8 +154,6 @@ def offer_tools(run: AgentRun, tools: Tools, settings: DriveSettings, guards: Gu
     counts_media = run.max_request_bytes is None
     most, tool_search = settings.result_characters, settings.tool_search
     calls = ToolCalls(tools, result_characters=most, counts_media=counts_media, guards=guards)
-    if guards.guardrails.tool_call:
-        run.bind_by(calls.find_arguments)  # Before a person is asked about a call.
     # `run.tools` holds the own functions as well.
     has_none = len(run.tools) == len(run.own_functions)
     if tool_search is not None and len(calls.tools) >= tool_search:

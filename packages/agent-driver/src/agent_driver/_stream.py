@@ -4,7 +4,7 @@
 from collections.abc import Generator
 from typing import Any, Self
 
-from agent_loop import Event
+from agent_loop import Event, ShowText
 
 from ._drive import drive
 from ._play import Play
@@ -46,6 +46,8 @@ class RunStream[Answer]:
             raise StopIteration
         if self._events is None:
             self._events = self._begin()
+            if (notice := self._play.shown_notice) is not None:
+                return ShowText(text=f"{notice}\n\n")
         try:
             self._last = next(self._events)
         except StopIteration:
@@ -71,12 +73,12 @@ class RunStream[Answer]:
     def _begin(self) -> Generator[Event]:
         play, session = self._play, self._play.session
         conversation = None if session is None else call(session.load)
-        without_waiting = play.begin(conversation)
+        play.begin(conversation)
         declared = play.declared
         # Whatever is wrong with it is told here, before the calls that wait are taken out of the session.
         events = drive(play.run, declared.models.call, declared.tools, **play.settings)
-        if session is not None and without_waiting is not None:
-            play.take_up(call(session.save, without_waiting))
+        if session is not None and (claimed := play.claim()) is not None:
+            play.take_up(call(session.save, claimed))
         return events
 
     def _end(self, cause: BaseException | None = None) -> None:

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any, cast
 
-from agent_loop import AgentDecisions, Message, OwnFunction, RefusedAgentError, ToolCall, ToolResult
+from agent_loop import (
+    AgentDecisions,
+    AskApproval,
+    Decision,
+    Message,
+    OwnFunction,
+    RefusedAgentError,
+    ToolCall,
+    ToolResult,
+)
 from agent_tooling import (
     READ_RESULT,
     REPEATED_FAILURE,
@@ -31,7 +40,7 @@ from agent_tooling import (
     unknown_tool_text,
 )
 
-from ._guardrails import Guards
+from ._guardrails import Guards, with_defaults
 
 
 _log = logging.getLogger("agent_driver")
@@ -198,26 +207,26 @@ class ToolCalls:
         # Nobody is asked for a call that is answered from memory, or makes it in vain.
         if self._memory.recall(call.name, tool.shown_arguments(bound.args)) is not None:
             return RefusedArguments(error=REPEATED_FAILURE)
-        told: Mapping[str, Mapping[str, Any] | bool] = tool.parameters.get("properties", {})
-        left_out = ((name, about) for name, about in told.items() if name not in bound.args)
-        defaults = {
-            name: about["default"]
-            for name, about in left_out
-            if isinstance(about, Mapping) and "default" in about
-        }
-        args = bound.args | defaults
+        args = with_defaults(tool, bound.args)
         return AcceptedArguments(
             args=args, shown=tool.shown_arguments(args), schema=tool.parameters
         )
 
-    def save(self) -> dict[str, Any]:
-        """Return what is remembered of the run's calls, as plain JSON without hidden values."""
-        return {"memory": self._memory.save(), "budget": self._budget.save()}
+    def save(self, asked: AskApproval) -> dict[str, Any]:
+        """Return what is remembered of the run's calls, and what a person sees of those that wait, as plain JSON without hidden values."""
+        return {
+            "memory": self._memory.save(),
+            "budget": self._budget.save(),
+            "seen": find_seen(asked),
+        }
 
-    def load(self, saved: Mapping[str, Any]) -> None:
-        """Remember what `save` has returned."""
+    def load(self, saved: Mapping[str, Any], decisions: Iterable[Decision]) -> None:
+        """Remember what `save` has returned, and hold the calls that were approved to what was seen of them."""
         self._memory.load(saved["memory"])
         self._budget.load(saved["budget"])
+        seen = saved.get("seen", {})  # Of an earlier release there is none.
+        approved = {decision.call_id for decision in decisions if decision.is_approved}
+        self._guards.hold({name: seen[name] for name in seen.keys() & approved})
 
     def _prepare(self, call: ToolCall, resumed: AgentDecisions | None) -> Job | ToolResult:
         tool = self.tools.get(call.name)
@@ -242,6 +251,11 @@ class ToolCalls:
 
     def _refuse(self, call: ToolCall, error: str) -> ToolResult:
         return ToolResult(call_id=call.call_id, error=self._budget.fit(error))
+
+
+def find_seen(asked: AskApproval) -> dict[str, str]:
+    """Return what a person sees of the run's own calls that wait: the JSON of the arguments, by the ids of the calls."""
+    return {call.call_id: call.arguments for call in asked.calls if not call.path}
 
 
 def _with_note(content: ToolContent, dropped: Sequence[str]) -> ToolContent:

@@ -10,7 +10,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
-from agent_loop import AskApproval, dump_messages, load_messages
+from agent_loop import AskApproval, AskedCall, dump_messages, load_messages
+
+from ._approval import describe_calls
 
 
 __all__ = ["Conversation", "MemorySession", "Session", "SessionConflictError", "SqliteSession"]
@@ -28,11 +30,24 @@ class Conversation:
         messages: The conversation without the agent's instruction.
         waiting: The calls that wait for a person's decision; None where none do.
         version: How often it was saved.
+        given_out: The calls that a person has approved and that a run has begun to make, as the person was shown them; none as soon as a result of that run is saved. Where its process
+            has died, their outcome is not known, and the next turn says so.
     """
 
     messages: tuple[Any, ...] = ()
     waiting: AskApproval | None = None
     version: int = 0
+    given_out: tuple[AskedCall, ...] = ()
+
+    @property
+    def notice(self) -> str | None:
+        """What a person has to know of the calls that were given out, in sentences; None where none were."""
+        if not self.given_out:
+            return None
+        return (
+            f"The outcome of what you approved is not known: {describe_calls(self.given_out)}. "
+            "Nothing was saved of the run that made it, so it may have taken effect. Check that before you approve it again."
+        )
 
 
 class Session(Protocol):
@@ -107,7 +122,7 @@ class SqliteSession:
             return Conversation()
         messages, waiting, version = found
         return Conversation(
-            messages=load_messages(messages), waiting=_read_waiting(waiting), version=version
+            messages=load_messages(messages), version=version, **_read_waiting(waiting)
         )
 
     def save(self, conversation: Conversation) -> Conversation:
@@ -118,7 +133,7 @@ class SqliteSession:
             SnapshotError: If a message holds what JSON cannot.
         """
         messages = dump_messages(conversation.messages)
-        values = (messages, _write_waiting(conversation.waiting), self._id, conversation.version)
+        values = (messages, _write_waiting(conversation), self._id, conversation.version)
         with self._opened() as database:
             # The version is compared by the statement that writes, so no other can come in between.
             if conversation.version == 0:
@@ -155,14 +170,21 @@ def _conflict(conversation: Conversation) -> SessionConflictError:
     )
 
 
-def _write_waiting(asked: AskApproval | None) -> str | None:
-    if asked is None:
+# What waits and what was given out exclude each other, and share a column: what was given out has no snapshot.
+def _write_waiting(conversation: Conversation) -> str | None:
+    asked = conversation.waiting
+    if asked is None and not conversation.given_out:
         return None
+    if asked is None:
+        asked = AskApproval(round=0, calls=conversation.given_out)
     return json.dumps([asked.round, dump_messages(asked.calls), asked.snapshot])
 
 
-def _read_waiting(text: str | None) -> AskApproval | None:
+def _read_waiting(text: str | None) -> dict[str, Any]:
     if text is None:
-        return None
+        return {}
     number, calls, snapshot = json.loads(text)
-    return AskApproval(round=number, calls=load_messages(calls), snapshot=snapshot)
+    read = load_messages(calls)
+    if snapshot is None:
+        return {"given_out": read}
+    return {"waiting": AskApproval(round=number, calls=read, snapshot=snapshot)}

@@ -33,7 +33,7 @@ leave the process: a process that resumes a run makes one with its own settings,
 the place of the new run's own, and the decisions are fed as if nothing had happened.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -52,7 +52,8 @@ from ._rules.transitions import State
 from ._values.budgets import Budgets, BudgetUse
 from ._values.errors import LocalProtocolError
 from ._values.events import AskApproval, Event
-from ._values.inputs import Input
+from ._values.inputs import Input, ToolResult
+from ._values.messages import ToolCall
 from ._values.models import Window
 from ._values.own_functions import OwnFunction, name_of
 from ._values.usage import Usage
@@ -238,6 +239,19 @@ class AgentRun:
             raise LocalProtocolError("it has started", state=self.state, received="rewrite")
         self._run.state = RunState.begin(messages, self._run.settings)
         begin_conversation(self._run)
+
+    def messages_if(self, answer: Callable[[ToolCall], ToolResult]) -> tuple[Any, ...]:
+        """Return all messages, those of the open round too, as if its open calls had been answered; the run stays as it is.
+
+        For a driver that has to keep what was begun before it can know what comes of it.
+
+        Args:
+            answer: Returns the result of an open call.
+        """
+        current = self._run.state.round
+        answered = {call.call_id: answer(call) for call in current.open_calls.values()}
+        as_if = replace(current, results=current.results | answered)
+        return (*self.messages, *as_if.to_messages())
 
     def bind_by(self, bind: Bind) -> None:
         """Set the function that returns the arguments a call would be made with, so that approval rules see them as well as the model's own text.

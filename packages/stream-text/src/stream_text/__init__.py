@@ -8,6 +8,7 @@ from ._errors import (
     MessageError,
     StreamTextError,
 )
+from ._hidden import is_hidden
 from ._json import (
     LARGE_TEXT,
     MAX_DEPTH,
@@ -57,6 +58,7 @@ __all__ = [
     "find_named_value",
     "find_repeated_key",
     "has_many_values",
+    "is_hidden",
     "is_secret_key",
     "is_secret_setting",
     "iter_header_secrets",

@@ -144,7 +144,7 @@ class ApprovalRules:
 
         A path joins keys and list indexes by dots, and leads everywhere it can: a key may contain dots itself, a name is looked for in each item of a list and in a
         text that is JSON, and a condition checks each item of a list that the path ends at. A rule that asks does so if the condition holds for one of these values, and
-        its `matches` may match anywhere in the text. A rule that never asks fits only if the condition holds for each of them, and its `matches` has to match the whole text.
+        its `matches` may match anywhere in the text, over line ends and at them too. A rule that never asks fits only if the condition holds for each of them, and its `matches` has to match the whole text.
         If a path leads nowhere or to null, or a value cannot be compared, the person is asked.
 
         Args:
@@ -362,7 +362,19 @@ def _read_matches(pattern: object, place: str, ask: Ask) -> _Test:
     if not isinstance(pattern, str):
         raise DeclarationError(place, "a regular expression", pattern)
     compiled = LinearPattern(pattern, field=place, is_whole=ask == "never")
-    return lambda value: compiled.is_in(value if isinstance(value, str) else _canonical(value))
+    if ask == "never":
+        return lambda value: compiled.is_in(_to_text(value))
+    over_lines = LinearPattern(pattern, field=place, sees_lines=True)
+
+    def is_in(value: object) -> bool | None:
+        text = _to_text(value)
+        if (found := compiled.is_in(text)) is not False:
+            return found
+        # It may fit, and no more than that: so a stricter rule behind it counts as well.
+        lines = (text, "\n".join(text.splitlines()))
+        return None if any(over_lines.is_in(one) is not False for one in lines) else False
+
+    return is_in
 
 
 _TESTS: Final[Mapping[str, Callable[[object, str, Ask], _Test]]] = {
@@ -381,6 +393,10 @@ def _to_number(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return None if number != number else number  # noqa: PLR0124 - NaN alone differs from itself
+
+
+def _to_text(value: object) -> str:
+    return value if isinstance(value, str) else _canonical(value)
 
 
 def _canonical(value: object) -> str:

@@ -31,6 +31,7 @@ class LinearPattern:
         pattern: The expression, at most 1,000 characters long.
         field: The name of the field that holds it, for the error.
         is_whole: Whether it has to match a text from beginning to end.
+        sees_lines: Whether `.` matches line ends too, and `^` and `$` at them.
 
     Raises:
         DeclarationError: If it is not such an expression, or too large.
@@ -38,7 +39,14 @@ class LinearPattern:
     Source: pydantic 2.12, `regex_engine="rust-regex"`, which is its default and comes with it.
     """
 
-    def __init__(self, pattern: str, *, field: str = "pattern", is_whole: bool = False) -> None:
+    def __init__(
+        self,
+        pattern: str,
+        *,
+        field: str = "pattern",
+        is_whole: bool = False,
+        sees_lines: bool = False,
+    ) -> None:
         from pydantic import StringConstraints, TypeAdapter  # noqa: PLC0415 - slow to import
 
         if len(pattern) > _MAX_CHARACTERS:
@@ -47,7 +55,8 @@ class LinearPattern:
         self.pattern = pattern
         try:
             # Compiled alone first: what is put around it must not turn an invalid one into a valid one.
-            for text in (pattern, rf"\A(?:{pattern})\z")[: 1 + is_whole]:
+            around = rf"\A(?:{pattern})\z" if is_whole else f"(?sm){pattern}"
+            for text in (pattern, around)[: 1 + (is_whole or sees_lines)]:
                 self._adapter = TypeAdapter(Annotated[str, StringConstraints(pattern=text)])
         except Exception as error:  # noqa: BLE001 - pydantic has no public class for it
             reason = str(error).strip().splitlines()[-1].removeprefix("error: ").strip()

@@ -1,8 +1,10 @@
 // The items of a response's output, drawn from its events as they come.
 
-import { add, code, fold, h, replace, say, words } from "./dom.js";
+import { add, code, count, fold, h, replace, say, words } from "./dom.js";
 import { markdown } from "./markdown.js";
 
+// As many characters as a person is asked about elsewhere (contract B, B80): nobody reads more before saying yes.
+const MOST_ASKED = 20_000;
 const PICTURES = new Set(["png", "webp", "jpeg", "gif", "svg+xml"]);
 
 /** A text that grows, drawn at most as often as drawing it leaves time for the rest. */
@@ -79,15 +81,25 @@ class Question {
   constructor(item, title, ...controls) {
     this.item = item;
     this.controls = h("div.controls", {}, controls);
-    this.element = h("fieldset.question", { disabled: true }, h("legend", {}, title), h("pre.text", { tabIndex: 0 }, words(item.arguments)), this.controls);
+    this.given = h("pre.text", { tabIndex: 0 });
+    this.rest = h("p");
+    this.element = h("fieldset.question", { disabled: true }, h("legend", {}, title), this.given, this.rest, this.controls);
+    this.end(item);
   }
 
-  end(item) { replace(this.element.querySelector("pre"), words(item.arguments)); }
+  end(item) {
+    const characters = [...item.arguments];
+    this.isLong = characters.length > MOST_ASKED;
+    replace(this.given, words(characters.slice(0, MOST_ASKED).join("")));
+    replace(this.rest, this.isLong ? [`These are the first ${count(MOST_ASKED)} of ${count(characters.length)} characters, and this page asks about no more. `,
+      "Deny it, or read it whole and answer it over the API: the item ", code(item.id), " is in GET /v1/responses/ID, and its answer goes to POST /v1/responses with ID as previous_response_id."] : null);
+  }
 
   /** Let it be answered, and call back with each answer; what is said of it stands in `told`. */
   open(onAnswer) {
     this.onAnswer = onAnswer;
     this.answer = null;
+    for (const one of this.controls.querySelectorAll("[data-needs-all]")) one.disabled = this.isLong;
     for (const one of this.controls.querySelectorAll("[aria-pressed]")) one.setAttribute("aria-pressed", "false");
     this.element.disabled = false;
   }
@@ -104,7 +116,7 @@ class Question {
 class Approval extends Question {
   constructor(item, agent) {
     const reason = h("input", { type: "text", autocomplete: "off", maxLength: 2000 });
-    const decide = (approve) => h("button", { type: "button", "aria-pressed": "false", onclick: (event) => {
+    const decide = (approve) => h("button", { type: "button", "aria-pressed": "false", "data-needs-all": approve, onclick: (event) => {
       for (const one of this.controls.querySelectorAll("button")) one.setAttribute("aria-pressed", String(one === event.currentTarget));
       const why = reason.value.trim();
       const answer = { type: "mcp_approval_response", approval_request_id: item.id, approve, ...(why ? { reason: why } : {}) };

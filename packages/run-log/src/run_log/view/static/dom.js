@@ -27,8 +27,10 @@ export function add(element, children) {
 
 export const replace = (element, ...children) => { element.replaceChildren(); return add(element, children); };
 
-// What would turn letters around, hide or draw them over others is shown by its number.
-const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;
+// What would turn letters around or cannot be seen is shown by its number: what `stream_text.is_hidden` says, but for line breaks and tabs.
+const HIDDEN = /(?![ \u3000\t\n]|\r\n)[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{13441}\u{13442}\u{16fe4}\u{1d159}\u{e0100}-\u{e01ef}]/gu;
+const MOST_SPANS = 1000;
+const numberOf = (found) => `U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
 /** Text of a stranger's as nodes: what is not to be seen is made visible. */
 export function words(text) {
@@ -36,12 +38,12 @@ export function words(text) {
   let last = 0;
   for (const found of text.matchAll(HIDDEN)) {
     if (found.index > last) nodes.push(text.slice(last, found.index));
-    const code = found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-    nodes.push(h("span.ctl", { title: "a character that cannot be seen" }, `U+${code}`));
+    nodes.push(h("span.ctl", { title: "a character that cannot be seen" }, numberOf(found[0])));
     last = found.index + found[0].length;
-    if (nodes.length > 2000) break;
+    if (nodes.length > 2 * MOST_SPANS) break;
   }
-  if (last < text.length) nodes.push(text.slice(last));
+  // Behind so many elements the numbers are text like any other.
+  if (last < text.length) nodes.push(text.slice(last).replace(HIDDEN, (found) => `[${numberOf(found)}]`));
   return nodes;
 }
 
