@@ -171,7 +171,8 @@ def to_problem(error: Exception) -> ProblemError:
         case ProblemError():
             return error
         case RequestRefusedError():
-            return ProblemError(error.status, "The request is not valid.", *error.problems)
+            detail = "The request is not valid."
+            return ProblemError(error.status, detail, *error.problems, code=error.code)
         case UnknownAgentError():
             return refuse_field("agent", "expected the name of one of this server's agents")
         case IdempotencyConflictError():
