@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Final, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent_driver import Agent, Message
 from agent_loop import Role, ToolCall, load_messages
 from agent_server.executor import JsonObject, Problem, RequestRefusedError
-from agent_server.http import are_parts, find_problems, read_content
+from agent_server.http import are_parts, build_model, read_content
 from agent_tooling import Context, DeclarationError, Tool
 from stream_text import dump_json, read_member
 
@@ -140,10 +140,10 @@ def read_request(value: JsonObject) -> AgentRequest:
     Raises:
         RequestRefusedError: If it is none; the problems name fields, never values.
     """
-    try:
-        return AgentRequest.model_validate(value)
-    except ValidationError as error:
-        raise RequestRefusedError(*find_problems(error)) from None
+    # First, since pydantic would tell of each while no other thread can run.
+    if unknown := value.keys() - AgentRequest.model_fields.keys():
+        raise _refuse(min(unknown), "is not a field of a request for a run")
+    return build_model(AgentRequest, value)
 
 
 def read_result(result: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from ._app import build_app
 from ._http.access import find_tenant, require_start
-from ._http.bodies import read_json, read_model
+from ._http.bodies import build_model, read_json, read_model
 from ._http.parts import are_parts, read_content
 from ._http.problems import ProblemError, find_problems, refuse_field, to_problem
 from ._http.routes import find_runs, stream_events
@@ -16,6 +16,7 @@ __all__ = [
     "are_parts",
     "build_app",
     "build_frame",
+    "build_model",
     "find_problems",
     "find_runs",
     "find_tenant",
