@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TypedDict
 
 import pytest
@@ -173,7 +174,7 @@ def test_what_json_cannot_hold_is_refused_and_nothing_is_written(tmp_path):
 def test_a_store_that_fails_at_the_start_is_the_callers_to_see(tmp_path):
     session = SqliteSession(tmp_path / "s.db", "s")
     (tmp_path / "s.db").write_bytes(b"no database, but long enough to be read as one" * 40)
-    with pytest.raises(sqlite3.DatabaseError):
+    with pytest.raises(sqlite3.DatabaseError, match=r"s\.db: file is not a database"):
         Agent(Script("Two.")).run("?", session=session)
 
 
@@ -295,6 +296,17 @@ def test_the_notice_comes_before_the_same_is_asked_again(run_of, reopen):
         assert [event for event in events if isinstance(event, AskApproval)]
     assert (reopen().load().given_out, reopen().load().waiting) == ((), events.result.waiting)
     assert run_of(agent, session=reopen(), decisions=True).value == "Paid."
+
+
+@pytest.mark.parametrize("damage", ["messages = '[{'", "waiting = '[1]'", "messages = x'ff'"])
+def test_a_damaged_session_says_which_one_it_is(tmp_path, damage):
+    session = SqliteSession(tmp_path / "s.db", "ann")
+    session.save(Conversation())
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
+        database.execute(f"UPDATE sessions SET {damage}")
+
+    with pytest.raises(SnapshotError, match=r"s\.db: expected the session 'ann'"):
+        session.load()
 
 
 plain = st.recursive(

@@ -183,6 +183,25 @@ def _image(**members):
     return {"role": "user", "content": [{"type": "input_image", **members}]}
 
 
+def _file(**members):
+    file = {"type": "input_file", "file_data": "data:,a", **members}
+    return {"role": "user", "content": [file]}
+
+
+async def test_a_result_that_is_content_is_content_that_agents_take(tmp_path):
+    agent = Agent(script(calls(call("open")), "Done."))
+    async with asked(tmp_path, {"agent": agent}) as client:
+        waiting = await run(client, "agent", "?", tools=[{"name": "open"}])
+        result = [{"type": "input_image", "image_url": "https://secret"}]
+        body = {"wait_id": waiting["waiting_for"]["wait_id"], "results": {"c1": result}}
+        refused = await client.post(f"/v1/runs/{waiting['run_id']}/input", json=body)
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"] == [
+        {"field": "results.c1[0].image_url", "message": "expected a data URL"}
+    ]
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -204,7 +223,15 @@ def _image(**members):
         ({"input": [_image(image_url="https://a/b")]}, "input[0].content[0].image_url"),
         ({"input": [_image(image_url={"url": "data:,a"})]}, "input[0].content[0].image_url"),
         ({"input": [_image(file_id="file-1")]}, "input[0].content[0].file_id"),
+        ({"input": [_image(image_url="data:,a", detail=[])]}, "input[0].content[0].detail"),
+        ({"input": [_file(filename=3)]}, "input[0].content[0].filename"),
         ({"input": [{"type": "computer_call"}]}, "input[0].type"),
+        ({"input": [{"type": []}]}, "input[0].type"),
+        ({"input": [{"type": None}]}, "input[0].type"),
+        ({"input": [{"role": []}]}, "input[0].role"),
+        ({"input": ["x"]}, "input[0]"),
+        ({"input": {"a": 1}}, "input"),
+        ({}, "input"),
         ({"input": "x", "tools": [{"name": "pay"}]}, "tools[0].name"),
         ({"input": "x", "tools": [{"name": "not a name"}]}, "tools[0]"),
         ({"input": "x", "more": 1}, "more"),
@@ -215,7 +242,9 @@ async def test_a_wrong_request_names_its_field(tmp_path, body, field):
         answer = await client.post("/v1/runs", json={"agent": "adding", **body})
 
     assert answer.status_code == 422, answer.text
-    assert answer.json()["errors"][0]["field"].startswith(field)
+    [problem] = answer.json()["errors"]
+    assert problem["field"].startswith(field)
+    assert {*problem["field"]}.isdisjoint("{(,")  # Not where pydantic has looked.
 
 
 async def test_what_the_server_sets_no_client_may(tmp_path):

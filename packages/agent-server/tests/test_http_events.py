@@ -53,6 +53,7 @@ async def test_events_are_read_page_by_page_to_their_end(tmp_path):
         behind = (await client.get(path, params={"after": 99})).json()
         refused = [
             await client.get(path, params={"after": "x"}),
+            await client.get(path, params={"after": "1.0"}),
             await client.get(path, params={"limit": 1001}),
             await client.get(path, params={"before": 3}),
             await client.get(path, headers={"Last-Event-ID": "-1"}),
@@ -63,7 +64,9 @@ async def test_events_are_read_page_by_page_to_their_end(tmp_path):
     assert [event["type"] for event in rest["events"]] == ["run_succeeded"]
     assert (rest["next_after"], rest["is_complete"]) == (4, True)
     assert (behind["events"], behind["next_after"], behind["is_complete"]) == ([], 99, True)
-    assert [fields(one) for one in refused] == [["after"], ["limit"], ["before"], ["Last-Event-ID"]]
+    assert [fields(one) for one in refused] == [
+        *(["after"], ["after"], ["limit"], ["before"], ["Last-Event-ID"]),
+    ]
 
 
 async def test_a_page_of_events_ends_where_it_is_full(tmp_path):

@@ -135,6 +135,7 @@ async def test_a_query_that_asks_for_what_there_is_not_is_refused_by_its_name(tm
                 "status=gone",
                 "limit=0",
                 "limit=x",
+                "limit=1.0",
                 "limit=1&limit=2",
                 "colour=red",
                 "created_after=yesterday",
@@ -148,6 +149,7 @@ async def test_a_query_that_asks_for_what_there_is_not_is_refused_by_its_name(tm
 
     assert refused == [
         ["status.0"],
+        ["limit"],
         ["limit"],
         ["limit"],
         ["limit"],

@@ -52,6 +52,13 @@ async def test_a_run_is_answered_by_the_id_of_its_wait(tmp_path):
         ({"wait_id": "x", "approvals": {"c1": True}}, ["approvals.c1"]),
         ({"wait_id": "x", "approvals": {"c1": {"approved": "yes"}}}, ["approvals.c1.approved"]),
         ({"wait_id": "x", "more": 1}, ["more"]),
+        ({"wait_id": "x", "results": []}, ["results"]),
+        ({"wait_id": "x", "results": dict.fromkeys(map(str, range(1001)))}, ["results"]),
+        (dict.fromkeys(map(str, range(1001))), ["body"]),
+        (
+            {"wait_id": "x", "approvals": {"c1": dict.fromkeys(map(str, range(1001)))}},
+            ["approvals.c1"],
+        ),
     ],
 )
 async def test_a_malformed_answer_names_its_fields(tmp_path, body, names):

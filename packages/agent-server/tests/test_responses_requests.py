@@ -20,6 +20,7 @@ _ROWS = {
 }
 _FUNCTION = {"type": "function", "name": "mine"}
 _OWN = {"type": "mcp", "server_label": "greet"}
+_THOUGHT = {"type": "reasoning"}
 _PNG = "data:image/png;base64,AA=="
 
 
@@ -93,6 +94,14 @@ async def test_hints_are_taken_whatever_they_are(tmp_path):
             "input[0].reason",
             "invalid_value",
         ),
+        ({"input": [{"type": "mcp_call", "error": []}]}, "input[0].error", "invalid_type"),
+        (
+            {"input": [{"type": "mcp_call", "error": {"content": 1}}]},
+            "input[0].error.content",
+            "invalid_type",
+        ),
+        ({"input": [_THOUGHT | {"summary": ["secret"]}]}, "input[0].summary[0]", "invalid_type"),
+        ({"input": [_THOUGHT | {"id": ["secret"]}]}, "input[0].id", "invalid_type"),
         ({"instructions": 1}, "instructions", "invalid_type"),
         ({"stream": "secret"}, "stream", "invalid_type"),
         ({"metadata": {"a": 1}}, "metadata.a", None),
@@ -182,8 +191,9 @@ async def test_data_urls_and_what_a_response_put_out_are_taken(tmp_path):
             input=[
                 {"role": "system", "content": "Be kind."},
                 {"role": "user", "content": [image, file]},
-                {"type": "reasoning", "summary": []},
+                {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
                 {"type": "mcp_call", "name": "look", "approval_request_id": "mcpr_1"},
+                {"type": "mcp_call", "name": "look", "error": {"content": "No.", "code": 3}},
                 {
                     "type": "message",
                     "role": "assistant",

@@ -162,7 +162,7 @@ async def test_a_database_that_cannot_be_opened_ends_the_start():
 async def test_a_file_that_is_no_database_ends_the_start(tmp_path, sqlite):
     (tmp_path / "runs.sqlite").write_bytes(b"x" * 5000)
 
-    with pytest.raises(StorageError, match="DatabaseError: file is not a database"):
+    with pytest.raises(StorageError, match=r"runs\.sqlite: DatabaseError: file is not a database"):
         await read(sqlite, "x")
 
 

@@ -323,6 +323,44 @@ def test_layers_that_do_not_fit_together_are_refused(make_executor, build_reques
     )
 
 
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("layer", "member"), [(1, "tenant_id"), (2, "plugin_id"), (2, "model_provider")]
+)
+@pytest.mark.parametrize("text", [HALF, "x" * 200_000])
+def test_what_no_address_can_hold_is_refused(make_executor, build_request, layer, member, text):
+    request = build_request()
+    request["composition"]["layers"][layer]["config"][member] = text
+
+    with pytest.raises(RequestRefusedError) as refused:
+        make_executor().check("composition", request)
+
+    [problem] = refused.value.problems
+    assert problem.field == f"composition.layers.{layer}"
+    assert f"{member}: " in problem.message
+
+
+@pytest.mark.parametrize(
+    ("type_", "config", "field"),
+    [
+        ("dify.output", {"json_schema": {"type": "object", "properties": {HALF: 1}}}, "layers.0"),
+        ("plain.prompt", [], "layers.0.config"),
+    ],
+)
+def test_a_configuration_that_is_none_is_refused_in_plain_words(
+    make_executor, type_, config, field
+):
+    layer = {"name": "p", "type": type_, "config": config}
+    with pytest.raises(RequestRefusedError) as refused:
+        make_executor().check("composition", {"composition": {"layers": [layer]}})
+
+    [problem] = refused.value.problems
+    assert problem.field == f"composition.{field}"
+    assert "codec" not in problem.message
+
+
 def prompted(config):
     return {"composition": {"layers": [{"name": "p", "type": "plain.prompt", "config": config}]}}
 

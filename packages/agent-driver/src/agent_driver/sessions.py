@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
-from agent_loop import AskApproval, AskedCall, dump_messages, load_messages
+from agent_loop import AskApproval, AskedCall, SnapshotError, dump_messages, load_messages
 
 from ._approval import describe_calls
 
@@ -113,7 +113,11 @@ class SqliteSession:
             )
 
     def load(self) -> Conversation:
-        """Return the conversation as it was saved last; a new one is empty."""
+        """Return the conversation as it was saved last; a new one is empty.
+
+        Raises:
+            SnapshotError: If it is damaged.
+        """
         with self._opened() as database:
             found = database.execute(
                 "SELECT messages, waiting, version FROM sessions WHERE id = ?", (self._id,)
@@ -121,9 +125,13 @@ class SqliteSession:
         if found is None:
             return Conversation()
         messages, waiting, version = found
-        return Conversation(
-            messages=load_messages(messages), version=version, **_read_waiting(waiting)
-        )
+        try:
+            return Conversation(
+                messages=load_messages(messages), version=version, **_read_waiting(waiting)
+            )
+        except (SnapshotError, TypeError, ValueError) as error:
+            said = f"{self._path}: expected the session {self._id!r} as it was saved"
+            raise SnapshotError("unreadable", said) from error
 
     def save(self, conversation: Conversation) -> Conversation:
         """Save a conversation and return it with its new version.
@@ -160,8 +168,11 @@ class SqliteSession:
     @contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
         # One connection for each call: it costs little beside a run, and belongs to no thread.
-        with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
-            yield database
+        try:
+            with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
+                yield database
+        except sqlite3.Error as error:
+            raise type(error)(f"{self._path}: {error}") from error
 
 
 def _conflict(conversation: Conversation) -> SessionConflictError:

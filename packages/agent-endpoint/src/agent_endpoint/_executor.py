@@ -12,6 +12,7 @@ from agent_loop import SnapshotError, dump_messages
 from agent_server.executor import (
     AgentDescription,
     Execution,
+    InputAnswer,
     InputRequest,
     JsonObject,
     Problem,
@@ -25,6 +26,7 @@ from agent_server.executor import (
     Waiting,
     WaitingCall,
 )
+from agent_server.http import are_parts, read_content
 from run_log import RunLog
 
 from ._apart import ApartSteps, StepMaker
@@ -109,6 +111,16 @@ class AgentExecutor:
         checked = self._check(agent, asked)
         _check_format(self._agents[agent], turn.text_format)
         return checked
+
+    def check_answer(self, agent: str, asked: InputRequest, given: InputAnswer) -> None:  # noqa: ARG002 - the interface's
+        """Check the results of the client's functions that are content: any other JSON is one.
+
+        Raises:
+            RequestRefusedError: If a part is none that agents take.
+        """
+        for call_id, result in given.results.items():
+            if are_parts(result):
+                read_content(result, f"results.{call_id}")
 
     def show(self, event: StoredEvent) -> Sequence[tuple[str, JsonObject]]:
         """Return what an event shows: the executor's own events are those of the contract."""

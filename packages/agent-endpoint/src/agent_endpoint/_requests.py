@@ -1,15 +1,17 @@
 """Requests for runs of agents: what a client says, and what an agent makes of it."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent_driver import Agent, Message
 from agent_loop import Role, ToolCall, load_messages
 from agent_server.executor import JsonObject, Problem, RequestRefusedError
-from agent_server.http import find_problems
+from agent_server.http import are_parts, build_model, read_content
 from agent_tooling import Context, DeclarationError, Tool
 from stream_text import dump_json, read_member
 
@@ -22,18 +24,18 @@ _ROLES: Final[Mapping[str, Role]] = {
     "system": "system",
     "developer": "system",
 }
-_TEXTS: Final = {
-    "text": "text",
-    "input_text": "text",
-    "output_text": "text",
-    "refusal": "refusal",
-}
-# The model's server would fetch a URL, and find a file of all who have its key: of every tenant.
-_REFERENCES: Final = ("image_url", "file_url", "file_id")
+_TEXTS: Final = ("text", "refusal")
 # What an agent itself has put out, and a client sends back: it says nothing that the calls beside it do not.
 _SILENT: Final = frozenset(
     {"reasoning", "mcp_approval_request", "mcp_approval_response", "image_generation_call"}
 )
+
+
+def _validate_input(value: Any) -> Any:
+    # Item by item where they are read: a model of pydantic would tell of each type that an item is not, and copy them all.
+    if value and isinstance(value, str | list):
+        return value  # pyright: ignore[reportUnknownVariableType] - any JSON
+    raise ValueError("expected a text, or a list of items")
 
 
 class ClientTool(BaseModel):
@@ -49,7 +51,7 @@ class ClientTool(BaseModel):
 
     name: str
     description: str | None = None
-    parameters: dict[str, JsonValue] | None = None
+    parameters: dict[str, Any] | None = None
 
     def build(self, results: Mapping[str, Any]) -> Tool[Any]:
         """Return the tool, which waits for a client and then has the result that the client gave.
@@ -64,9 +66,7 @@ class ClientTool(BaseModel):
         def declare(context: Context[Any]) -> None: ...
 
         def give(context: Context[Any], **_arguments: Any) -> Any:
-            result = results[context.call_id]
-            # Parts as an item has them; elsewhere than at `/v1/responses` a result is any JSON.
-            return _read_content(result, "") if _are_parts(result) else result
+            return read_result(results[context.call_id])
 
         tool = Tool[Any].from_function(
             declare, name=self.name, description=self.description or self.name, approval="always"
@@ -87,7 +87,7 @@ class AgentRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    input: str | list[dict[str, JsonValue]] = Field(min_length=1)
+    input: Annotated[Any, BeforeValidator(_validate_input)]
     instructions: str | None = None
     tools: list[ClientTool] = Field(default_factory=list, max_length=128)
     history: str | None = None
@@ -140,68 +140,64 @@ def read_request(value: JsonObject) -> AgentRequest:
     Raises:
         RequestRefusedError: If it is none; the problems name fields, never values.
     """
-    try:
-        return AgentRequest.model_validate(value)
-    except ValidationError as error:
-        raise RequestRefusedError(*find_problems(error)) from None
+    # First, since pydantic would tell of each while no other thread can run.
+    if unknown := value.keys() - AgentRequest.model_fields.keys():
+        raise _refuse(min(unknown), "is not a field of a request for a run")
+    return build_model(AgentRequest, value)
 
 
-def _iter_messages(items: Iterable[JsonObject]) -> Iterator[Message]:
+def read_result(result: Any) -> Any:
+    """Return a result of a client's function as the model reads it: content, or any other JSON as its text, so that nobody further on takes it for content."""
+    if are_parts(result):
+        # What was given before there were these checks goes on as what it is.
+        with suppress(RequestRefusedError):
+            return _read_content(result, "")
+    is_text = result is None or isinstance(result, str)
+    return result if is_text else json.dumps(result, ensure_ascii=False)
+
+
+def _iter_messages(items: Iterable[Any]) -> Iterator[Message]:
     for index, item in enumerate(items):
         at = f"input[{index}]"
-        match item.get("type", "message"):
-            case "message":
-                yield _read_message(item, at)
-            case "function_call":
-                yield _build_call(item, _read_text(item, "call_id", at), at)
-            case "function_call_output":
-                yield _build_output(_read_text(item, "call_id", at), item.get("output"))
-            case "mcp_call":
-                # A call of the agent's own, in a conversation that the client keeps.
-                call_id = _read_text(item, "id", at)
-                yield _build_call(item, call_id, at)
-                error = _read_error(item.get("error"), f"{at}.error.content")
-                yield _build_output(call_id, item.get("output") or error)
-            case kind if kind in _SILENT:
-                pass
-            case _:
-                raise _refuse(f"{at}.type", "expected a kind of item that agents take")
+        if not isinstance(item, dict):
+            raise _refuse(at, "expected an object")
+        yield from _read_item(cast("JsonObject", item), at)
+
+
+def _read_item(item: JsonObject, at: str) -> Iterator[Message]:
+    match item.get("type", "message"):
+        case "message":
+            yield _read_message(item, at)
+        case "function_call":
+            yield _build_call(item, _read_text(item, "call_id", at), at)
+        case "function_call_output":
+            yield _build_output(_read_text(item, "call_id", at), item.get("output"))
+        case "mcp_call":
+            # A call of the agent's own, in a conversation that the client keeps.
+            call_id = _read_text(item, "id", at)
+            yield _build_call(item, call_id, at)
+            error = _read_error(item.get("error"), f"{at}.error.content")
+            yield _build_output(call_id, item.get("output") or error)
+        case str() as kind if kind in _SILENT:
+            pass
+        case _:
+            raise _refuse(f"{at}.type", "expected a kind of item that agents take")
 
 
 def _read_message(item: JsonObject, at: str) -> Message:
-    role = str(item.get("role"))
-    if role not in _ROLES:
+    role = item.get("role")
+    if not isinstance(role, str) or role not in _ROLES:
         raise _refuse(f"{at}.role", f"expected one of {', '.join(_ROLES)}")
     return Message(role=_ROLES[role], content=_read_content(item.get("content"), f"{at}.content"))
 
 
-def _read_content(value: Any, at: str) -> str | tuple[Any, ...]:
-    """Return a text, or content parts with images and files, which pass through as they are."""
-    if isinstance(value, str):
-        return value
-    parts = cast("list[Any]", value) if isinstance(value, list) else [value]
-    texts: list[str] = []
-    for index, part in enumerate(parts):
-        if not isinstance(part, dict):
-            raise _refuse(f"{at}[{index}]", "expected a text or a list of parts")
-        fields = cast("JsonObject", part)
-        for name in _REFERENCES:
-            if not _is_data(fields.get(name)):
-                raise _refuse(f"{at}[{index}].{name}", "expected a data URL, or nothing")
-        text = fields.get(_TEXTS.get(str(fields.get("type")), ""))
-        if isinstance(text, str):
-            texts.append(text)
-    return "\n".join(texts) if len(texts) == len(parts) else tuple(parts)
-
-
-def _is_data(value: Any) -> bool:
-    """Return whether a member of a part names nothing that somebody would have to fetch."""
-    return value is None or (isinstance(value, str) and value[:5].lower() == "data:")
-
-
-def _are_parts(value: object) -> bool:
-    parts = cast("list[Any]", value) if isinstance(value, list) else []
-    return bool(parts) and all(isinstance(one, dict) and "type" in one for one in parts)
+def _read_content(value: Any, at: str) -> str | tuple[JsonObject, ...]:
+    """Return content as a text, or as parts if there are images and files among them; a single part may stand without its list."""
+    content = read_content(value if isinstance(value, str | list) else [value], at)
+    if isinstance(content, str):
+        return content
+    texts = [part[name] for part in content for name in _TEXTS if name in part]
+    return "\n".join(texts) if len(texts) == len(content) else tuple(content)
 
 
 def _build_call(item: JsonObject, call_id: str, at: str) -> Message:

@@ -63,12 +63,14 @@ class RequestRefusedError(Exception):
     Attributes:
         problems: What is wrong, field by field; never empty.
         status: The HTTP status of the answer: 422, or 400 for a field that the client may not set.
+        code: The code of the Responses API, for who asks there; None for that of the status.
     """
 
-    def __init__(self, *problems: Problem, status: int = 422) -> None:
+    def __init__(self, *problems: Problem, status: int = 422, code: str | None = None) -> None:
         super().__init__("; ".join(f"{one.field}: {one.message}" for one in problems))
         self.problems = problems
         self.status = status
+        self.code = code
 
 
 class TransientError(Exception):

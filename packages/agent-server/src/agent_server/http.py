@@ -2,7 +2,8 @@
 
 from ._app import build_app
 from ._http.access import find_tenant, require_start
-from ._http.bodies import read_json, read_model
+from ._http.bodies import build_model, read_json, read_model
+from ._http.parts import are_parts, read_content
 from ._http.problems import ProblemError, find_problems, refuse_field, to_problem
 from ._http.routes import find_runs, stream_events
 from ._http.server import Server
@@ -12,11 +13,14 @@ from ._http.streams import build_frame
 __all__ = [
     "ProblemError",
     "Server",
+    "are_parts",
     "build_app",
     "build_frame",
+    "build_model",
     "find_problems",
     "find_runs",
     "find_tenant",
+    "read_content",
     "read_json",
     "read_model",
     "refuse_field",

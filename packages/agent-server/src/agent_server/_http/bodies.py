@@ -114,7 +114,7 @@ def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise RequestRefusedError(*find_problems(error)) from None
+        raise RequestRefusedError(*find_problems(error, value)) from None
 
 
 async def _read_body(request: Request, settings: ServerSettings) -> bytes:

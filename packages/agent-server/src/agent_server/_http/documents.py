@@ -1,11 +1,20 @@
 """The models of what clients send and read, used for validation, by the clients and in the OpenAPI description."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
 
 from agent_server.executor import Approval, InputAnswer, RunResult
 from agent_server.runs import NewAnswer, Run, RunStatus, StoredEvent, WaitingFor
@@ -16,22 +25,29 @@ from .problems import dump_json
 MAX_METADATA: Final = 16
 MAX_REASON: Final = 1000
 _MAX_NUMBER: Final = 10**15
+_NUMBER: Final = re.compile(r"-?[0-9]{1,16}", re.ASCII)
 
 type MetadataName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 type MetadataText = Annotated[str, StringConstraints(max_length=512)]
 
 
-def _refuse_many(value: Any) -> Any:
-    """Refuse too many names before any of them is validated."""
-    if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > MAX_METADATA:
-        raise ValueError(f"expected at most {MAX_METADATA} names")
-    return value  # pyright: ignore[reportUnknownVariableType] - any JSON
+def _refuse_many(most: int) -> Callable[[Any], Any]:
+    """Return a function that refuses too many names before any of them is validated: pydantic tells of each that is wrong, while no other thread can run."""
 
+    def refuse(value: Any) -> Any:
+        if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > most:
+            raise ValueError(f"expected at most {most} names")
+        return value  # pyright: ignore[reportUnknownVariableType] - any JSON
+
+    return refuse
+
+
+_FEW: Final = BeforeValidator(_refuse_many(1000))
 
 type Metadata = Annotated[
     dict[MetadataName, MetadataText],
     Field(max_length=MAX_METADATA),
-    BeforeValidator(_refuse_many),
+    BeforeValidator(_refuse_many(MAX_METADATA)),
 ]
 
 
@@ -52,19 +68,26 @@ class RunRequest(BaseModel):
     metadata: Metadata = Field(default_factory=dict)
 
 
-class CancelRequest(BaseModel):
+class _ClosedModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _validate_number(cls, value: Any) -> Any:
+        return _refuse_many(1000)(value)
+
+
+class CancelRequest(_ClosedModel):
     """A request to cancel a run.
 
     Attributes:
         reason: Why the run is cancelled.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
     reason: str | None = Field(default=None, max_length=MAX_REASON)
 
 
-class ApprovalRequest(BaseModel):
+class ApprovalRequest(_ClosedModel):
     """A person's decision about a call.
 
     Attributes:
@@ -72,13 +95,11 @@ class ApprovalRequest(BaseModel):
         reason: Why it may not.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
     approved: bool
     reason: str | None = Field(default=None, max_length=MAX_REASON)
 
 
-class AnswerRequest(BaseModel):
+class AnswerRequest(_ClosedModel):
     """An answer for a run that waits. It has all that the run waits for, and nothing else.
 
     Attributes:
@@ -88,12 +109,11 @@ class AnswerRequest(BaseModel):
         answer: The answer to the question: any JSON but null.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
     wait_id: str = Field(max_length=100)
-    approvals: dict[str, ApprovalRequest] = Field(default_factory=dict)
-    results: dict[str, JsonValue] = Field(default_factory=dict)
-    answer: JsonValue = None
+    approvals: Annotated[dict[str, ApprovalRequest], _FEW] = Field(default_factory=dict)
+    # Any JSON, which a type that says so would copy while no other thread can run.
+    results: Annotated[dict[str, Any], _FEW] = Field(default_factory=dict)
+    answer: Any = None
 
     def to_answer(self, key: str | None) -> NewAnswer:
         """Return the answer, with a digest of the key that it came with."""
@@ -334,6 +354,16 @@ DESCRIBED: Final = (
 """The models of bodies and answers in the OpenAPI description."""
 
 
+def _parse_number(value: Any) -> Any:
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        raise ValueError("expected a whole number")
+    return value
+
+
+type QueryNumber = Annotated[int, BeforeValidator(_parse_number)]
+"""A number in a query: pydantic would take `1.0` and `1_000` as well."""
+
+
 class EventsQuery(BaseModel):
     """A selection of events.
 
@@ -344,8 +374,8 @@ class EventsQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    after: int = Field(default=0, ge=0, le=_MAX_NUMBER)
-    limit: int = Field(default=100, ge=1, le=1000)
+    after: QueryNumber = Field(default=0, ge=0, le=_MAX_NUMBER)
+    limit: QueryNumber = Field(default=100, ge=1, le=1000)
 
 
 def describe_run(run: Run) -> dict[str, Any]:

@@ -5,9 +5,9 @@ Source: https://www.rfc-editor.org/rfc/rfc9457, Problem Details for HTTP APIs.
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, Send
 
-from agent_server.executor import Problem, RequestRefusedError, UnknownAgentError
+from agent_server.executor import JsonObject, Problem, RequestRefusedError, UnknownAgentError
 from agent_server.runs import (
     AnswerConflictError,
     DatabaseAwayError,
@@ -147,17 +147,26 @@ def build_problem(error: ProblemError) -> Response:
     return _Answer(error)
 
 
-def find_problems(error: ValidationError) -> Sequence[Problem]:
-    """Return the problems that a pydantic model has found, field by field, without values."""
+def find_problems(error: ValidationError, value: Any) -> Sequence[Problem]:
+    """Return the problems that a pydantic model has found in a value, one for each field, without values."""
+    problems: dict[str, str] = {}
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [
-        Problem(
-            # pydantic adds this mark if the name of a member is wrong.
-            field=".".join(str(part) for part in one["loc"] if part != "[key]") or "body",
-            message=one["msg"].removeprefix("Value error, "),
-        )
-        for one in found[:_MOST_PROBLEMS]
-    ]
+    for one in found[:_MOST_PROBLEMS]:
+        field = ".".join(map(str, _find_path(one["loc"], value, one["type"]))) or "body"
+        problems.setdefault(field, one["msg"].removeprefix("Value error, "))
+    return [Problem(field=field, message=message) for field, message in problems.items()]
+
+
+def _find_path(loc: Sequence[str | int], value: Any, kind: str) -> Iterator[str | int]:
+    """Yield the path of a problem within a value, without what pydantic has tried there: members of unions, and the mark of a wrong name."""
+    for number, key in enumerate(loc, start=1):
+        if isinstance(value, dict) and key in value:
+            value = cast("JsonObject", value)[str(key)]
+        elif isinstance(value, list) and isinstance(key, int):
+            value = cast("list[Any]", value)[key]
+        elif kind != "missing" or number < len(loc):
+            continue
+        yield key
 
 
 def _cut(text: str) -> str:
@@ -171,7 +180,8 @@ def to_problem(error: Exception) -> ProblemError:
         case ProblemError():
             return error
         case RequestRefusedError():
-            return ProblemError(error.status, "The request is not valid.", *error.problems)
+            detail = "The request is not valid."
+            return ProblemError(error.status, detail, *error.problems, code=error.code)
         case UnknownAgentError():
             return refuse_field("agent", "expected the name of one of this server's agents")
         case IdempotencyConflictError():

@@ -12,7 +12,7 @@ from agent_server.executor import JsonObject, Problem, RequestRefusedError
 from agent_server.runs import RunFilter, RunStatus
 
 from .bodies import build_model
-from .documents import EventsQuery, Metadata
+from .documents import EventsQuery, Metadata, QueryNumber
 from .problems import refuse_field
 
 
@@ -44,7 +44,7 @@ class RunsQuery(BaseModel):
     metadata: Metadata = Field(default_factory=dict)
     created_after: datetime | None = None
     created_before: datetime | None = None
-    limit: int = Field(default=20, ge=1, le=100)
+    limit: QueryNumber = Field(default=20, ge=1, le=100)
     cursor: str | None = Field(default=None, max_length=200)
 
     @field_validator("created_after", "created_before", mode="before")

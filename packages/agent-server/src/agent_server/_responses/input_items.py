@@ -1,101 +1,143 @@
-"""The items of a request's input: what kinds there are, and that none makes the server fetch something.
+"""The items of a request's input, made anew: what kinds there are, and which members of each go on.
 
 Source: `types/responses/response_input_item_param.py` of openai 3.51.0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from agent_server._http.documents import MAX_REASON
+from agent_server._http.parts import read_content, refuse
 from agent_server.executor import JsonObject
 
-from .refusals import refuse
 
-
-_ROLES: Final = frozenset({"user", "assistant", "system", "developer"})
-_TEXTS: Final = {"input_text": "text", "output_text": "text", "refusal": "refusal"}
-_FILES: Final = {"input_image": "image_url", "input_file": "file_data"}
-# What an earlier response put out, sent back by a client that keeps the conversation itself.
-_PUT_OUT: Final = frozenset(
-    {"reasoning", "mcp_call", "mcp_approval_request", "image_generation_call"}
-)
+type _Read = Callable[[Any, str], Any]
+"""A function that returns a member as it goes on, or raises with its place; None where there is none."""
 
 
 def read_input(value: Any) -> Sequence[JsonObject]:
-    """Return the items of an input, a text as a message of the user.
+    """Return the items of an input, a text as a message of the user. A list has its items replaced, since there may be very many.
 
     Raises:
-        ProblemError: If it is none, or has an item that is not taken.
+        RequestRefusedError: If it is none, or has an item that is not taken.
     """
     if isinstance(value, str):
-        return [_build_message(value)]
+        content = [{"type": "input_text", "text": value}]
+        return [{"type": "message", "role": "user", "content": content}]
     if not isinstance(value, list) or not value:
         raise refuse("input", "expected a text, or a list of items", code="invalid_type")
-    return [_read_item(item, f"input[{n}]") for n, item in enumerate(cast("list[Any]", value))]
-
-
-def _build_message(text: str) -> JsonObject:
-    content = [{"type": "input_text", "text": text}]
-    return {"type": "message", "role": "user", "content": content}
+    items = cast("list[Any]", value)
+    for n, item in enumerate(items):
+        items[n] = _read_item(item, f"input[{n}]")
+    return items
 
 
 def _read_item(value: Any, at: str) -> JsonObject:
     if not isinstance(value, dict):
         raise refuse(at, "expected an object", code="invalid_type")
-    item: JsonObject = {"type": "message", **cast("JsonObject", value)}
-    match item["type"]:
-        case "message":
-            if str(item.get("role")) not in _ROLES:
-                raise refuse(f"{at}.role", "expected user, assistant, system or developer")
-            _check_content(item.get("content"), f"{at}.content")
-        case "function_call":
-            for name in ("call_id", "name", "arguments"):
-                _check(item, name, str, at)
-        case "function_call_output":
-            _check(item, "call_id", str, at)
-            _check_content(item.get("output"), f"{at}.output")
-        case "mcp_approval_response":
-            _check(item, "approval_request_id", str, at)
-            _check(item, "approve", bool, at)
-            if len(str(item.get("reason") or "")) > MAX_REASON:
-                raise refuse(f"{at}.reason", f"expected at most {MAX_REASON} characters")
-        case str() as kind if kind in _PUT_OUT:
-            pass
-        case _:
-            message = "expected a kind of item that agents take"
-            raise refuse(f"{at}.type", message, code="unsupported_value")
+    given = cast("JsonObject", value)
+    kind = given.get("type", "message")
+    if not isinstance(kind, str) or kind not in _ITEMS:
+        message = "expected a kind of item that agents take"
+        raise refuse(f"{at}.type", message, code="unsupported_value")
+    item: JsonObject = {"type": kind}
+    for name, read in _ITEMS[kind].items():
+        one = read(given.get(name), f"{at}.{name}")
+        if one is not None:
+            item[name] = one
     return item
 
 
-def _check(item: JsonObject, name: str, kind: type, at: str) -> None:
-    if not isinstance(item.get(name), kind):
-        expected = "true or false" if kind is bool else "a text"
-        raise refuse(f"{at}.{name}", f"expected {expected}", code="invalid_type")
+def _one_of(*texts: str) -> _Read:
+    def read(value: Any, at: str) -> str:
+        if value not in texts:
+            raise refuse(at, f"expected {', '.join(texts[:-1])} or {texts[-1]}")
+        return value
+
+    return read
 
 
-def _check_content(value: Any, at: str) -> None:
-    if isinstance(value, str):
-        return
-    if not isinstance(value, list):
-        raise refuse(at, "expected a text, or a list of parts", code="invalid_type")
-    for index, part in enumerate(cast("list[Any]", value)):
-        _check_part(part, f"{at}[{index}]")
+def _of_kind(kind: type, expected: str, *, is_optional: bool = False) -> _Read:
+    def read(value: Any, at: str) -> Any:
+        if not isinstance(value, kind) and not (is_optional and value is None):
+            raise refuse(at, f"expected {expected}", code="invalid_type")
+        return value
+
+    return read
 
 
-def _check_part(value: Any, at: str) -> None:
-    part = cast("JsonObject", value) if isinstance(value, dict) else {}
-    kind = str(part.get("type"))
-    if kind in _TEXTS:
-        _check(part, _TEXTS[kind], str, at)
-    elif kind in _FILES:
-        # The server fetches nothing that a client names, and keeps no files.
-        for name in ("file_id", "file_url"):
-            if part.get(name) is not None:
-                message = f"is not supported: expected a data URL in `{_FILES[kind]}`"
-                raise refuse(f"{at}.{name}", message, code="unsupported_parameter")
-        url = part.get(_FILES[kind])
-        if not (isinstance(url, str) and url[:5].lower() == "data:"):
-            raise refuse(f"{at}.{_FILES[kind]}", "expected a data URL")
-    else:
-        expected = ", ".join(sorted({*_TEXTS, *_FILES}))
-        raise refuse(f"{at}.type", f"expected one of {expected}", code="unsupported_value")
+_text: Final = _of_kind(str, "a text")
+_any_text: Final = _of_kind(str, "a text, or nothing", is_optional=True)
+
+
+def _read_reason(value: Any, at: str) -> str | None:
+    reason = _any_text(value, at)
+    if len(reason or "") > MAX_REASON:
+        raise refuse(at, f"expected at most {MAX_REASON} characters")
+    return reason
+
+
+def _read_thoughts(value: Any, at: str) -> list[JsonObject] | None:
+    """Return the texts of a reasoning item, which no agent gets."""
+    if value is None:
+        return None
+    thoughts: list[JsonObject] = []
+    for n, one in enumerate(_of_kind(list, "a list")(value, at)):
+        part = _of_kind(dict, "an object")(one, f"{at}[{n}]")
+        kind = _one_of("summary_text", "reasoning_text")(part.get("type"), f"{at}[{n}].type")
+        thoughts.append({"type": kind, "text": _text(part.get("text"), f"{at}[{n}].text")})
+    return thoughts
+
+
+def _read_error(value: Any, at: str) -> str | JsonObject | None:
+    """Return the error of a call: a text, or its members that are texts beside its content."""
+    if value is None or isinstance(value, str):
+        return value
+    error = cast("JsonObject", _of_kind(dict, "a text or an object")(value, at))
+    told: JsonObject = {
+        name: _any_text(error.get(name), f"{at}.{name}") for name in ("type", "message")
+    }
+    if (content := error.get("content")) is not None:
+        told["content"] = read_content(content, f"{at}.content")
+    return {name: one for name, one in told.items() if one is not None}
+
+
+_OWN: Final[Mapping[str, _Read]] = {"id": _any_text, "status": _any_text}
+# A call of the agent's own, in a conversation that the client keeps.
+_CALL: Final[Mapping[str, _Read]] = {
+    "name": _any_text,
+    "server_label": _any_text,
+    "arguments": _any_text,
+}
+_ITEMS: Final[Mapping[str, Mapping[str, _Read]]] = {
+    "message": {
+        "role": _one_of("user", "assistant", "system", "developer"),
+        "content": read_content,
+        "phase": _any_text,
+        **_OWN,
+    },
+    "function_call": {"call_id": _text, "name": _text, "arguments": _text, **_OWN},
+    "function_call_output": {"call_id": _text, "output": read_content, **_OWN},
+    "mcp_approval_response": {
+        "approval_request_id": _text,
+        "approve": _of_kind(bool, "true or false"),
+        "reason": _read_reason,
+        **_OWN,
+    },
+    "reasoning": {
+        "summary": _read_thoughts,
+        "content": _read_thoughts,
+        "encrypted_content": _any_text,
+        **_OWN,
+    },
+    "mcp_call": {
+        **_CALL,
+        "approval_request_id": _any_text,
+        "output": _any_text,
+        "error": _read_error,
+        **_OWN,
+    },
+    "mcp_approval_request": {**_CALL, **_OWN},
+    "image_generation_call": {"result": _any_text, "output_format": _any_text, **_OWN},
+}
+"""What goes on of each kind of item; that which an earlier response put out is sent back by clients that keep the conversation themselves."""

@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from agent_server._http.access import find_caller, find_tenant, require_right_to, require_start
 from agent_server._http.bodies import build_model, parse_body, read_body, work_on_body
+from agent_server._http.documents import QueryNumber
 from agent_server._http.problems import ProblemError, dump_json
 from agent_server._http.routes import find_runs, read_idempotency_key
 from agent_server._http.streams import EventStream, find_watchers
@@ -221,7 +222,7 @@ class _ReadQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     stream: bool = False
-    starting_after: int = Field(default=-1, ge=-1, le=10**15)
+    starting_after: QueryNumber = Field(default=-1, ge=-1, le=10**15)
     include_obfuscation: bool = False
 
 
@@ -229,7 +230,7 @@ class _ItemsQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     after: str | None = None
-    limit: int = Field(default=20, ge=1, le=100)
+    limit: QueryNumber = Field(default=20, ge=1, le=100)
     order: Literal["asc", "desc"] = "desc"
 
 

@@ -85,8 +85,9 @@ def open_database(settings: ServerSettings, executor: Executor) -> Database:
             database.close()
             raise
     except (OSError, sqlite3.Error, SQLAlchemyError) as error:
+        which = f"{url.database}: " if is_sqlite else ""
         raise StorageError(
-            f"database: expected one that can be opened: {describe_fault(error)}"
+            f"database: expected one that can be opened: {which}{describe_fault(error)}"
         ) from error
     return database
 

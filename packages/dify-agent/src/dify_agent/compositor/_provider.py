@@ -74,6 +74,11 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
                 f"Layer type {self.type_id!r} got an invalid config: {_first_problem(error)}",
                 layer=layer,
             ) from None
+        except UnicodeEncodeError:  # Of an error that quotes a name.
+            raise CompositionError(
+                f"Layer type {self.type_id!r} got an invalid config: expected names without halves of characters",
+                layer=layer,
+            ) from None
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -1,12 +1,11 @@
 """The executor, which checks and executes compositions as runs of an agent server."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import httpx
-from pydantic import ValidationError
 from pydantic_ai import ModelResponse
 
 from agent_server.executor import (
@@ -19,6 +18,7 @@ from agent_server.executor import (
     UnknownAgentError,
     Waiting,
 )
+from agent_server.http import build_model
 from dify_agent._daemon_client import make_http_client
 from dify_agent._settings import DifyAgentSettings
 from dify_agent.compositor import LayerProvider
@@ -92,12 +92,12 @@ class DifyAgentExecutor:
         if agent != AGENT:
             raise UnknownAgentError(agent)
         try:
-            parsed = CreateRunRequest.model_validate(request)
+            parsed = build_model(CreateRunRequest, request)
             validate_composition(parsed.composition, self._layer_providers)
         except AgentRunValidationError as error:
             raise RequestRefusedError(*_layer_problems(error)) from None
-        except ValidationError as error:
-            raise RequestRefusedError(*_problems(error)) from None
+        except RequestRefusedError as error:
+            raise RequestRefusedError(*map(_shorten, error.problems)) from None
         return parsed.model_dump(mode="json")
 
     @asynccontextmanager
@@ -195,12 +195,9 @@ def _build_result(
     return RunResult(status="succeeded", output=end.output, usage=usage, details=details)
 
 
-def _problems(error: ValidationError) -> Iterator[Problem]:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    for problem in problems[:_MOST_PROBLEMS]:
-        field = ".".join(map(str, problem["loc"])) or "request"
-        message = problem["msg"].removeprefix("Value error, ")
-        yield Problem(field=_cut(field), message=_cut(message))
+def _shorten(problem: Problem) -> Problem:
+    field = "request" if problem.field == "body" else problem.field
+    return Problem(field=_cut(field), message=_cut(problem.message))
 
 
 def _layer_problems(error: AgentRunValidationError) -> Sequence[Problem]:

@@ -15,6 +15,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    StringConstraints,
     ValidationInfo,
     field_validator,
 )
@@ -63,6 +64,10 @@ type DifyPluginToolValue = JsonValue
 """A value of a tool parameter."""
 
 
+type _Address = Annotated[str, StringConstraints(max_length=500)]
+# Part of a path or a header of a call. A text with a limit is refused if it holds half of a character, too.
+
+
 class DifyPluginLayerConfig(LayerConfig):
     """The tenant and the user that plugins are called for.
 
@@ -71,7 +76,7 @@ class DifyPluginLayerConfig(LayerConfig):
         user_id: The end user, if there is one.
     """
 
-    tenant_id: str
+    tenant_id: _Address
     user_id: str | None = None
 
 
@@ -86,8 +91,8 @@ class DifyPluginLLMLayerConfig(LayerConfig):
         model_settings: Pydantic AI's settings for every request of the run.
     """
 
-    plugin_id: str
-    model_provider: str
+    plugin_id: _Address
+    model_provider: _Address
     model: str
     credentials: dict[str, DifyPluginCredentialValue] = Field(default_factory=dict, repr=False)
     model_settings: ModelSettings | None = None
@@ -216,7 +221,7 @@ class DifyPluginToolConfig(LayerConfig):
         strict: Whether to ask the provider to enforce the schema; None leaves it to the provider.
     """
 
-    plugin_id: str
+    plugin_id: _Address
     provider: str
     tool_name: str
     credential_type: DifyPluginToolCredentialType

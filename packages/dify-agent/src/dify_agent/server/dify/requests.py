@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Self, cast
 
-from pydantic import ValidationError
-
 from agent_server.executor import Problem, RequestRefusedError
-from agent_server.http import find_problems
+from agent_server.http import build_model
 from dify_agent.protocol import ProtocolModel
 
 from . import protocol_1, protocol_2
@@ -78,8 +76,8 @@ def _is_protocol_2(body: Any) -> bool:
 
 def _build[Model: ProtocolModel](model: type[Model], value: Any, *, within: str = "") -> Model:
     try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        found = find_problems(error)
+        return build_model(model, value)
+    except RequestRefusedError as error:
+        found = error.problems
         problems = [Problem(field=f"{within}{each.field}", message=each.message) for each in found]
         raise RequestRefusedError(*problems) from None
