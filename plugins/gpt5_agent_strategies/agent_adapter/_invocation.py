@@ -103,6 +103,7 @@ class Invocation:
                 yield from self._play(self._answer)
             yield from self._messages.emit_sources()
             yield from self._messages.emit_value(self._finished, self._run)
+            yield from self._messages.emit_final_answer(self._finished)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended properly
             log_break(error, self._turn.known)
             yield from self._break_off()
@@ -130,7 +131,7 @@ class Invocation:
             yield from self._messages.show(answer.shown)
         yield from self._messages.show(self._notice)
         if answer and not answer.decisions:
-            self._finish_asking(rounds=0)
+            self._finish_asking(answer.shown, rounds=0)
         else:
             yield from self._drive()
 
@@ -151,7 +152,7 @@ class Invocation:
         if not isinstance(question, str):
             yield from self._messages.show_question(question.text)
             yield self._messages.dify_log.asked(question, of=approvals.user)
-            self._finish_asking(rounds=asked.round)
+            self._finish_asking(question.text, rounds=asked.round)
             return
         yield from self._messages.warn("Approval", (question,), about="why")
         denied = {
@@ -161,7 +162,7 @@ class Invocation:
         self._run, self._events = self._start(resume=asked.snapshot, decisions=denied)
         yield from self._drive()
 
-    def _finish_asking(self, *, rounds: int) -> None:
+    def _finish_asking(self, question: str, *, rounds: int) -> None:
         """End the turn with a question."""
         self._finished = Finished(
             # The run has not stopped, but waits, so `StopReason` does not include this.
@@ -170,6 +171,7 @@ class Invocation:
             usage=self._used,
             budgets=self._run.budget_uses,
             models=self._run.models,
+            final_text=question,
         )
 
     def _note(self, event: Event) -> None:

@@ -103,6 +103,15 @@ class Transcript:
         return "".join(message["message"]["text"] for message in self.of("text"))
 
     @property
+    def final_answer(self):
+        """The output of that name, as Dify joins it; None if there is none."""
+        pieces = [message["message"] for message in self.of("variable")]
+        assert all(
+            (one["variable_name"], one["stream"]) == ("final_answer", True) for one in pieces
+        )
+        return "".join(one["variable_value"] for one in pieces) if pieces else None
+
+    @property
     def logs(self):
         """The last state of each log, by label."""
         last = {message["message"]["id"]: message["message"] for message in self.of("log")}

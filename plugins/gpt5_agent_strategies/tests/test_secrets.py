@@ -59,7 +59,9 @@ TOLD = (
 
 def leaks(agent, transcript):
     """Return what of the hidden values stands where somebody can read it, but for the answer and the tool's request."""
-    told = [message for message in transcript.messages if message["type"] != "text"]
+    told = [
+        message for message in transcript.messages if message["type"] not in ("text", "variable")
+    ]
     error = transcript.error and [transcript.error.message, transcript.error.details]
     everything = json.dumps([told, error, agent.log], ensure_ascii=False)
     return [value for value in LEAKS if value in everything]
