@@ -20,6 +20,7 @@ from agent_loop import (
     StopReason,
     Usage,
 )
+from dify_plugin_kit.error_texts import without_server_words
 
 from ._allowed_tools import find_allowed
 from ._approval_words import describe_outdated
@@ -111,7 +112,8 @@ class Invocation:
         yield from self._messages.emit_figures(self._finished)
         flush_traces()
         if self._finished is not None and not self._finished.is_answered:
-            raise AgentRunError(self._finished.error)
+            # The public reads it on an app's page; the logs have the whole.
+            raise AgentRunError(without_server_words(self._finished.error or ""))
 
     def _break_off(self) -> Iterator[InvokeMessage]:
         """End a run that an error in the plugin broke, and report as much of it as still works."""

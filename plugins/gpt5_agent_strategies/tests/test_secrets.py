@@ -7,6 +7,7 @@ import pytest
 
 from dify_plugin_host import PluginInvokeError
 from scripted_dify import (
+    SHOWN_ALONE,
     DifyError,
     Transcript,
     build_parameters,
@@ -177,7 +178,7 @@ def test_a_run_that_breaks_before_it_begins_tells_its_figures_and_no_secret(brea
         "\n\nParameters.from_raw = lambda raw: (_ for _ in ()).throw(LookupError(str(raw)))\n",
     )
     transcript = agent.run(tools=[SEARCH])
-    assert transcript.error.error_type == "AgentRunError"
+    assert transcript.error.error_type == SHOWN_ALONE
     assert transcript.metadata["stop_reason"] == "error"
     assert "LookupError" in agent.log
     assert leaks(agent, transcript) == []
