@@ -34,6 +34,7 @@ def fail(apps):
 def test_what_the_server_refuses_is_told_in_a_sentence(fail, upstream, status, message, told):
     upstream.refuses(message, status)
     error = fail()
+    assert error.startswith("The model call of round 1 failed: ")
     assert told in error
     assert "sk-" not in error
     assert_is_short(error)
@@ -63,8 +64,9 @@ def test_a_model_that_fails_for_good_leads_down_the_nodes_fail_branch(apps, upst
     upstream.refuses("Overloaded.", 503)
     flow = apps.chatflow("agent", agent_node([weekday()]), failed="Sorry: {{#node.error_message#}}")
     run = flow.chat("What weekday is it?")
-    assert run.answer.startswith("Sorry: ")
+    assert run.answer.startswith("Sorry: The model call of round ")
     assert "The server failed to answer (status 503)." in run.answer
+    assert "Overloaded." not in run.answer
     assert_is_short(run.answer)
     assert len(upstream.requests) == _CALLS_OF_A_RUN
 

@@ -343,6 +343,14 @@ def wait(rules=None, **given):
     return run
 
 
+def test_a_resumed_run_ends_with_the_results_of_its_only_round_without_the_words_around_its_calls():
+    run = build({"*": "always"}, maximum_iterations=1)
+    run.resume(save(wait(maximum_iterations=1)), key=KEY, now=0)
+    approve(run, "pay-0")
+    *_, finished = run.feed(ToolResult(call_id="pay-0", content="paid"))
+    assert finished.final_text == "paid"
+
+
 def changed(snapshot, **fields):
     return json.dumps({**json.loads(snapshot), **fields})
 
@@ -727,6 +735,7 @@ FORMAT = {  # What stands in a snapshot by name: whoever changes it raises the v
 }
 NOT_SAVED = {  # What is empty, or found out again, whenever a run waits for a person.
     "RunState": "compaction is_rewritten request_size status to_check window_use",
+    "Round": "told",
     "ModelAnswer": "fragments in_commentary shown spoken thoughts",
 }
 

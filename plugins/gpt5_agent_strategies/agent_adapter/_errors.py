@@ -8,7 +8,7 @@ AgentAdapterError
 ├── FetchError            a file cannot be fetched by its link
 └── AgentRunError         the run failed; what was shown stays, and the message is one sentence
 
-Dify shows the texts unchanged.
+Dify shows the texts unchanged, to the people who use an app as well (`request_errors`).
 """
 
 from collections.abc import Mapping

@@ -20,6 +20,7 @@ from agent_loop import (
     StopReason,
     Usage,
 )
+from dify_plugin_kit.error_texts import without_server_words
 
 from ._allowed_tools import find_allowed
 from ._approval_words import describe_outdated
@@ -103,6 +104,7 @@ class Invocation:
                 yield from self._play(self._answer)
             yield from self._messages.emit_sources()
             yield from self._messages.emit_value(self._finished, self._run)
+            yield from self._messages.emit_final_answer(self._finished)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended properly
             log_break(error, self._turn.known)
             yield from self._break_off()
@@ -110,7 +112,8 @@ class Invocation:
         yield from self._messages.emit_figures(self._finished)
         flush_traces()
         if self._finished is not None and not self._finished.is_answered:
-            raise AgentRunError(self._finished.error)
+            # The public reads it on an app's page; the logs have the whole.
+            raise AgentRunError(without_server_words(self._finished.error or ""))
 
     def _break_off(self) -> Iterator[InvokeMessage]:
         """End a run that an error in the plugin broke, and report as much of it as still works."""
@@ -130,7 +133,7 @@ class Invocation:
             yield from self._messages.show(answer.shown)
         yield from self._messages.show(self._notice)
         if answer and not answer.decisions:
-            self._finish_asking(rounds=0)
+            self._finish_asking(answer.shown, rounds=0)
         else:
             yield from self._drive()
 
@@ -151,7 +154,7 @@ class Invocation:
         if not isinstance(question, str):
             yield from self._messages.show_question(question.text)
             yield self._messages.dify_log.asked(question, of=approvals.user)
-            self._finish_asking(rounds=asked.round)
+            self._finish_asking(question.text, rounds=asked.round)
             return
         yield from self._messages.warn("Approval", (question,), about="why")
         denied = {
@@ -161,7 +164,7 @@ class Invocation:
         self._run, self._events = self._start(resume=asked.snapshot, decisions=denied)
         yield from self._drive()
 
-    def _finish_asking(self, *, rounds: int) -> None:
+    def _finish_asking(self, question: str, *, rounds: int) -> None:
         """End the turn with a question."""
         self._finished = Finished(
             # The run has not stopped, but waits, so `StopReason` does not include this.
@@ -170,6 +173,7 @@ class Invocation:
             usage=self._used,
             budgets=self._run.budget_uses,
             models=self._run.models,
+            final_text=question,
         )
 
     def _note(self, event: Event) -> None:

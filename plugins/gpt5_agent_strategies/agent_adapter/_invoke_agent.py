@@ -1,16 +1,17 @@
 """The entry points: `strategies/` calls `invoke_agent` for each run, `main.py` the others for requests that never become a run and lines that are too long."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from dify_plugin.entities.agent import AgentInvokeMessage
+from dify_plugin.errors.model import InvokeBadRequestError
 from dify_plugin.interfaces.agent import AgentStrategy
 
 from agent_loop import Finished, Usage
 from dify_plugin_kit import stdout
-from dify_plugin_kit.request_errors import hide_request
+from dify_plugin_kit.request_errors import hide_request, shorten_error
 from stream_text import read_member
 
 from ._errors import AgentAdapterError, AgentRunError, ParameterError, RequestTooLargeError
@@ -51,18 +52,25 @@ def invoke_agent(
 _UNREADABLE = "Dify's request cannot be read. The plugin's log says more."
 
 
-def request_errors(request: object) -> AbstractContextManager[None]:
-    """Raise our errors unchanged, and the SDK's with a sentence of ours instead of their text, which quotes the request."""
+@contextmanager
+def request_errors(request: object) -> Generator[None]:
+    """Raise our errors as one whose text Dify shows alone, and the SDK's with a sentence of ours instead of their text, which quotes the request.
+
+    Source: docs/evidence/dify-platform.md, P28.
+    """
 
     def explain(error: Exception) -> str:
         log_break(error, find_secrets(_tools(request)))
         return _UNREADABLE
 
-    return hide_request(
-        (AgentAdapterError,),
-        redact=lambda text: find_secrets(_tools(request)).redact(text),
-        explain=explain,
-    )
+    def redact(text: str) -> str:
+        return find_secrets(_tools(request)).redact(text)
+
+    try:
+        with hide_request((AgentAdapterError,), redact=redact, explain=explain):
+            yield
+    except AgentAdapterError as error:
+        raise InvokeBadRequestError(shorten_error(str(error))) from None
 
 
 def shorten_line(line: bytes, limit: int) -> bytes:

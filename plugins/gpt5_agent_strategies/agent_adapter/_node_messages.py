@@ -122,6 +122,13 @@ class NodeMessages:
         if has_value and finished is not None and finished.is_answered:
             yield self._strategy.create_json_message(to_json_object(finished.value))
 
+    def emit_final_answer(self, finished: Finished | None) -> Iterator[AgentInvokeMessage]:
+        """Yield the answer alone, as the node's output of that name, for nodes that read it on."""
+        if finished is not None and finished.is_answered:
+            # Streamed, also as one piece or none: Dify's answers show nothing of a variable that comes whole.
+            for piece in split_text(finished.final_text) or [""]:
+                yield self._strategy.create_stream_variable_message("final_answer", piece)
+
     def emit_figures(self, finished: Finished | None) -> Iterator[AgentInvokeMessage]:
         """Yield the figures of the turn, which Dify takes tokens, price and time from."""
         if finished is not None:

@@ -15,6 +15,8 @@ from dify_plugin_host import (
 
 
 PROVIDER = "someone/models/models"
+SHOWN_ALONE = "InvokeBadRequestError"
+"""The name of an error whose text Dify shows alone; of others it shows the whole JSON behind words of its own (docs/evidence/dify-platform.md, P28)."""
 
 
 def chunk(text="", *, calls=(), usage=None, finish=None, opaque=None, content=None):
@@ -101,6 +103,15 @@ class Transcript:
     @property
     def text(self):
         return "".join(message["message"]["text"] for message in self.of("text"))
+
+    @property
+    def final_answer(self):
+        """The output of that name, as Dify joins it; None if there is none."""
+        pieces = [message["message"] for message in self.of("variable")]
+        assert all(
+            (one["variable_name"], one["stream"]) == ("final_answer", True) for one in pieces
+        )
+        return "".join(one["variable_value"] for one in pieces) if pieces else None
 
     @property
     def logs(self):

@@ -42,6 +42,7 @@ def test_the_answer_leaves_as_text_and_as_json_before_the_figures(agent, schema)
     assert transcript.error is None
     assert [message["message"]["text"] for message in transcript.of("text")] == [ANSWER]
     assert values(transcript) == [{"city": "Kyoto"}]
+    assert transcript.final_answer == ANSWER
 
 
 def test_a_model_that_takes_a_schema_is_given_it_from_the_first_call(agent):

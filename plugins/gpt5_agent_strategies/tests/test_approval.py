@@ -118,6 +118,10 @@ def text(messages):
     return "".join(m["message"]["text"] for m in messages if m["type"] == "text")
 
 
+def final_answer(messages):
+    return "".join(m["message"]["variable_value"] for m in messages if m["type"] == "variable")
+
+
 def logs(messages):
     return {m["message"]["label"]: m["message"]["data"] for m in messages if m["type"] == "log"}
 
@@ -164,12 +168,14 @@ def test_the_turn_ends_with_the_question_and_a_yes_makes_the_call(
     asked = turn(agent, "Pay Ann.", strategy=strategy)
     assert question in text(asked)
     assert '- pay: {"to": "Ann"}' in text(asked)
+    assert final_answer(asked) == text(asked)[text(asked).index("Approval needed") :]
     assert figures(asked)["stop_reason"] == "approval"
     assert agent.dify.tool_requests == []
 
     answered = turn(agent, yes, history=said(asked), strategy=strategy)
 
     assert text(answered).endswith("Done.")
+    assert final_answer(answered) == "Done."
     assert [request["tool"] for request in agent.dify.tool_requests] == ["pay"]
     assert storage.done.index("del") < storage.done.index("called pay")
     assert storage.values == {}
@@ -249,7 +255,8 @@ def test_an_answer_by_a_schema_is_shown_as_it_is_and_any_other_escaped(agent):
     agent.dify.model = [[chunk('{"city": "<b>"}')], [chunk("<b>")]]
     schema = '{"required": ["city"]}'
     assert text(turn(agent, "Where?", answer_schema=schema)) == '{"city": "<b>"}'
-    assert text(turn(agent, "Where?")) == "&lt;b>"
+    escaped = turn(agent, "Where?")
+    assert (text(escaped), final_answer(escaped)) == ("&lt;b>", "<b>")
 
 
 HIDES = {
@@ -335,6 +342,7 @@ def test_where_nothing_is_remembered_a_yes_needs_the_code(agent, storage, query,
         again = turn(agent, bare)
         assert text(again).endswith(text(asked).removeprefix("I pay."))
         assert needs_code in text(again)
+        assert final_answer(again) == text(again)
         assert figures(again)["stop_reason"] == "approval"
     assert (agent.dify.tool_requests, len(agent.dify.model_requests)) == ([], 1)
 

@@ -80,8 +80,17 @@ def test_the_manifest_asks_for_what_a_run_needs_and_no_more():
         "entrypoint": "main",
     }
     assert manifest["meta"]["minimum_dify_version"] == "1.10.1"
-    assert all(len(text) < 75 for text in manifest["description"].values())
     assert manifest["meta"]["version"] > "0.0.1"  # otherwise Dify offers no MCP tools
+
+
+def test_every_description_fits_the_card_that_shows_it():
+    provider = read_yaml("provider/gpt5_agent_strategies.yaml")
+    told = [
+        read_yaml("manifest.yaml")["description"],
+        provider["identity"]["description"],
+        *(read_yaml(file)["description"] for file in provider["strategies"]),
+    ]
+    assert {text for one in told for text in one.values() if len(text) > 50} == set()
 
 
 def test_every_file_that_a_declaration_names_is_there():

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from scripted_dify import DifyError, call, chunk, parameter, text_message, tool, usage
+from scripted_dify import (
+    SHOWN_ALONE,
+    DifyError,
+    call,
+    chunk,
+    parameter,
+    text_message,
+    tool,
+    usage,
+)
 
 
 PLUGIN = Path(__file__).parent.parent
@@ -61,12 +70,15 @@ def test_a_model_call_that_fails_in_any_round_leaves_text_logs_figures_and_one_s
         [chunk(f"Step {n}. "), chunk(calls=[echo_call(n)], usage=usage())]
         for n in range(1, fails_in)
     ]
-    agent.dify.model = [*rounds, [chunk("So "), DifyError("the account is closed")]]
+    closed = "the account is closed. The server says: org-7 owes 3 USD"
+    agent.dify.model = [*rounds, [chunk("So "), DifyError(closed)]]
     agent.dify.tools["echo"] = [text_message("ok")]
     transcript = agent.run(tools=[ECHO])
     assert transcript.text.endswith("So ")
-    sentence = f"The model call of round {fails_in} failed: the account is closed"
+    sentence = f"The model call of round {fails_in} failed: the account is closed."
     assert transcript.error.message == sentence
+    assert "org-7 owes 3 USD" in transcript.logs[f"ROUND {fails_in}"]["error"]
+    assert transcript.final_answer is None
     assert all(
         states in (["start", "success"], ["start", "error"])
         for states in statuses(transcript).values()
@@ -144,7 +156,7 @@ def test_an_error_of_our_own_closes_what_can_be_closed_and_says_so(break_plugin)
     transcript = agent.run(tools=[ECHO])
     assert transcript.text == "Looking."
     assert (transcript.error.error_type, transcript.error.message) == (
-        "AgentRunError",
+        SHOWN_ALONE,
         "The agent run broke because of an error in the plugin. The plugin's log says more.",
     )
     assert statuses(transcript) == {

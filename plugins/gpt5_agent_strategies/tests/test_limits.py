@@ -115,7 +115,8 @@ def test_whatever_a_model_says_at_length_the_run_ends_in_good_order(agent, answe
 
 def test_a_long_text_arrives_whole(agent):
     agent.dify.model = [[chunk(LONG)]]
-    assert agent.run().text == LONG
+    transcript = agent.run()
+    assert transcript.text == transcript.final_answer == LONG
 
 
 @pytest.mark.parametrize(

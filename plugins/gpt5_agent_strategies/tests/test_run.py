@@ -6,7 +6,16 @@ import json
 
 import pytest
 
-from scripted_dify import DifyError, call, chunk, parameter, text_message, tool, usage
+from scripted_dify import (
+    SHOWN_ALONE,
+    DifyError,
+    call,
+    chunk,
+    parameter,
+    text_message,
+    tool,
+    usage,
+)
 
 
 ADD = tool("add", parameter("a", "number", required=True), parameter("b", "number", required=True))
@@ -280,7 +289,8 @@ def test_a_failing_model_call_leaves_everything_closed_and_one_sentence(agent):
     agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD])
     sentence = "The model call of round 2 failed: Rate limit reached, api_key=[redacted]"
-    assert (transcript.error.error_type, transcript.error.message) == ("AgentRunError", sentence)
+    assert (transcript.error.error_type, transcript.error.message) == (SHOWN_ALONE, sentence)
+    assert transcript.error.details == {"description": sentence}  # What Dify 1.10 shows.
     assert transcript.text.endswith("<think>so\n</think>")
     assert transcript.logs["ROUND 2"]["error"] == sentence
     assert {log["status"] for log in transcript.logs.values()} == {"success", "error"}
@@ -321,7 +331,7 @@ def test_a_parameter_that_cannot_be_read_is_named_and_the_figures_are_told(
     agent, parameters, field
 ):
     transcript = agent.run(**parameters)
-    assert transcript.error.error_type == "ParameterError"
+    assert transcript.error.error_type == SHOWN_ALONE
     assert transcript.error.message.startswith(f"{field} must be ")
     assert transcript.metadata["stop_reason"] == "error"
     assert (transcript.metadata["iterations"], transcript.metadata["total_tokens"]) == (0, 0)

@@ -7,6 +7,7 @@ import pytest
 
 from dify_plugin_host import PluginInvokeError
 from scripted_dify import (
+    SHOWN_ALONE,
     DifyError,
     Transcript,
     build_parameters,
@@ -59,7 +60,9 @@ TOLD = (
 
 def leaks(agent, transcript):
     """Return what of the hidden values stands where somebody can read it, but for the answer and the tool's request."""
-    told = [message for message in transcript.messages if message["type"] != "text"]
+    told = [
+        message for message in transcript.messages if message["type"] not in ("text", "variable")
+    ]
     error = transcript.error and [transcript.error.message, transcript.error.details]
     everything = json.dumps([told, error, agent.log], ensure_ascii=False)
     return [value for value in LEAKS if value in everything]
@@ -175,7 +178,7 @@ def test_a_run_that_breaks_before_it_begins_tells_its_figures_and_no_secret(brea
         "\n\nParameters.from_raw = lambda raw: (_ for _ in ()).throw(LookupError(str(raw)))\n",
     )
     transcript = agent.run(tools=[SEARCH])
-    assert transcript.error.error_type == "AgentRunError"
+    assert transcript.error.error_type == SHOWN_ALONE
     assert transcript.metadata["stop_reason"] == "error"
     assert "LookupError" in agent.log
     assert leaks(agent, transcript) == []

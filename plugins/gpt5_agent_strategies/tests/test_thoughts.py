@@ -27,6 +27,7 @@ def test_shown_thoughts_are_balanced_in_every_round(agent):
     agent.dify.tools["add"] = [text_message("4")]
     transcript = agent.run(tools=[ADD])
     assert transcript.text == "<think>\nplan\n</think>\n<think>more</think>4"
+    assert transcript.final_answer == "4"
 
 
 @pytest.mark.parametrize("flag", [False, "FALSE", 0, "no"])
@@ -40,6 +41,7 @@ def test_hidden_thoughts_leave_no_trace_while_the_rest_streams(agent, flag):
     transcript = agent.run(tools=[ADD], emit_intermediate_thoughts=flag)
     texts = [message["message"]["text"] for message in transcript.of("text")]
     assert texts == ["Adding.", "\n4", "2"]
+    assert transcript.final_answer == "42"
 
 
 @pytest.mark.parametrize("flag", [True, "TRUE", 1, None])

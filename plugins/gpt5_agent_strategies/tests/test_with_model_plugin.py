@@ -18,6 +18,7 @@ from gpt5_simulator import (
     Reasoning,
     Text,
 )
+from scripted_dify import SHOWN_ALONE
 
 
 CALL_IDS = (f"call_{number}" for number in count())
@@ -166,7 +167,7 @@ def test_a_refused_model_call_in_a_later_round_ends_the_run_with_figures_and_a_s
     both.script([thoughts(), said("Looking."), call()], faults=[None, HttpError(status=429)])
     transcript = both.run()
     assert transcript.text.endswith("Looking.")
-    assert transcript.error.error_type == "AgentRunError"
+    assert transcript.error.error_type == SHOWN_ALONE
     assert transcript.error.message.startswith("The model call of round 2 failed: ")
     assert "{" not in transcript.error.message
     assert {log["status"] for log in transcript.logs.values()} == {"success", "error"}

@@ -15,7 +15,7 @@ from typing import Final
 from ._plain_text import MAX_CHARACTERS, find_error_types, to_plain_text
 
 
-__all__ = ["CallFailure", "read_call_failure", "to_plain_text"]
+__all__ = ["CallFailure", "read_call_failure", "to_plain_text", "without_server_words"]
 
 _MAX_WAIT_SECONDS = 60.0  # Our choice: a person waits for the answer.
 _CAUSE_CHARACTERS = 200
@@ -166,6 +166,20 @@ _QUOTA = re.compile(r"quota|billing|credit")
 _WAIT = re.compile(
     r"(?:try again|retry|wait)\D{0,20}?(?:(\d+)m(?:in\w*)? ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec)"
 )
+
+
+# As `openai_gpt5_responses` writes them (docs/contracts/openai-gpt5-responses.md, A39).
+_SERVER_WORDS = " The server says: "
+
+
+def without_server_words(sentence: str) -> str:
+    """Return the sentence of a failed model call without what stands behind it of the model's server, which is for logs.
+
+    Example:
+        >>> without_server_words("The server failed to answer. The server says: db-7 is down.")
+        'The server failed to answer.'
+    """
+    return sentence.partition(_SERVER_WORDS)[0]
 
 
 def read_call_failure(text: str, *, redact: Callable[[str], str] = str) -> CallFailure:

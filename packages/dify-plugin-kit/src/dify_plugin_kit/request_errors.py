@@ -13,7 +13,13 @@ from typing import Any
 from pydantic import ValidationError
 
 
-__all__ = ["MAX_CHARACTERS", "MAX_DESCRIPTION_CHARACTERS", "hide_request", "send_errors"]
+__all__ = [
+    "MAX_CHARACTERS",
+    "MAX_DESCRIPTION_CHARACTERS",
+    "hide_request",
+    "send_errors",
+    "shorten_error",
+]
 
 MAX_CHARACTERS = 260
 """How long a sentence may be: with the words that Dify puts around it, a person sees fewer than 400 characters; our choice."""
@@ -36,13 +42,14 @@ def send_errors(writer: Any, session_id: str) -> Generator[None]:
         # Of the SDK's five errors of model calls Dify shows this alone; their message is the same text.
         description = getattr(error, "description", None)
         most = MAX_DESCRIPTION_CHARACTERS if description else MAX_CHARACTERS
-        text = _shorten(str(description or error), most)
+        text = shorten_error(str(description or error), most)
         args = {"description": text} if description else {}
         message = {"error_type": type(error).__name__, "message": text, "args": args}
         writer.session_message(session_id=session_id, data=writer.stream_error_object(data=message))
 
 
-def _shorten(text: str, most: int) -> str:
+def shorten_error(text: str, most: int = MAX_CHARACTERS) -> str:
+    """Return the beginning of an error's text, in so many characters at most."""
     return text if len(text) <= most else f"{text[: most - 4]} ..."
 
 

@@ -22,7 +22,7 @@ from agent_tooling import AnswerSchema
 
 from .calls import end_answer, end_round, refuse_call, take_delta
 from .compaction import OF_SUMMARY, take_summary
-from .display import show
+from .display import tell
 from .ending import (
     ask_check,
     end_failed,
@@ -128,7 +128,7 @@ def _end_structured_answer(run: RunContext, schema: AnswerSchema) -> Iterator[Ev
         return
     if checked.problem is None:
         run.move("answer")
-        yield from show(run, checked.text)
+        yield from tell(run, checked.text)
         yield from finish(run, current.ending, value=checked.value)
         return
     problem = run.settings.redact(checked.problem)

@@ -60,6 +60,12 @@ def show(run: RunContext, text: str) -> tuple[ShowText, ...]:
     return (ShowText(text=text),)
 
 
+def tell(run: RunContext, text: str) -> tuple[ShowText, ...]:
+    """Show a text that does not stream from the model, and is part of what the run ends with if its round is the last."""
+    run.state.round.told.append(text)
+    return show(run, text)
+
+
 def show_status(run: RunContext, names: Iterable[str]) -> tuple[ShowText, ...]:
     """Say which tools are about to be called."""
     return show(run, build_status(list(map(run.settings.redact, names))))
@@ -69,9 +75,9 @@ def show_results(run: RunContext, results: Iterable[ToolResult]) -> Iterator[Sho
     """Show the tool results if they are the only answer."""
     for result in results:
         open_display(run)
-        yield from show(run, _balance(run, run.settings.redact(result.text)))
+        yield from tell(run, _balance(run, run.settings.redact(result.text)))
     if not run.state.display.has_words:
-        yield from show(run, NO_ANSWER)
+        yield from tell(run, NO_ANSWER)
 
 
 def note_result(run: RunContext, name: str, result: ToolResult) -> None:
@@ -112,7 +118,7 @@ def show_outcome(run: RunContext, error: str, *, is_late: bool) -> Iterator[Show
 def _show_apart(run: RunContext, text: str) -> Iterator[ShowText]:
     """Show a text of the run's own on a separate line, so that it does not look like part of an answer."""
     open_display(run)
-    yield from show(run, text)
+    yield from tell(run, text)
     open_display(run)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from agent_loop._values.events import CheckAnswer, ClosingReason, Event, Finished, StopReason
 from agent_loop._values.inputs import AnswerChecked, Failure, ToolResult
 from agent_loop._values.usage import AgentUse
+from stream_text import strip_think
 
 from .calls import (
     break_answer,
@@ -17,7 +18,7 @@ from .calls import (
     refuse_call,
     release_text,
 )
-from .display import has_outcome, open_display, show, show_outcome
+from .display import has_outcome, open_display, show, show_outcome, tell
 from .requests import add_round
 from .sentences import (
     CUT_BEFORE_ANSWER,
@@ -48,7 +49,7 @@ def end_with_answer(run: RunContext) -> Iterator[Event]:
     yield from end_answer(run)
     ending = current.ending
     if not current.answer.has_answer:
-        yield from show(run, CUT_BEFORE_ANSWER if ending == "output_limit" else NO_ANSWER)
+        yield from tell(run, CUT_BEFORE_ANSWER if ending == "output_limit" else NO_ANSWER)
     yield from finish(run, ending)
 
 
@@ -76,7 +77,7 @@ def take_check(run: RunContext, checked: AnswerChecked) -> Iterator[Event]:
     if checked.answer is not None:
         text, value = checked.answer, checked.value
         current.answer.replace(text)
-    yield from show(run, text)
+    yield from (show if run.settings.answer_schema is None else tell)(run, text)
     yield from finish(run, current.ending, value=value)
 
 
@@ -91,7 +92,7 @@ def end_with_refusals(run: RunContext, reason: ClosingReason) -> Iterator[Event]
         yield from refuse_call(run, call, text)
         # All are refused, since every call has to get a result, but nobody reads more sentences.
         if number < MAX_CALLS:
-            yield from show(run, text)
+            yield from tell(run, text)
             open_display(run)
     yield from finish(run, reason)
 
@@ -181,8 +182,20 @@ def finish(
         budgets=find_uses(run),
         models=tuple(state.models),
         value=value,
+        final_text=_build_final_text(run) if is_answered else "",
         agents=find_agent_uses(run),
     )
+
+
+def _build_final_text(run: RunContext) -> str:
+    current, answer = run.state.round, run.state.round.answer
+    if run.settings.answer_schema is not None:
+        return "".join(current.told)  # The JSON, and nothing else has been told.
+    # What the model says around tool calls is no answer, but with refused ones it is all that there will be.
+    # A run that was resumed has the calls alone.
+    has_calls = answer.has_tool_calls or bool(answer.calls)
+    said = answer.finally_said if current.closing is not None or not has_calls else ""
+    return "\n".join(filter(None, map(str.strip, (said, *map(strip_think, current.told)))))
 
 
 def find_agent_uses(run: RunContext) -> tuple[AgentUse, ...]:

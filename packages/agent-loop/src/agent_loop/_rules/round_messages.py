@@ -160,6 +160,7 @@ class Round:
         open_calls: The calls that have no result yet, by their ids.
         results: The results so far, by the ids of their calls.
         made_calls: What is called in the place of a call, by the ids of the calls, where an own function has put it there.
+        told: What was shown in it besides what streams from the model: sentences, results of tools, JSON by a schema.
     """
 
     number: int = 0
@@ -170,6 +171,8 @@ class Round:
     open_calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     made_calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    # Nothing is told in a round before its calls are approved.
+    told: list[str] = field(init=False, default_factory=list[str])
 
     @property
     def ending(self) -> StopReason:

@@ -262,6 +262,8 @@ class Finished:
         budgets: How much of each budget was used.
         models: The model of each round, if the run has names for its models.
         value: The parsed JSON of the answer, if the run has a schema for it and is answered.
+        final_text: The text that the run ends with, without thoughts and without what the model has said around tool calls: its answer, by a schema the JSON alone; or what is shown in
+            its place, such as a sentence and the results of tools. Empty if the run is not answered, or answered with files alone.
         agents: The usage of the agents that the run has called as tools, which is part of `usage`.
     """
 
@@ -276,6 +278,7 @@ class Finished:
     budgets: tuple[BudgetUse, ...] = ()
     models: tuple[str, ...] = ()
     value: Any = None
+    final_text: str = field(default="", compare=False)
     agents: tuple[AgentUse, ...] = ()
 
 
