@@ -127,7 +127,7 @@ class ItemStore:
         key = (scope, turn.digest)
         kin = (scope, turn.likeness)
         with self._lock:
-            alike = self._alike.get(kin, set())
+            alike: set[bytes | None] = self._alike.get(kin, set())
             alike = {turn.digest} if alike <= {turn.digest} else {*alike, turn.digest, None}
             if (replaced := self._entries.get(key)) is not None:
                 # The ids of the entry may have been forgotten since; with them a repeat would be, too.
