@@ -23,7 +23,7 @@ import nox
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from sessions import cache, cpu  # noqa: E402 - from the folder above
+from sessions import cache, cpu, reference  # noqa: E402 - from the folder above
 from sessions.checked import find_unchecked  # noqa: E402
 from sessions.environments import sync  # noqa: E402
 from sessions.members import (  # noqa: E402
@@ -168,10 +168,13 @@ def chain(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Write the reference of all packages to `build/reference`; fails where a public name is not described or a link leads nowhere."""
+    """Write the reference of all packages to `build/reference`, or bring that of the same sources; fails where a public name is not described or a link leads nowhere."""
     sync(session, "--all-packages", "--all-extras", "--group", "docs")
     session.run(*PYTEST, "-o", "pythonpath=docs/reference", "--quiet", "docs/reference")
-    session.run("python", "docs/reference/build.py", "build/reference")
+    folder, place = ROOT / "build" / "reference", reference.find_place()
+    if not reference.bring(place, folder):
+        session.run("python", "docs/reference/build.py", str(folder))
+        reference.keep(folder, place)
 
 
 @nox.session
