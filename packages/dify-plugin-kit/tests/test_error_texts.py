@@ -335,6 +335,23 @@ def test_no_text_takes_long_to_be_read(piece):
 
 
 @pytest.mark.parametrize(
+    ("text", "is_transient", "wait"),
+    [
+        ("Too many requests. Wait. The server says: Try again in 1.5s. {}", True, 1.5),
+        ("Too many requests. Wait. The server says: Slow down. {}", False, 0),
+        ("The server failed to answer (status 502). The server says: {}", True, 0),
+        ("The API key is not allowed to do this. The server says: {}", False, 0),
+    ],
+)
+def test_what_a_server_says_tells_how_long_to_wait_and_nothing_else(text, is_transient, wait):
+    said = "connection refused, rate limit, plugin not found"
+    for wrapped in (text.format(said), plugin_error("Odd", text.format(said))):
+        failure = read_call_failure(wrapped)
+        assert (failure.is_transient, failure.wait_seconds) == (is_transient, wait)
+        assert "The server says: " in failure.message
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "[models] Rate Limit Error, slow down",
@@ -348,6 +365,7 @@ def test_no_text_takes_long_to_be_read(piece):
         "[models] Bad Request Error, The model `gpt-9` does not exist or you do not have access to it.",
         "This model has been deprecated, learn more here",
         "The server has no model 'gpt-9', or not for this key. Check the name and the key's access to it.",
+        "OpenAI has not verified the key's organisation, which the model 'gpt-9' needs. Have it verified.",
         "plugin not found",
         "The server failed to answer (status 503). Try again later.",
     ],
@@ -363,6 +381,7 @@ def test_an_error_that_another_model_may_not_have_is_known_by_its_text(text):
         "[models] Bad Request Error, Invalid schema for function 'add'",
         "Your input exceeds the context window of this model.",
         "boom",
+        "The API key is not allowed to do this. The server says: the model is not found for you.",
     ],
 )
 def test_an_error_of_the_request_is_no_others_business(text):

@@ -36,7 +36,7 @@ from gpt5_responses import (
     cancel_background,
     poll_background,
 )
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, parse_json, redact_text
 
 from ._background import RUNNING, begin_response, tokens_of
 from ._ending import BUDGET_USED_UP, FinishedAnswer, iter_ending
@@ -54,6 +54,7 @@ _LONGEST_SECONDS = 7200  # As long as Dify polls.
 _GIVEN_UP_SECONDS = 6900
 _SHORTEST_WAIT, _LONGEST_WAIT = 2, 30
 _MOST_METADATA_CHARACTERS = 512
+_MOST_SAID_CHARACTERS = 260  # of the server's own words (A39)
 _PASSING = (ConnectionFailedError, RateLimitError, ServerError, StreamInterruptedError)
 
 _NO_STATE = "This answer cannot be asked for: it was begun with other credentials, for another user or by another plugin."
@@ -131,7 +132,8 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
     text = ""
     for event in _events(completion):
         if isinstance(event, ResponseFailure):
-            return _failed(call.connection.secrets.redact(f"The response failed: {event.message}"))
+            said = redact_text(call.connection.secrets.redact(event.message))
+            return _failed(f"The response failed: {said[:_MOST_SAID_CHARACTERS]}")
         text += visible.feed(event)
     text += visible.close()
     if completion.finish_reason == "length" and not completion.text:

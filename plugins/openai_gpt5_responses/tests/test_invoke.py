@@ -605,7 +605,6 @@ def test_dify_s_own_calls_leave_their_few_tokens_to_the_answer(
     )
 
 
-@pytest.mark.parametrize("room", [{}, {"max_tokens": 500}], ids=["much", "few"])
 def cut_at(text: str, length: int = 1_024) -> str:
     """Return a text as Dify cuts one that comes from a workflow variable."""
     return (text * length)[:length]
@@ -642,6 +641,7 @@ def test_a_list_or_json_that_dify_has_cut_is_refused(
     assert f"{name} has exactly 1,024 characters" in str(answer.error) or not is_refused
 
 
+@pytest.mark.parametrize("room", [{}, {"max_tokens": 500}], ids=["much", "few"])
 def test_a_list_in_the_place_of_a_choice_is_refused_by_its_name(
     plugin: ModelPlugin, server: ResponsesSimulator, room: dict[str, Any]
 ) -> None:

@@ -72,7 +72,8 @@ def test_d02_stop_sequences_count_in_the_answer_alone(plugin: ModelPlugin) -> No
 @pytest.mark.parametrize("stream", [True, False])
 def test_d03_summary_parts_are_a_blank_line_apart(plugin: ModelPlugin, *, stream: bool) -> None:
     with saying(Reasoning(summary=("**A** foo.", "**B** bar.")), Text(text="!")) as server:
-        answer = plugin.invoke(server, stream=stream)
+        asked = {"reasoning_summary": "detailed"}
+        answer = plugin.invoke(server, model_parameters=asked, stream=stream)
 
     assert answer.text == "<think>\n**A** foo.\n\n**B** bar.\n</think>!"
 

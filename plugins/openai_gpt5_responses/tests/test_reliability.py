@@ -1,5 +1,7 @@
 """Retries, many calls at once, and readers who walk away."""
 
+import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ from gpt5_simulator import (
     HttpError,
     LateError,
     ModelRequest,
+    RawServer,
     Reasoning,
     ResponsesSimulator,
     Text,
@@ -18,6 +21,7 @@ from gpt5_simulator import (
     UnverifiedOrganization,
 )
 from model_plugin import ModelPlugin
+from raw_answers import json_answers
 
 
 TOOL = {"name": "echo", "description": "Echo", "parameters": {"type": "object"}}
@@ -238,6 +242,22 @@ with RawServer(answer) as server:
     chunks.close()
     print(json.dumps([first, before, client_has_gone.wait(timeout=60)]))
 """
+
+
+def test_a_connection_that_its_server_closes_is_closed_here_too(plugin: ModelPlugin) -> None:
+    left = threading.Event()
+    body = b'{"status": "completed", "output": []}'
+
+    def answer(peer: socket.socket) -> None:
+        json_answers(body)(peer)
+        peer.shutdown(socket.SHUT_WR)
+        while peer.recv(65_536):
+            pass
+        left.set()
+
+    with RawServer(answer) as server:
+        assert plugin.invoke(server, stream=False).error is None
+        assert left.wait(120)
 
 
 def test_walking_away_closes_the_connection(run_inside: Callable[..., Any]) -> None:

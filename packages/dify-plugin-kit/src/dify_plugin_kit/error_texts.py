@@ -159,7 +159,7 @@ _FOR_ANOTHER = re.compile(
     r"\] rate limit error,|error code: (429|503|529)|rate.?limit|too many requests|quota|"
     r"overload|over capacity|the server failed to answer|(server|service)( is)? (temporarily )?unavailable|\b503\b.{0,20}unavailable|high demand|"
     r"content.?(filter|management|policy)|responsible ?ai|flagged|moderation|"
-    r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|has no model|model_not_found|"
+    r"model.{0,200}(not found|not exist|no longer|deprecated|decommissioned|retired|shut down)|has no model|has not verified|model_not_found|"
     r"plugin not found|pluginnotfounderror|plugindaemonnotfounderror"
 )
 _QUOTA = re.compile(r"quota|billing|credit")
@@ -197,18 +197,20 @@ def read_call_failure(text: str, *, redact: Callable[[str], str] = str) -> CallF
         ("the model's plugin is not running at the moment", True, 2.0)
     """
     lowered = text[:MAX_CHARACTERS].lower()
+    # A server may say anything, but how long to wait it alone knows.
+    ours = lowered.partition(_SERVER_WORDS.lower())[0]
     types = find_error_types(text)
-    failure = _read(lowered, types, to_plain_text(text, redact))
-    may_pass = bool(types & _ANOTHERS or _FOR_ANOTHER.search(lowered))
+    failure = _read(ours, types, to_plain_text(text, redact), whole=lowered)
+    may_pass = bool(types & _ANOTHERS or _FOR_ANOTHER.search(ours))
     return replace(failure, may_pass_elsewhere=may_pass)
 
 
-def _read(lowered: str, types: frozenset[str], said: str) -> CallFailure:
+def _read(lowered: str, types: frozenset[str], said: str, *, whole: str) -> CallFailure:
     # Alone, because the body that follows the status may say anything.
     if status := _INNER_STATUS.search(lowered):
         return _read_status(int(status[1]))
     if types & _RATE_LIMITS or _RATE_LIMIT_NAME.search(lowered):
-        return _read_rate_limit(said, lowered)
+        return _read_rate_limit(said, whole)
     # Before the rules, because a refusal may quote words of theirs, such as `connection refused`.
     is_refusal = types & _REFUSALS or _REFUSAL_NAME.search(lowered)
     if is_refusal or _TOO_SLOW.search(lowered):  # A slow call would be paid twice.
