@@ -14,9 +14,11 @@ from stream_text import (
     InvalidJsonError,
     KnownSecrets,
     LineSplitter,
+    TagBreaker,
     ThinkFilter,
     ThinkReader,
     ToolCallMerger,
+    mend_tags,
     parse_json,
     redact_log_data,
     redact_text,
@@ -27,7 +29,10 @@ from stream_text import (
 
 TAGGED = st.lists(
     st.sampled_from(
-        ["<think>", "</think>", "<THINK>", "<thi", "nk>", "</", "<", ">", "a", " ", "\n"]
+        [
+            *("<think>", "</think>", "<THINK>", "<thi", "nk>", "</", "<", ">", "a", " ", "\n"),
+            *("\n<think>", "\n</think>", "`", "\n```\n", "~~~", "> ", "\r\n"),
+        ]
     )
     | st.text(max_size=3),
     max_size=12,
@@ -73,10 +78,21 @@ def test_shown_text_does_not_depend_on_the_cut(case: tuple[str, list[str]], show
 
     shown = filtered(text)
     assert filtered(*pieces) == shown
-    tags = re.findall("</?think>", shown, re.IGNORECASE)
-    assert tags == ["<think>", "</think>"] * (len(tags) // 2)
-    assert not (tags and not show)
-    assert not re.search("</?think>", strip_think(text), re.IGNORECASE)
+    assert filtered(shown) == shown
+    assert strip_think(strip_think(text)) == strip_think(text)
+
+
+@given(cut_texts(), st.booleans())
+def test_words_that_are_broken_can_be_mended(case: tuple[str, list[str]], everywhere: bool) -> None:
+    text, pieces = case
+
+    def broken(*given_: str) -> str:
+        breaker = TagBreaker(everywhere=everywhere)
+        return "".join(map(breaker.feed, given_)) + breaker.close()
+
+    assert broken(*pieces) == broken(text)
+    assert everywhere or mend_tags(broken(text)) == text
+    assert not text.strip() or strip_think(broken(text)) == broken(text)
 
 
 @given(TAGGED.filter(str.strip))

@@ -400,6 +400,8 @@ def test_the_caller_of_an_agent_reads_why_there_is_no_answer_and_what_is_known()
     assert read(late).error == "Cancelled."
     known = read(ShowText(text="\nCancelled."), ShowText(text="\nKnown."), late)
     assert (known.content, known.error) == ("Cancelled.\nKnown.", None)
+    pieces = ("<think>h", "m</think>Kno", "wn.", "\nCancelled.")
+    assert read(*(ShowText(text=piece) for piece in pieces), late).content == "Cancelled.\nKnown."
     failed = finished(reason="error", error="sk-123")
     assert "sk-123" not in read(ShowText(text="sk-123\n"), failed).error
 

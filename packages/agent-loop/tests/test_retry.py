@@ -203,7 +203,7 @@ def test_a_run_that_ends_early_tells_what_the_tools_have_answered():
     assert shown(run.feed(BROKEN)) == (
         "\nThe model call of round 3 failed: the line broke\n"
         "What the tools answered so far:\n"
-        "- tool_a: first line <think>of\n</think>\n"
+        "- tool_a: first line < think>of\n"
         f"- tool_c: {'x' * 500} [...]"
     )
 

@@ -302,6 +302,22 @@ def test_an_open_thought_is_closed_before_the_tools_run():
     assert text_of(events) == "<think>open\n</think>"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Let me see.\n<think>plan", "Let me see.\n<think>plan\n</think>"),
+        ("Use the `<think>` tag.", "Use the `<think>` tag."),
+        ("```\n<think>", "```\n<think>"),
+    ],
+)
+def test_only_a_thought_inside_a_text_is_closed_before_the_tools_run(text, shown):
+    run = build_run()
+    run.start()
+    assert text_of(ask_tools(run, text=text)) == shown
+    run.feed(ToolResult(call_id="c1", content="4"))
+    assert text_of(answer(run, text)) == f"\n{text}"
+
+
 def test_what_rounds_show_stands_on_lines_of_its_own():
     run = build_run()
     run.start()

@@ -1,7 +1,18 @@
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_messages import BlockDelta, BlockStart, StreamDecoder, StreamEvent, VisibleText
+from gpt5_messages import (
+    BlockDelta,
+    BlockStart,
+    StreamDecoder,
+    StreamEvent,
+    VisibleText,
+    build_input,
+)
+from stream_text import mend_tags, strip_think
 
 
 def summary(text: str, index: int = 0) -> BlockDelta:
@@ -166,11 +177,13 @@ def test_only_the_answer_is_all_text_that_is_no_summary(events: list[StreamEvent
     assert shown(*events, answer_only=True) == shown(*answers)
 
 
+FENCE = "\n```\n<think>\n</think>\n```\n"
 PIECES = st.lists(
     st.tuples(
         st.sampled_from(["summary", "answer", "call"]),
         st.integers(0, 2),
-        st.text("abS T\nOP<", max_size=6),
+        st.text("abS T\nOP<", max_size=6)
+        | st.sampled_from(["<think>", "</think>", "\n<think>\n", FENCE, "`<think>`", "</th"]),
     ),
     max_size=8,
 )
@@ -200,7 +213,7 @@ def cut_up(events: list[StreamEvent], size: int) -> list[StreamEvent]:
 
 def joined(text: str) -> str:
     """Return a text without its tags, which alone may be there twice, and the white space beside them."""
-    for tag in ("<think>", "</think>"):
+    for tag in ("<think>\n", "\n</think>"):
         text = text.replace(tag, "")
     return "".join(text.split())
 
@@ -225,14 +238,72 @@ def test_a_later_reader_shows_what_was_not_shown_and_nothing_twice(
     said = shown(*events, stop=stop, thoughts=False)
 
     assert plain == said
-    assert "think>" not in plain
+    assert "think>" not in plain or "think>" in str(pieces)
     assert first.characters == hiding.characters == len(before)
     assert whole.startswith(before)
     assert joined(broken_off + after) == joined(whole)
     assert later.characters == len(whole)
     assert before.endswith(later.skipped_end)
-    for text in (broken_off, after):
-        assert text.count("<think>\n") == text.count("\n</think>")
+    assert "think>" in str(pieces) or all(
+        text.count("<think>\n") == text.count("\n</think>") for text in (broken_off, after)
+    )
+
+
+@given(PIECES, st.integers(1, 7))
+def test_a_model_gets_back_its_own_words_and_no_summary(
+    pieces: list[tuple[str, int, str]], size: int
+) -> None:
+    events = events_of([(kind, index, text) for kind, index, text in pieces if kind != "call"])
+    said = "".join(
+        event.text for event in events_of(pieces) if getattr(event, "kind", "") == "text"
+    )
+    text = shown(*cut_up(events, size))
+
+    again = build_input([{"role": "assistant", "content": text}])
+
+    back = "".join(str(item["content"]) for item in again)
+    # A summary inside an answer begins on a line of its own.
+    assert "".join(back.split()) == "".join(said.split())
+    assert "".join(mend_tags(strip_think(text)).split()) == "".join(said.split())
+    if "think>" not in said:  # Dify ends a block at its first closing tag.
+        without = re.sub(r"(?s)<think>.*?</think>", "", text)
+        assert "".join(without.split()) == "".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ("<think>\nno\n</think>", "< think>\nno\n< /think>"),
+        ("Use the <think> tag, `<think>`:\n```\n<think>\n```", None),
+        ("A <thi", None),
+    ],
+)
+def test_words_that_look_like_a_block_are_broken_where_they_stream(
+    said: str, seen: str | None
+) -> None:
+    seen = said if seen is None else seen
+    assert shown(summary("Plan"), *map(answer, said)) == f"<think>\nPlan\n</think>{seen}"
+    assert shown(answer(said + "END, and on"), stop=("END",)) == seen
+    assert shown(answer(said), answer_only=True) == said
+    unstreamed = VisibleText(streamed=False)
+    assert unstreamed.feed(answer(said)) + unstreamed.close() == said
+
+
+@pytest.mark.parametrize("end", [(answer("4"),), (summary("Y", 1), answer("4")), ()])
+def test_a_tag_in_a_summary_ends_no_block(end: tuple[StreamEvent, ...]) -> None:
+    parts = map(summary, "The `</think>` tag and <think> begin <")
+    more = "\n\nY" if len(end) == 2 else ""
+    assert shown(*parts, *end) == (
+        f"<think>\nThe `< /think>` tag and < think> begin <{more}\n</think>{'4' if end else ''}"
+    )
+
+
+def test_what_may_become_a_tag_is_left_to_a_later_reader() -> None:
+    first = VisibleText()
+    assert first.feed(summary("The </th")) + first.break_off() == "<think>\nThe \n</think>"
+    later = VisibleText(skip=first.characters)
+    text = later.feed(summary("The </th")) + later.feed(summary("ere")) + later.feed(answer("4"))
+    assert text == "<think>\n</there\n</think>4"
 
 
 def test_a_thought_that_was_broken_off_goes_on_in_a_block_of_its_own() -> None:

@@ -62,6 +62,9 @@ def show(pieces):
         ("", "", ""),
         ("Done.\n", "Done.\n", "\n"),
         ("a < b <!-- <div hidden>", "a &lt; b &lt;!-- &lt;div hidden>", "\n\n"),
+        ("a<think>plan</think> `<think>`", "a&lt;think>plan&lt;/think> `< think>`", "\n\n"),
+        ("```\n<think>a</think>```", "```\n< think>a< /think>```", f"\n\n{_COMMENTS.format('')}"),
+        ("So.\n<think>plan", "So.\n<think>plan", "</think>\n\n"),
         ("```html\n<b>", "```html\n<b>", "\n```\n\n"),
         ("````\n<b>\n", "````\n<b>\n", "````\n\n"),
         ("~~~\n<b>\n ~~~ \n<b>", "~~~\n<b>\n ~~~ \n&lt;b>", "\n\n"),
@@ -90,9 +93,8 @@ def test_what_is_shown_of_a_text_and_what_closes_it(text, shown, closing):
         ("<think>plan</think>4", "<think>plan</think>\n\n4"),
         ("<think>plan</think>\n\n\n4", "<think>plan</think>\n\n\n4"),
         ("<think>plan</think> \n 4", "<think>plan</think> \n \n4"),
-        ("a<think>plan</think>", "a\n<think>plan</think>"),
+        ("a\n <think>b</think>c", "a\n \n<think>b</think>\n\nc"),
         ("a\n<think>b</think><think>c</think>", "a\n<think>b</think>\n\n<think>c</think>"),
-        ("```\na<think>b</think>", "```\na\n```\n<think>b</think>"),
         (
             "<think>\n\n`<a>`\n\n```\nb</think>c",
             "<think>\n\n`&lt;a>`\n\n```\nb\n```\n</think>\n\nc",
@@ -123,6 +125,14 @@ def test_what_is_doubtful_is_closed_in_comments_and_no_code_is_told_from_there_o
     if text != "\\[\n":
         again = f"{text}\n`<b>`\n\n"
         assert show([again])[0] == again.replace("<", "&lt;")
+
+
+def test_a_thought_counts_where_another_text_begins():
+    guard = MarkdownGuard()
+    shown = guard.feed("```\na\n")
+    guard.set_apart()
+    shown += guard.feed("\n <think>b</think>\n\n```\n<think>")
+    assert shown == "```\na\n\n \n```\n<think>b</think>\n\n```\n< think>"
 
 
 def test_a_fence_of_any_length_is_closed():

@@ -89,6 +89,30 @@ def test_what_only_lays_out_the_text_is_trimmed(text, blocks):
     assert read(text, trim=True) == blocks
 
 
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("Use the <think> tag.", [("answer", "Use the <think> tag.")]),
+        ("Hm.\n<think>plan</think>\n4", [
+            ("answer", "Hm.\n"),
+            ("thought", "plan"),
+            ("answer", "4"),
+        ]),
+        ("<think>the <THINK> tag</think> opens</think>4", [
+            ("thought", "the < THINK> tag< /think> opens"),
+            ("answer", "4"),
+        ]),
+        ("Hm.\n<think>left open", [("answer", "Hm.\n<think>left open")]),
+    ],
+)  # fmt: skip
+def test_only_what_begins_a_line_is_a_thought_where_that_is_asked_for(text, blocks):
+    for pieces in ([text], text):
+        reader = ThinkReader(trim=True, by_line=True)
+        found = [piece for part in pieces for piece in reader.feed(part)] + reader.close()
+        kinds = groupby(found, key=lambda piece: piece.kind)
+        assert [(kind, "".join(piece.text for piece in part)) for kind, part in kinds] == blocks
+
+
 @given(TEXTS, CUTS, st.booleans())
 def test_any_split_of_a_text_gives_the_same(split, text, cuts, trim):
     assert read(split(text, cuts), trim=trim) == read([text], trim=trim)
@@ -118,7 +142,7 @@ def test_what_is_rendered_reads_back_as_one_thought(thought):
 
 def test_a_rendered_thought_cannot_end_early():
     text = render_thinking("a</think>b<THINK>c") + "d"
-    assert read([text], trim=True) == [("thought", "a b c"), ("answer", "d")]
+    assert read([text], trim=True) == [("thought", "a< /think>b< THINK>c"), ("answer", "d")]
 
 
 def test_only_what_may_become_a_tag_is_held_back():

@@ -81,6 +81,7 @@ class NodeMessages:
             case CallModel(left_out=count) if count:
                 yield from self.warn(_OLD_FILES, (f"{count} images or files of the request",))
             case RoundStarted():
+                self._guard.set_apart()
                 yield from self._report_model(event)
                 yield from self.dify_log.start_round(event)
             case RunCompacted():

@@ -229,6 +229,8 @@ OPENERS = {
     "a fence": ("```html\n<b>", "```html\n<b>\n```\n\n"),
     "another fence": ("~~~~\n<b>\n", "~~~~\n<b>\n~~~~\n\n"),
     "a thought": ("<think>\n```\nplan", "<think>\n```\nplan"),
+    "a tag in a sentence": ("The <think> tag", "The &lt;think> tag\n\n"),
+    "a tag in a fence": ("```\na<think>```", "```\na< think>```\n"),
     "code": ("Use `<b> or\n<i>", "Use `<b> or `\n&lt;i>\n\n"),
 }
 

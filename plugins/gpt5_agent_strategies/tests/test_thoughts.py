@@ -44,6 +44,42 @@ def test_hidden_thoughts_leave_no_trace_while_the_rest_streams(agent, flag):
     assert transcript.final_answer == "42"
 
 
+SPEAKS_OF_TAGS = [
+    "Use the `<think>` tag, and `</think>` behind it.",
+    "Use the <think> tag.",
+    "So:\r\n```html\r\n<think>\r\nplan\r\n</think>\r\n```\r\nIs that all?",
+    '> <think>\n> plan\n> </think>\nis "<think>" in a quote.',
+    "The tag\n<think>\nopens a thought.",
+]
+
+
+@pytest.mark.parametrize("flag", [True, False])
+@pytest.mark.parametrize("text", SPEAKS_OF_TAGS)
+def test_an_answer_that_speaks_of_tags_is_shown_whole(agent, text, flag):
+    agent.dify.model = [[chunk(letter) for letter in f"<think>\nplan\n</think>\n{text}"]]
+    transcript = agent.run(emit_intermediate_thoughts=flag)
+    assert transcript.text == (f"<think>\nplan\n</think>\n{text}" if flag else text)
+
+
+def test_a_thought_that_speaks_of_tags_ends_where_it_ends(agent):
+    thought = "The `</think>` tag, as in\n```\n</think>\n```\nand <think>a</think>"
+    answer = [[chunk(letter) for letter in f"<think>{thought}</think>4"]]
+    agent.dify.model = list(answer)
+    assert agent.run(emit_intermediate_thoughts=False).text == "4"
+    agent.dify.model = list(answer)
+    # Dify ends a thought at the first closing tag.
+    shown, _, rest = agent.run().text.partition("</think>")
+    assert (shown.replace("< ", "<"), rest) == (f"<think>{thought}", "4")
+
+
+def test_a_thought_that_never_ends_hides_no_answer(agent):
+    agent.dify.model = [[chunk("<think>So the <think> tag.\n</think>\n4 <"), chunk("5")]]
+    assert agent.run(emit_intermediate_thoughts=False).text == "4 <5"
+    agent.dify.model = [[chunk("Let me see.\n<think>plan"), chunk(calls=[SUM])], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
+    assert agent.run(tools=[ADD]).text == "Let me see.\n<think>plan\n</think>\n4"
+
+
 @pytest.mark.parametrize("flag", [True, "TRUE", 1, None])
 def test_a_silent_round_says_which_tools_it_calls(agent, flag):
     agent.dify.model = [[chunk(calls=[SUM])], [chunk("4")]]

@@ -5,6 +5,8 @@ import json
 from itertools import count, pairwise
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from both_plugins import BothPlugins, make_tool
 from dify_plugin_host import PlatformRules
@@ -19,6 +21,7 @@ from gpt5_simulator import (
     Text,
 )
 from scripted_dify import SHOWN_ALONE
+from stream_text import mend_tags, strip_think
 
 
 CALL_IDS = (f"call_{number}" for number in count())
@@ -220,6 +223,41 @@ def test_earlier_turns_come_before_the_question(both):
     turns = [str(item["content"]) for item in body["input"][-3:]]
     assert ["Hello" in turns[0], "Hi" in turns[1], "And now?" in turns[2]] == [True] * 3
     assert "greet" not in str(body)
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            *("<think>", "</think>", "<THINK>", "< think>", "\n", "\r\n", " word ", "> "),
+            *('"<think>"', "`<think>`", "\n```html\n<think>\nno\n</think>\n```\n", "a <th"),
+            *("\n<think>\nsaid\n</think>", "\n<think>said</think>", "\n    <think>"),
+        ]
+    ),
+    max_size=8,
+).map("".join)
+FEW = settings(max_examples=10, deadline=None, derandomize=True)
+
+
+@FEW
+@given(text=TEXTS, summary=TEXTS, shows=st.booleans())
+@example(text="<think>\nsaid\n</think>4", summary="The </think> tag", shows=True)
+@example(text="Use the `<think>` tag.", summary="Plan", shows=False)
+def test_words_about_thoughts_stay_words_through_both_plugins_and_back(
+    both_running, text, summary, shows
+):
+    """What the model says is shown, and told to the model in the next turn, whole; of what it thinks nothing is."""
+    both_running.apply(PlatformRules())
+    said_, thought = said(f"{text}\nend"), thoughts(f"{summary} secret")
+    both_running.script([thought, said_, call()], [thought, said_])
+    shown = both_running.run(emit_intermediate_thoughts=shows).text
+    words = "".join(f"{text}end" * 2).split()
+    assert ("secret" in shown) is shows
+    assert "".join(mend_tags(strip_think(shown)).split()) == "".join(words)
+
+    both_running.script([said("Fine.")])
+    both_running.run(history=[{"role": "assistant", "content": shown}])
+    [told] = [item for item in both_running.bodies[0]["input"] if item["role"] == "assistant"]
+    assert "".join(told["content"].split()) == "".join(words)
 
 
 LOOKED_UP = {

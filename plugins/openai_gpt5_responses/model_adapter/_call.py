@@ -106,7 +106,11 @@ def _iter_answer(
     index, whole_text = 0, ""
     skip = answer.point.shown_characters if answer.point else 0
     visible = VisibleText(
-        call.stop, answer_only=answer.answer_only, thoughts=call.shows_thoughts, skip=skip
+        call.stop,
+        answer_only=answer.answer_only,
+        thoughts=call.shows_thoughts,
+        skip=skip,
+        streamed=call.stream,
     )
     texts = iter_texts(answer, visible)
     if call.stream:

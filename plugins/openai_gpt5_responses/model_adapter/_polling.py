@@ -128,6 +128,7 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
         json.loads(completion.metadata.get("stop", "[]")),
         answer_only=answer_only,
         thoughts="thoughts" not in completion.metadata,
+        streamed=False,
     )
     text = ""
     for event in _events(completion):

@@ -3,6 +3,7 @@
 Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process, has to be imported by its own name.
 """
 
+from ._breaking import TagBreaker, mend_tags
 from ._errors import (
     InvalidJsonError,
     MessageError,
@@ -26,6 +27,7 @@ from ._omissions import render_omission, without_omissions
 from ._redaction import redact_log_data, redact_text
 from ._request_size import RequestSize
 from ._secret_names import find_named_value, is_secret_key, is_secret_setting
+from ._tags import break_tags
 from ._think import ThinkPiece, ThinkReader, render_thinking
 from ._think_filter import ThinkFilter, strip_think
 from ._tool_calls import MergedToolCall, ToolCallDelta, ToolCallMerger
@@ -47,12 +49,14 @@ __all__ = [
     "RequestSize",
     "SecretFilter",
     "StreamTextError",
+    "TagBreaker",
     "ThinkFilter",
     "ThinkPiece",
     "ThinkReader",
     "ToolCallDelta",
     "ToolCallMerger",
     "WrittenCall",
+    "break_tags",
     "dump_json",
     "find_media_type",
     "find_named_value",
@@ -62,6 +66,7 @@ __all__ = [
     "is_secret_key",
     "is_secret_setting",
     "iter_header_secrets",
+    "mend_tags",
     "parse_json",
     "read_member",
     "read_written_call",

@@ -44,7 +44,9 @@ _MAX_PLAIN: Final = 500
 
 
 class MarkdownGuard:
-    r"""Markdown that streams in, with each `<` escaped that neither begins a thought nor stands in code.
+    r"""Markdown that streams in, with each `<` escaped that neither begins the tag of a thought nor stands in code.
+
+    A thought begins at the beginning of a line, outside code; tags elsewhere are text, and broken where they stand in code.
 
     How the text is cut makes no difference to the whole, and nothing is held back. Where in doubt, a text that looks like code does not count as code.
 
@@ -63,6 +65,8 @@ class MarkdownGuard:
         self._brackets = 0
         self._is_doubtful = False
         self._has_said = False  # whether anything has come since all was closed in doubt
+        self._in_thought = False
+        self._is_apart = False  # whether the next word begins another text
         self._begin()
 
     def _begin(self) -> None:
@@ -79,9 +83,13 @@ class MarkdownGuard:
         """Take the next piece, in which no tag of a thought is cut in two, and return it as it can be shown."""
         return self._count("".join(map(self._take, _PIECE.findall(text.translate(_NO_BREAKS)))))
 
+    def set_apart(self) -> None:
+        """Note that another text follows: a thought that it begins with counts, even if the text before has left code open."""
+        self._is_apart = True
+
     def close(self) -> str:
         """Return a text that closes everything that is open, with a blank line behind it. The next piece begins a new text."""
-        shown = self._count(self._shut())
+        shown = self._count(self._take("</think>") if self._in_thought else self._shut())
         missing = "\n" * (2 - self._breaks)
         self._begin()
         self._count(missing)
@@ -96,16 +104,29 @@ class MarkdownGuard:
         if piece == "\n":
             return self._break_line()
         if piece in {"<think>", "</think>"}:
-            return self._take_tag(is_opening=piece == "<think>") + piece
+            is_opening = piece == "<think>"
+            if self._is_mark(is_opening=is_opening):
+                return self._take_tag(is_opening=is_opening) + piece
+            # Pages replace tags in code too.
+            begin = self._take("<")
+            return begin + self._take(piece[1:] if begin.endswith(";") else f" {piece[1:]}")
         owed = ""
         if self._owed and (words := piece.lstrip(" \t")):
             owed = piece[: -len(words)] + "\n" * self._owed
             piece = words
             self._begin()
         shown = self._show(piece)
+        self._is_apart = self._is_apart and shown.isspace()
         self._line += shown
         self._has_said = True
         return owed + shown
+
+    def _is_mark(self, *, is_opening: bool) -> bool:
+        """Return whether a tag begins a thought or ends it; elsewhere it is text."""
+        if is_opening:
+            is_code = self._is_code() and not self._is_apart
+            return not (self._in_thought or self._line.strip() or is_code)
+        return self._in_thought
 
     def _take_tag(self, *, is_opening: bool) -> str:
         """Return the text to put before a tag of a thought, so that the tag begins a line and nothing else is open."""
@@ -114,7 +135,7 @@ class MarkdownGuard:
         if is_opening and self._line and not shut.endswith("\n"):
             shut += "\n"
         self._begin()
-        self._html = "empty"
+        self._html, self._in_thought = "empty", is_opening
         self._owed = 0 if is_opening else 2
         return owed + shut
 

@@ -18,6 +18,16 @@ def find_tag_start(text: str) -> int:
     return start if start >= 0 and _TAG_START.fullmatch(text, start) else len(text)
 
 
+def break_tags(text: str) -> str:
+    """Return a text with a space in each tag, so that readers see it and no program takes it for a tag.
+
+    Example:
+        >>> break_tags("The tag </think> ends it.")
+        'The tag < /think> ends it.'
+    """
+    return TAG.sub(lambda tag: f"< {tag[0][1:]}", text)
+
+
 class Seam:
     """The place of a removed tag, where a space keeps the two sides from forming a tag.
 
@@ -62,6 +72,10 @@ class LeadingBlank:
         if not text or text.isspace():
             return ""
         self.is_over = True
+        return self.end()
+
+    def end(self) -> str:
+        """Return what is held back."""
         whole = "".join(self._held)
         self._held.clear()
         return whole

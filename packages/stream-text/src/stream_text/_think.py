@@ -2,7 +2,8 @@
 
 from typing import Final, Literal, NamedTuple
 
-from ._tags import TAG, LeadingBlank, Seam, find_tag_start
+from ._marks import EveryMark, LineMarks, Mark, Marks
+from ._tags import LeadingBlank, Seam, break_tags
 
 
 type PieceKind = Literal["thought", "answer"]
@@ -22,33 +23,16 @@ class ThinkPiece(NamedTuple):
     text: str
 
 
-class ThinkReader:
-    r"""The thoughts and the answer of a text with `<think>` blocks, wherever its pieces are cut.
-
-    Tags may be in upper or lower case. A block lasts to the tag that closes it, or to the end of the text. Tags that open and
-    close within a block, and closing tags without a block, vanish; the text around such a tag
-    never becomes a tag itself: where it could, a space comes between. That holds within a block. Do not join pieces of
-    different blocks as they are, since a tag could arise there; `ThinkFilter` joins them safely.
-
-    Args:
-        trim: Leave out the layout of the text: one line break next to each tag of a block, blank space between a
-            block and the answer, and an answer of nothing but blank space.
+class MarkedReader:
+    """The thoughts and the answer of a text whose marks are found for it.
 
     Attributes:
-        block: The number of the block that the next text belongs to, from 0. Every tag that begins or ends a block begins
-            the next number.
-
-    Example:
-        >>> reader = ThinkReader(trim=True)
-        >>> pieces = [*reader.feed("<think>\nAdd th"), *reader.feed("em.\n</thi")]
-        >>> pieces += [*reader.feed("nk>\n\n4"), *reader.close()]
-        >>> [(piece.kind, piece.text) for piece in pieces]
-        [('thought', 'Add th'), ('thought', 'em.'), ('answer', '4')]
+        block: The number of the block that the next text belongs to, from 0.
     """
 
-    def __init__(self, *, trim: bool = False) -> None:
+    def __init__(self, marks: Marks, *, trim: bool) -> None:
+        self._marks = marks
         self._trim = trim
-        self._held = ""  # what may become a tag; shorter than one
         self._depth = 0
         self._has_thought = False
         self.block = -1
@@ -61,38 +45,32 @@ class ThinkReader:
 
     def feed(self, text: str) -> list[ThinkPiece]:
         """Take the next piece of the text and return the pieces that are certain by now."""
-        if self._held:
-            text, self._held = self._held + text, ""
-        pieces: list[ThinkPiece] = []
-        if "<" not in text:
-            self._take_text(text, pieces)
-            return pieces
-        position = 0
-        for tag in TAG.finditer(text):
-            self._take_text(text[position : tag.start()], pieces)
-            self._take_tag(is_closing=tag[0][1] == "/")
-            position = tag.end()
-        certain = max(position, find_tag_start(text))
-        self._held = text[certain:]
-        self._take_text(text[position:certain], pieces)
-        return pieces
+        return self._take(self._marks.feed(text))
 
     def end_block(self) -> list[ThinkPiece]:
         """Return the part that is held back, because something other than text follows; further text begins a new block.
 
         A thought that is still open continues in that block.
         """
-        pieces: list[ThinkPiece] = []
-        held, self._held = self._held, ""
-        self._take_text(held, pieces)
-        if rest := self._layout.end() if self._layout else "":
-            self._append(rest, pieces)
+        pieces = self.close()
         self._begin_block(by_tag=False)
         return pieces
 
     def close(self) -> list[ThinkPiece]:
         """End the text: return the part that is held back. Nothing may be fed afterwards."""
-        return self.end_block()
+        pieces = self._take(self._marks.end())
+        if rest := self._layout.end() if self._layout else "":
+            self._append(rest, pieces)
+        return pieces
+
+    def _take(self, found: list[str | Mark]) -> list[ThinkPiece]:
+        pieces: list[ThinkPiece] = []
+        for part in found:
+            if isinstance(part, Mark):
+                self._take_tag(is_closing=part is Mark.ENDS)
+            else:
+                self._take_text(part, pieces)
+        return pieces
 
     def _take_text(self, text: str, pieces: list[ThinkPiece]) -> None:
         if self._layout:
@@ -124,6 +102,35 @@ class ThinkReader:
             self._layout = _ThoughtLayout(after_tag=by_tag)
         elif self._trim:
             self._layout = _AnswerLayout(after_thought=self._has_thought)
+
+
+class ThinkReader(MarkedReader):
+    r"""The thoughts and the answer of a text with `<think>` blocks, wherever its pieces are cut.
+
+    Tags may be in upper or lower case. A block lasts to the tag that closes it, or to the end of the text. Tags that open and
+    close within a block, and closing tags without a block, vanish; the text around such a tag
+    never becomes a tag itself: where it could, a space comes between. That holds within a block. Do not join pieces of
+    different blocks as they are, since a tag could arise there; `ThinkFilter` joins them safely.
+
+    Args:
+        trim: Leave out the layout of the text: one line break next to each tag of a block, blank space between a
+            block and the answer, and an answer of nothing but blank space.
+        by_line: Take only blocks that begin at the beginning of a line, outside code, as a `ThinkFilter` does; other tags stay in the text.
+
+    Attributes:
+        block: The number of the block that the next text belongs to, from 0. Every tag that begins or ends a block begins
+            the next number.
+
+    Example:
+        >>> reader = ThinkReader(trim=True)
+        >>> pieces = [*reader.feed("<think>\nAdd th"), *reader.feed("em.\n</thi")]
+        >>> pieces += [*reader.feed("nk>\n\n4"), *reader.close()]
+        >>> [(piece.kind, piece.text) for piece in pieces]
+        [('thought', 'Add th'), ('thought', 'em.'), ('answer', '4')]
+    """
+
+    def __init__(self, *, trim: bool = False, by_line: bool = False) -> None:
+        super().__init__(LineMarks() if by_line else EveryMark(), trim=trim)
 
 
 class _ThoughtLayout:
@@ -168,10 +175,10 @@ _THINK: Final = "<think>\n{}\n</think>"
 
 
 def render_thinking(thought: str) -> str:
-    r"""Return a thought between its tags; tags inside it become spaces, so that it reads back as one thought.
+    r"""Return a thought between its tags; tags inside it are broken, so that it reads back as one thought.
 
     Example:
         >>> render_thinking("Add them.")
         '<think>\nAdd them.\n</think>'
     """
-    return _THINK.format(TAG.sub(" ", thought))
+    return _THINK.format(break_tags(thought))

@@ -1,14 +1,16 @@
 """The thoughts of a streamed text, shown or hidden."""
 
+from ._marks import LineMarks
 from ._tags import CLOSING, OPENING, LeadingBlank, Seam
-from ._think import ThinkPiece, ThinkReader
+from ._think import MarkedReader, ThinkPiece
 
 
 class ThinkFilter:
     """A filter that shows or hides the thoughts of a streamed text, and passes everything else.
 
-    How the text is cut into pieces makes no difference to the whole. If thoughts are hidden, blocks are removed, with the blank space around
-    a block at the start. If they are shown, the output has no nested, empty, unclosed or stray tag, whatever the input was.
+    How the text is cut into pieces makes no difference to the whole. A thought is a block that begins at the beginning of a line, outside code. One that is
+    never closed is a thought if the text begins with it, and otherwise text. If thoughts are hidden, they are removed, with the blank space around
+    one at the start. If they are shown, none of them is nested, empty or unclosed. Tags elsewhere are text and pass as they are.
 
     Args:
         show: Whether thoughts are shown.
@@ -25,17 +27,22 @@ class ThinkFilter:
     """
 
     def __init__(self, *, show: bool) -> None:
-        self._reader = ThinkReader()
+        self._marks = LineMarks(eager=show)
+        self._reader = MarkedReader(self._marks, trim=False)
         self._filter = _ShowingFilter() if show else _HidingFilter()
 
     def feed(self, text: str) -> str:
         """Take the next piece and return as much of the text as can be shown by now."""
         return self._filter.take(self._reader.feed(text), block=self._reader.block)
 
-    def close(self) -> str:
-        """End the text: return the part that was held back, with a closing tag if a thought is open. Nothing may be fed afterwards."""
-        block = self._reader.block
-        return self._filter.take(self._reader.close(), block=block) + self._filter.close()
+    def close(self, *, goes_on: bool = False) -> str:
+        """End the text: return the part that was held back, with a closing tag if a thought is open. Nothing may be fed afterwards.
+
+        Args:
+            goes_on: Whether more will be shown behind this text, which a tag that is left open would swallow.
+        """
+        shown = self._filter.take(self._reader.close(), block=self._reader.block)
+        return shown + self._filter.close(closes=goes_on or not self._marks.is_inside_text)
 
 
 class _HidingFilter:
@@ -58,7 +65,7 @@ class _HidingFilter:
             text = text.lstrip() if piece.block else text
         return self._seam.join(text) if text else ""
 
-    def close(self) -> str:
+    def close(self, *, closes: bool) -> str:  # noqa: ARG002 - only the other one needs it
         return ""
 
 
@@ -95,18 +102,24 @@ class _ShowingFilter:
             text = OPENING + text if text else ""
         return self._seam.join(text) if text else ""
 
-    def close(self) -> str:
+    def close(self, *, closes: bool) -> str:
+        if not closes:
+            return "" if self._is_open else OPENING + self._leading.end()
         if not self._is_open:
             return ""
         return CLOSING if self._seam.ends_with("\n") else f"\n{CLOSING}"
 
 
-def strip_think(text: str) -> str:
+def strip_think(text: str, *, rendered: bool = False) -> str:
     """Return `text` without its thoughts, as a hiding `ThinkFilter` leaves it.
 
     A text without `<` comes back as it is, even one of blank space alone, of which the filter shows nothing.
 
     Thoughts show reasoning to people; a model must not read them back as its own answer.
+
+    Args:
+        text: The text.
+        rendered: Whether to take out only thoughts as `render_thinking` writes them, with a line break behind the first tag.
 
     Example:
         >>> strip_think("<think>Add them.</think>4")
@@ -114,5 +127,6 @@ def strip_think(text: str) -> str:
     """
     if "<" not in text:
         return text
-    hiding = ThinkFilter(show=False)
-    return hiding.feed(text) + hiding.close()
+    reader = MarkedReader(LineMarks(rendered=rendered), trim=False)
+    hiding = _HidingFilter()
+    return hiding.take([*reader.feed(text), *reader.close()], block=0)

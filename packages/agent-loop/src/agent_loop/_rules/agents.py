@@ -136,8 +136,8 @@ class AgentAnswer:
             answer = strip_think("".join(self._shown)).strip() or finished.answer.strip()
             return ToolResult(call_id=self.call_id, content=answer)
         sentence = strip_think(finished.error).strip()
-        rest = (strip_think(text).strip() for text in self._shown)
-        known = "\n".join(text for text in rest if text not in {"", sentence})
+        rest = (text for text in self._shown if strip_think(text).strip() != sentence)
+        known = strip_think("".join(rest)).strip()
         # This sentence may quote the model's client, keys and addresses included.
         if finished.reason == "error":
             sentence = AGENT_FAILED

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from agent_loop._values.events import ShowText
 from agent_loop._values.inputs import ToolResult
-from stream_text import ThinkFilter
+from stream_text import ThinkFilter, break_tags, strip_think
 
 from .sentences import NO_ANSWER, build_known, build_status, build_unfinished, shorten_result
 from .state import RunContext
@@ -108,7 +108,8 @@ def show_outcome(run: RunContext, error: str, *, is_late: bool) -> Iterator[Show
     """
     display, redact = run.state.display, run.settings.redact
     known = [
-        (redact(name), _balance(run, shorten_result(redact(text)))) for name, text in display.known
+        (redact(name), break_tags(shorten_result(strip_think(redact(text)))))
+        for name, text in display.known
     ]
     yield from _show_apart(run, _balance(run, error))
     yield from show_unfinished(run, is_late=is_late)
@@ -123,6 +124,6 @@ def _show_apart(run: RunContext, text: str) -> Iterator[ShowText]:
 
 
 def _balance(run: RunContext, text: str) -> str:
-    """Return a text with balanced tags: a `<think>` left open would swallow everything after it."""
+    """Return a text in which no thought is left open, which would swallow everything after it."""
     shown = ThinkFilter(show=run.settings.emit_intermediate_thoughts)
-    return shown.feed(text) + shown.close()
+    return shown.feed(text) + shown.close(goes_on=True)

@@ -122,7 +122,7 @@ class ModelAnswer:
             for call in self.fragments.calls
         )
         self.is_whole = True
-        return self.break_off()
+        return self._end(goes_on=bool(self.calls))
 
     def replace(self, text: str) -> None:
         """Put another text in the place of the answer; what the model's client wants back with it belongs to the old one."""
@@ -131,11 +131,15 @@ class ModelAnswer:
 
     def break_off(self) -> str:
         """End an answer of which no more will come, and return the text that is still to be shown."""
+        return self._end(goes_on=True)
+
+    def _end(self, *, goes_on: bool) -> str:
         self._read_text()
         rest = self.spoken.close()
         self.words.append(rest)
         self.final.append(rest)
-        return self.shown.close()
+        # What is shown behind the answer would stand in a thought that it has left open.
+        return self.shown.close(goes_on=goes_on)
 
     def _read_text(self) -> None:
         """Separate thoughts and words in the text since the last time; doing it at once costs far less than piece by piece."""

@@ -7,7 +7,7 @@ of, even if that text was cut within it: `build_input` and `ItemStore` ignore it
 import re
 from collections.abc import Iterable
 
-from stream_text import strip_think
+from stream_text import mend_tags, strip_think
 
 from .citations import Source
 
@@ -51,8 +51,8 @@ def without_addenda(text: str) -> str:
 
 
 def said_text(text: str) -> str:
-    """Return the model's own words in the text of an answer, without thoughts and addenda."""
-    return strip_think(without_addenda(text))
+    """Return the model's own words in the text of an answer, without thoughts and addenda, as they were before `VisibleText` broke tags in them."""
+    return mend_tags(strip_think(without_addenda(text), rendered=True))
 
 
 def _escaped(match: re.Match[str]) -> str:

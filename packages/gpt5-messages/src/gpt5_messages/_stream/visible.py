@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from gpt5_messages._completion.events import BlockDelta, BlockStart, StreamEvent
+from stream_text import TagBreaker
 
 from .stop import StopFilter
 
@@ -18,8 +19,11 @@ class VisibleText:
     Summaries are shown as `<think>`, line break, text, line break, `</think>`, their parts a blank line apart. Raw reasoning
     and encrypted content are never shown; refusals are. Stop sequences end the answer, and never match inside a summary.
 
+    A space breaks each tag inside a summary, and each of the answer that looks like the beginning or the end of such a block: `< think>`. `build_input` mends the latter.
+
     Args:
         stop: Stop sequences for the answer text.
+        streamed: Whether it is shown to people as it streams in; for a program that reads the whole text, no tag of the answer is broken.
         skip: How many characters are left out because they were shown before, from 0; a `<think>` block that goes on is opened again.
         answer_only: Whether only the answer is shown, without summaries and commentary: for a program that parses the whole text as JSON.
         thoughts: Whether summaries are shown. Hidden ones count as characters all the same, so that a later reader of the same stream may show them.
@@ -40,8 +44,11 @@ class VisibleText:
         answer_only: bool = False,
         thoughts: bool = True,
         skip: int = 0,
+        streamed: bool = True,
     ) -> None:
         self._stop = StopFilter(stop)
+        self._words = TagBreaker() if streamed and not answer_only else None
+        self._summary = TagBreaker(everywhere=True)
         self._skip: int | None = skip or None  # None once what follows is shown
         self._skipped = ""
         self._characters = 0
@@ -77,7 +84,7 @@ class VisibleText:
             case BlockDelta(kind="summary_text"):
                 return self._think(event)
             case BlockDelta(kind="text" | "refusal", text=text):
-                return self._closing() + self._shown(self._stop.feed(text))
+                return self._closing() + self._say(self._stop.feed(text))
             case BlockStart(kind="tool_use"):
                 return self._closing()
             case _:
@@ -85,7 +92,7 @@ class VisibleText:
 
     def close(self) -> str:
         """Return the end of the text: a held-back beginning of a stop sequence, and the closing tag."""
-        return self._shown(self._stop.flush()) + self._closing()
+        return self._shown(self._rest_of_words()) + self._closing()
 
     def break_off(self) -> str:
         """Return the end of the text if more of it will come later: the closing tag. Text that is held back is left to a later reader."""
@@ -100,19 +107,37 @@ class VisibleText:
         )
 
     def _think(self, event: BlockDelta) -> str:
-        said, before, goes_on = "", "", self._thinking_block is not None
+        said, rest, before, goes_on = "", "", "", self._thinking_block is not None
         if self._thinking_block is None:
-            said = self._shown(self._stop.flush())
-            before = _OPEN if self._ends_in_line_break else "\n" + _OPEN
+            said = self._shown(self._rest_of_words())
+            before = _OPEN if self._ends_in_line_break else self._break("\n") + _OPEN
         elif self._thinking_block != event.index:
-            before = "\n\n"
+            rest, before = self._rest_of_summary(), "\n\n"
         self._thinking_block = event.index
-        thought = self._shown(before, event.text, goes_on=goes_on)
+        thought = rest + self._shown(before, self._summary.feed(event.text), goes_on=goes_on)
         return said + thought if self._thoughts else said
 
+    def _say(self, words: str) -> str:
+        words = self._break(words)
+        if self.is_stopped and self._words:
+            words += self._words.close()
+        return self._shown("", words)
+
+    def _break(self, words: str) -> str:
+        return self._words.feed(words) if self._words else words
+
+    def _rest_of_words(self) -> str:
+        """Return what is held back of the answer."""
+        rest = self._break(self._stop.flush())
+        return rest + self._words.close() if self._words else rest
+
+    def _rest_of_summary(self) -> str:
+        """Show what is held back of the summary."""
+        return self._shown("", self._summary.close(), goes_on=True)
+
     def _closing(self) -> str:
-        tag = self._shown(self._end_think())
-        return tag if self._thoughts else ""
+        end = self._rest_of_summary() + self._shown(self._end_think())
+        return end if self._thoughts else ""
 
     def _end_think(self) -> str:
         was_thinking, self._thinking_block = self._thinking_block is not None, None
