@@ -71,6 +71,16 @@ def test_a_model_that_fails_for_good_leads_down_the_nodes_fail_branch(apps, upst
     assert len(upstream.requests) == _CALLS_OF_A_RUN
 
 
+def test_a_default_value_stands_for_an_agent_that_has_failed_and_for_nothing_else(apps, upstream):
+    value = [{"key": "text", "type": "string", "value": "Later."}]
+    node = agent_node([weekday()]) | {"error_strategy": "default-value", "default_value": value}
+    app = apps.chatflow("agent", node)
+    upstream.refuses("Overloaded.", 503)
+    run = app.chat("What weekday is it?")
+    assert (run.text, run.node("node")["outputs"]["text"]) == ("Later.", "Later.")
+    assert run.node("node")["outputs"]["error_message"].startswith("The model call of round ")
+
+
 def assert_is_short(error):
     assert len(error) < 400
     assert "Traceback" not in error
