@@ -74,8 +74,14 @@ class AgentNode(Node[AgentNodeData]):
         provider = self.node_data.agent_strategy_provider_name
         strategy = self.node_data.agent_strategy_name
         messages = call_strategy(self.client, provider, strategy, values, context=context)
+        variables: dict[str, str] = {}
+        for message in messages:
+            if message["type"] == "variable":  # In pieces, as our strategies send them.
+                name, piece = (message["message"][f"variable_{key}"] for key in ("name", "value"))
+                variables[name] = variables.get(name, "") + piece
         return NodeRunResult(
-            status=WorkflowNodeExecutionStatus.SUCCEEDED, outputs={"text": text_of(messages)}
+            status=WorkflowNodeExecutionStatus.SUCCEEDED,
+            outputs={"text": text_of(messages), **variables},
         )
 
     def _resolve(self, name: str) -> Any:

@@ -64,6 +64,8 @@ def test_the_agent_of_the_chatflow_calls_its_three_tools_and_answers(run_app):
     )
 
     assert results["answer"].outputs["answer"].endswith("It is Sunday, and 6 * 7 is 42.")
+    assert results["agent"].outputs["text"].startswith("<think>")
+    assert results["agent"].outputs["final_answer"] == "It is Sunday, and 6 * 7 is 42."
     assert (first["model"], first["reasoning"]["effort"]) == ("gpt-6-luna", "low")
     assert first["input"][0]["content"][0]["text"].startswith("You answer questions about dates")
     assert first["input"][1]["content"][0]["text"] == question
@@ -96,6 +98,15 @@ def test_the_workflow_answers_with_json_of_its_schema(run_app):
     assert results["end"].outputs == {"result": answer}
     assert sent["text"]["format"]["strict"]
     assert sent["input"][-1]["content"][0]["text"] == "Where is my parcel? I need it today!"
+
+
+def test_the_agent_of_the_chatflow_has_the_outputs_that_its_strategy_declares():
+    app = yaml.safe_load((EXAMPLES / "agent-chatflow.yml").read_text(encoding="utf-8"))
+    [agent] = [node for node in app["workflow"]["graph"]["nodes"] if node["id"] == "agent"]
+    strategies = ROOT / "plugins/gpt5_agent_strategies/strategies"
+    for strategy in ("gpt5_function_calling", "gpt5_react"):
+        declared = yaml.safe_load((strategies / f"{strategy}.yaml").read_text(encoding="utf-8"))
+        assert agent["data"]["output_schema"] == declared["output_schema"]
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def agent_node(
         "agent_strategy_name": strategy[1],
         "agent_strategy_label": strategy[1],
         "tool_node_version": "2",
-        "output_schema": None,
+        "output_schema": {"type": "object", "properties": {"final_answer": {"type": "string"}}},
         "agent_parameters": parameters,
         **({"memory": window} if memory else {}),
     }

@@ -132,6 +132,15 @@ def test_a_budget_that_is_used_up_leads_to_the_answer(apps, upstream, budget, va
     assert named in json.dumps(run.node("node")["execution_metadata"]) + json.dumps(run.log)
 
 
+def test_the_answer_alone_is_an_output_that_an_answer_node_shows_too(apps, upstream):
+    upstream.plays([thought("First."), ASK], [thought("Then."), said("Monday.")])
+    app = apps.chatflow("agent", agent_node([weekday()]), "final_answer")
+    run = app.chat("What weekday is it?")
+    outputs = run.node("node")["outputs"]
+    assert (run.error, run.text, outputs["final_answer"]) == ("", "Monday.", "Monday.")
+    assert {"First.", "Then."} <= set(outputs["text"].split("\n"))
+
+
 def test_a_budget_below_nothing_is_refused_by_name(ask):
     assert "max_seconds" in ask(max_seconds=-1).error
 

@@ -26,7 +26,7 @@ def fail(apps):
 @pytest.mark.parametrize(
     ("status", "message", "told"),
     [
-        (400, "Unsupported value: 'x'.", "Unsupported value: 'x'."),
+        (400, "Unsupported value: 'x'.", "The server refused the request (status 400)"),
         (401, "Incorrect API key provided: sk-1234.", "check and try again"),
         (404, "The model 'gpt-5.2' does not exist.", "no model 'gpt-5.2'"),
     ],
@@ -36,6 +36,7 @@ def test_what_the_server_refuses_is_told_in_a_sentence(fail, upstream, status, m
     error = fail()
     assert error.startswith("The model call of round 1 failed: ")
     assert told in error
+    assert message not in error
     assert "sk-" not in error
     assert_is_short(error)
 
@@ -69,6 +70,16 @@ def test_a_model_that_fails_for_good_leads_down_the_nodes_fail_branch(apps, upst
     assert "Overloaded." not in run.answer
     assert_is_short(run.answer)
     assert len(upstream.requests) == _CALLS_OF_A_RUN
+
+
+def test_a_default_value_stands_for_an_agent_that_has_failed_and_for_nothing_else(apps, upstream):
+    value = [{"key": "text", "type": "string", "value": "Later."}]
+    node = agent_node([weekday()]) | {"error_strategy": "default-value", "default_value": value}
+    app = apps.chatflow("agent", node)
+    upstream.refuses("Overloaded.", 503)
+    run = app.chat("What weekday is it?")
+    assert (run.text, run.node("node")["outputs"]["text"]) == ("Later.", "Later.")
+    assert run.node("node")["outputs"]["error_message"].startswith("The model call of round ")
 
 
 def assert_is_short(error):

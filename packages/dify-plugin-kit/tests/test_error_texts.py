@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dify_plugin_kit.error_texts import read_call_failure
+from dify_plugin_kit.error_texts import read_call_failure, without_server_words
 
 
 CUT = "Dify's plugin daemon ended it, because it took longer than one call may (DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT, 240 seconds by default)"
@@ -386,3 +386,19 @@ def test_an_error_that_another_model_may_not_have_is_known_by_its_text(text):
 )
 def test_an_error_of_the_request_is_no_others_business(text):
     assert not read_call_failure(text).may_pass_elsewhere
+
+
+@pytest.mark.parametrize(
+    ("sentence", "ours"),
+    [
+        ("Too many requests. The server says: Limit 3.\nUsed 3.", "Too many requests."),
+        (
+            "The call failed: The server refused the request (status 400), code 'a': No.\nb",
+            "The call failed: The server refused the request (status 400), code 'a'.",
+        ),
+        ("The response failed, param 'b': Out: of room.", "The response failed, param 'b'."),
+        ("The server failed to answer (status 503).", "The server failed to answer (status 503)."),
+    ],
+)
+def test_what_a_server_has_said_can_be_left_out(sentence, ours):
+    assert without_server_words(sentence) == ours

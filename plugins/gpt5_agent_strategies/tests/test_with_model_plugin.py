@@ -166,13 +166,20 @@ def test_arguments_that_are_no_json_are_answered_and_not_run(both):
     assert output == "tool arguments parse error: tool arguments must be valid JSON object"
 
 
-def test_a_refused_model_call_in_a_later_round_ends_the_run_with_figures_and_a_sentence(both):
-    both.script([thoughts(), said("Looking."), call()], faults=[None, HttpError(status=429)])
+@pytest.mark.parametrize("status", [400, 429])
+def test_a_refused_model_call_in_a_later_round_ends_the_run_with_figures_and_a_sentence(
+    both, status
+):
+    refused = HttpError(status=status, message="Limit 3 of org-7.")
+    both.script([thoughts(), said("Looking."), call()], faults=[None, refused])
     transcript = both.run()
     assert transcript.text.endswith("Looking.")
     assert transcript.error.error_type == SHOWN_ALONE
     assert transcript.error.message.startswith("The model call of round 2 failed: ")
     assert "{" not in transcript.error.message
+    # The public of an app reads the error, and its builder the log.
+    assert "org-7" not in transcript.error.message
+    assert "Limit 3 of org-7." in transcript.logs["ROUND 2"]["error"]
     assert {log["status"] for log in transcript.logs.values()} == {"success", "error"}
     assert transcript.metadata["stop_reason"] == "error"
     assert transcript.metadata["total_tokens"] > 0

@@ -169,17 +169,24 @@ _WAIT = re.compile(
 
 
 # As `openai_gpt5_responses` writes them (docs/contracts/openai-gpt5-responses.md, A39).
-_SERVER_WORDS = " The server says: "
+_SERVER_SAYS = re.compile(r" The server says: .*", re.DOTALL)
+_SERVER_REASON = re.compile(
+    r"((?:The server refused the request \(status \d{3}\)|The response failed)[^:]*): .*", re.DOTALL
+)
 
 
 def without_server_words(sentence: str) -> str:
-    """Return the sentence of a failed model call without what stands behind it of the model's server, which is for logs.
+    """Return the sentence of a failed model call without what the model's server has said, which is for logs.
 
     Example:
         >>> without_server_words("The server failed to answer. The server says: db-7 is down.")
         'The server failed to answer.'
+        >>> without_server_words(
+        ...     "The server refused the request (status 400), param 'a': db-7 lacks it."
+        ... )
+        "The server refused the request (status 400), param 'a'."
     """
-    return sentence.partition(_SERVER_WORDS)[0]
+    return _SERVER_REASON.sub(r"\1.", _SERVER_SAYS.sub("", sentence))
 
 
 def read_call_failure(text: str, *, redact: Callable[[str], str] = str) -> CallFailure:
