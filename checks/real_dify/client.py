@@ -57,6 +57,10 @@ class DaemonClient:
         )
         return uploaded["unique_identifier"]
 
+    def debugging_key(self) -> str:
+        """Return the key with which plugins are debugged in this tenant."""
+        return self.manage("POST", "../debugging/key")["key"]
+
     def manage(self, method: str, path: str, **options: Any) -> Any:
         """Call a route of management, and return its data.
 

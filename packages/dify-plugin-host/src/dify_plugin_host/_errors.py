@@ -21,6 +21,7 @@ PluginHostError
 ├── BackwardsError          a plugin's call back into Dify failed; its text goes to the plugin
 ├── ScriptError             a model of a test was asked for more answers than it has
 ├── DebuggerMissingError    debugpy, which debugging needs, is not installed
+├── DebuggingError          a running Dify cannot be reached for debugging, or refuses the plugin
 └── DaemonServerError       the server cannot be run as it was asked for
 """
 
@@ -229,6 +230,10 @@ class ScriptError(PluginHostError):
 
 class DebuggerMissingError(PluginHostError):
     """A debugger that is not installed."""
+
+
+class DebuggingError(PluginHostError):
+    """A plugin that cannot be debugged in a running Dify: its daemon cannot be reached, or refuses it."""
 
 
 class DaemonServerError(PluginHostError):

@@ -2,18 +2,11 @@ import json
 import os
 import pty
 import signal
-import socket
 import sys
 import threading
 
 import httpx
 import pytest
-
-
-@pytest.fixture
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 
 from packaging.version import Version
 
-from dify_plugin_host._errors import TargetError
+from dify_plugin_host._errors import InstallError, TargetError
 from dify_plugin_host.installation import install_sdk
 from dify_plugin_packager.packaging import Archive
-from dify_plugin_packager.rules import Finding, PackageRules, findings, read_sdk
+from dify_plugin_packager.rules import Finding, PackageRules, findings, nearest_sdks, read_sdk
 
 from .daemon_program import ask_daemon
 from .result import CheckResult
@@ -65,7 +65,7 @@ def _check_sdk(archive: Archive, rules: PackageRules, version: Version) -> Check
     with tempfile.TemporaryDirectory(prefix="dify-host-") as temporary:
         folder = Path(temporary) / "plugin"
         archive.extract(folder)
-        problems = find_load_problems(folder, python=install_sdk(str(version)))
+        problems = find_load_problems(folder, python=_install_sdk(version))
     if problems is None:
         raise TargetError(f"sdk:{version}", "it has no loader of declarations that is known")
     found = list(findings("broken", problems))
@@ -74,6 +74,21 @@ def _check_sdk(archive: Archive, rules: PackageRules, version: Version) -> Check
         text = f"{asked.file}: 'dify-plugin': allows {asked.specifier}, not {version}, so no installation takes it"
         found.append(Finding("advice", text))
     return _result(f"plugin SDK {version}", findings=tuple(found))
+
+
+def _install_sdk(version: Version) -> Path:
+    """Return the Python of an environment with a release of the SDK.
+
+    Raises:
+        InstallError: If it cannot be installed; the text names releases that can.
+    """
+    try:
+        return install_sdk(str(version))
+    except InstallError as error:
+        near = " or ".join(f"sdk:{one}" for one in nearest_sdks(version))
+        raise InstallError(
+            f"--against sdk:{version}: {error}; expected one such as {near}"
+        ) from None
 
 
 def _check_daemon(package: Path, program: Path) -> CheckResult:

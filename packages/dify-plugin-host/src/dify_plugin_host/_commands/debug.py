@@ -8,20 +8,23 @@ from dify_plugin_host._process.debugger import Debugger
 from stream_text.signals import cancelled_by_signals
 
 from .call import Call, CallError, open_call
+from .debug_in_dify import debug_in_dify
 from .options import DebugOptions, ServeOptions
 from .questions import Questions, is_terminal
 from .serve import run_serve
 
 
 def run_debug(options: DebugOptions, *, out: TextIO) -> None:
-    """Start the plugin with a debugger, then make the call that the options describe, or serve until a signal comes.
+    """Start the plugin with a debugger, then make the call that the options describe, or serve it, or run it in a Dify until a signal comes.
 
     Raises:
         DebuggerMissingError: If debugpy is not installed.
         PluginHostError: If the call cannot be made, or fails outside of a terminal.
     """
-    debugger = Debugger(options.port)
-    if options.name is None and not options.validate:
+    debugger = Debugger(options.port, waits=options.dify is None)
+    if options.dify is not None:
+        debug_in_dify(options, options.dify, debugger, out=out)
+    elif options.name is None and not options.validate:
         run_serve(_serving(options), out=out, debugger=debugger)
     else:
         with open_call(options, out=out, debugger=debugger) as prepared:

@@ -215,10 +215,13 @@ def debug(options: DebugOptions) -> None:
     """Start a plugin that waits for a debugger, then call or serve it.
 
     The debugger's port, on 127.0.0.1 only, is printed; docs/dify-plugin-host/debug.md shows how editors attach to it. With a name, the call that `dify-host call`
-    makes is made then, in a terminal once more for each Enter; without one, the plugin is served as by `dify-host serve`, on a free port.
+    makes is made then, in a terminal once more for each Enter; without one, the plugin is served as by `dify-host serve`, on a free port. With --dify it is called
+    from a running Dify, and waits for no debugger.
     """
     from .debug import run_debug
 
+    if options.dify and (unfit := options.for_calls):
+        raise typer.BadParameter("expected either this or --dify, not both", param_hint=unfit[0])
     out = sys.stdout
     with _exit_codes(), contextlib.redirect_stdout(sys.stderr):
         run_debug(options, out=out)

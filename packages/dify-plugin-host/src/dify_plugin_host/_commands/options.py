@@ -379,3 +379,19 @@ class DebugOptions(CallOptions):
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The debugger's port; 0 takes a free one.")
     ] = 5678
+    dify: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="A running Dify to debug the plugin in, beside one that is installed there; REMOTE_INSTALL_KEY holds the key that Dify shows with this address.",
+        ),
+    ] = None
+
+    @property
+    def for_calls(self) -> list[str]:
+        """The flags and arguments that are set and have no meaning in a running Dify."""
+        names = ("beside", "tools", "simulator", "save_files", "as_json", "validate")
+        flags = {"beside": "--with", "as_json": "--json"}
+        unfit = [name for name in (*names, "provider", "model_type") if getattr(self, name)]
+        shown = [flags.get(name, f"--{name.replace('_', '-')}") for name in unfit]
+        return [*(["NAME"] if self.name else []), *shown]

@@ -1,6 +1,6 @@
 """A small program that waits for a debugger, and then becomes the plugin.
 
-It is run as a script, by the plugin's own Python, with a port, the folder of the package debugpy and the plugin's module. That Python may be another
+It is run as a script, by the plugin's own Python, with a port, the folder of the package debugpy, the plugin's module and, if it waits, a further word. That Python may be another
 than the host's.
 """
 
@@ -19,9 +19,9 @@ _ON_ADAPTER_PATH = Path(__file__).with_name("_on_adapter_path")
 
 
 def main(
-    port: int, debugpy_folder: str, entrypoint: str
+    port: int, debugpy_folder: str, entrypoint: str, waits: str
 ) -> None:  # pragma: no cover - runs in the plugin's process
-    """Wait for a debugger, then run `entrypoint` as `python -m` does."""
+    """Wait for a debugger if `waits` is not empty, then run `entrypoint` as `python -m` does."""
     # In place of this script's folder.
     sys.path[0] = os.getcwd()  # noqa: PTH109 - a path is a text here
     sys.argv[1:] = []
@@ -36,8 +36,11 @@ def main(
         _, port = debugpy.listen((_LOOPBACK, port))
     except RuntimeError as error:
         sys.exit(f"no debugger can attach to port {port}: {error}")
-    _log(f"waiting for a debugger on {_LOOPBACK}:{port}")
-    debugpy.wait_for_client()
+    if waits:
+        _log(f"waiting for a debugger on {_LOOPBACK}:{port}")
+        debugpy.wait_for_client()
+    else:
+        _log(f"a debugger can attach to {_LOOPBACK}:{port}")
     sys.breakpointhook = debugpy.breakpoint
     runpy.run_module(entrypoint, run_name="__main__", alter_sys=True)
 

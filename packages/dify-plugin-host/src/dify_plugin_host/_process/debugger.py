@@ -24,20 +24,23 @@ class Debugger:
 
     Args:
         port: The port; 0 takes a free one.
+        waits: Whether the process waits, or runs at once and can be attached to at any time.
 
     Raises:
         DebuggerMissingError: If debugpy is not installed.
     """
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, *, waits: bool = True) -> None:
         self._port = port
+        self._waits = "yes" if waits else ""
         self._debugpy = _find_debugpy()
 
     def command(self, folder: PluginFolder) -> list[str]:
         """Return the command line that starts a plugin with this debugger."""
         # Python's frozen modules have no files, and the debugger complains about that.
         python = [folder.python, "-X", "frozen_modules=off"]
-        return [*python, debugged.__file__, str(self._port), self._debugpy, folder.entrypoint]
+        arguments = [str(self._port), self._debugpy, folder.entrypoint, self._waits]
+        return [*python, debugged.__file__, *arguments]
 
 
 def without_time_limits(settings: HostSettings) -> HostSettings:

@@ -54,6 +54,48 @@ DIFY_RELEASES = (
 )
 """The releases that are known, the oldest first."""
 
+SDK_RELEASES = tuple(
+    map(
+        Version,
+        [
+            "0.1.0",
+            "0.2.0",
+            "0.2.1",
+            "0.2.2",
+            "0.2.4",
+            "0.3.0",
+            "0.3.1",
+            "0.3.2",
+            "0.3.3",
+            "0.3.4",
+            "0.3.5",
+            "0.4.0",
+            "0.4.1",
+            "0.4.2",
+            "0.4.3",
+            "0.4.4",
+            "0.4.5",
+            "0.5.0",
+            "0.5.1",
+            "0.6.0",
+            "0.6.1",
+            "0.6.2",
+            "0.7.0",
+            "0.7.1",
+            "0.7.2",
+            "0.7.3",
+            "0.7.4",
+            "0.8.0",
+            "0.9.0",
+            "0.9.1",
+            "0.10.0",
+            "0.10.1",
+            "0.10.2",
+        ],
+    )
+)
+"""The releases of the plugin SDK that can be installed, the oldest first, without those before a release."""
+
 # The first release of the SDK that needs a release of Dify, as the SDK's README has it.
 _SDK_NEEDS = (
     (Version("0.7.0"), (1, 11, 0)),
@@ -71,6 +113,13 @@ def find_release(text: str) -> DifyRelease | None:
 def newest_of_each_line() -> Iterator[DifyRelease]:
     """Yield the newest known release of each line, the oldest line first."""
     yield from {one.line: one for one in DIFY_RELEASES}.values()
+
+
+def nearest_sdks(version: Version) -> tuple[Version, ...]:
+    """Return the releases of the SDK around a version that can be installed: the last one before and the first one after it."""
+    before = [one for one in SDK_RELEASES if one < version]
+    after = [one for one in SDK_RELEASES if one > version]
+    return (*before[-1:], *after[:1])
 
 
 def first_dify_of(sdk: Version) -> tuple[int, int, int] | None:

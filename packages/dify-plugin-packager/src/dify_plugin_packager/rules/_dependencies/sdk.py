@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from dify_plugin_packager.json_access import list_at, object_at, objects_at
 from dify_plugin_packager.packaging import Contents, Requirements
-from dify_plugin_packager.rules._dify_releases import DifyRelease, first_dify_of
+from dify_plugin_packager.rules._dify_releases import SDK_RELEASES, DifyRelease, first_dify_of
 from dify_plugin_packager.rules._finding import Finding
 
 
@@ -36,10 +36,14 @@ class SdkRequirement:
 
     @property
     def oldest(self) -> Version | None:
-        """The locked version, or else the oldest that is allowed; None if there is no such bound."""
+        """The locked version, or else the oldest that is allowed and can be installed; None if there is no such bound."""
         bounds = [one for one in self.specifier if one.operator in _AT_LEAST]
         versions = [Version(one.version.removesuffix(".*")) for one in bounds]
-        return self.locked or max(versions, default=None)
+        bound = self.locked or max(versions, default=None)
+        if bound is None or self.locked or bound in SDK_RELEASES:
+            return bound
+        later = (one for one in SDK_RELEASES if one > bound and one in self.specifier)
+        return next(later, bound)
 
 
 def read_sdk(contents: Contents) -> SdkRequirement | None:

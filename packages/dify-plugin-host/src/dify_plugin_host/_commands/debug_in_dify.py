@@ -1,0 +1,163 @@
+"""The command `dify-host debug --dify`: a plugin that a running Dify calls, beside one that is installed there."""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from dify_plugin_host._errors import ParameterError, PluginExitedError
+from dify_plugin_host._process.child import Child
+from dify_plugin_host._process.connection import Notice
+from dify_plugin_host._process.debugger import Debugger, without_sdk_limit
+from dify_plugin_host._process.dify_relay import DaemonAddress, DifyRelay, debugged_author
+from dify_plugin_host._settings import HostSettings
+from dify_plugin_packager.plugin import PluginFolder
+from stream_text import LineSplitter, redact_text
+from stream_text.signals import cancelled_by_signals
+
+from .find_plugins import install_settings, open_source
+from .options import DebugOptions
+from .screen import is_quiet, printable
+
+
+_KEY = "REMOTE_INSTALL_KEY"
+# The SDK logs each request whole, with the credentials in it.
+_REQUEST = "Received event"
+
+
+def debug_in_dify(options: DebugOptions, address: str, debugger: Debugger, *, out: TextIO) -> None:
+    """Say what there is to do in Dify, then run the plugin there until a signal comes.
+
+    Raises:
+        ParameterError: If the address is none.
+        CredentialsMissingError: If nothing holds the key.
+        PluginHostError: If the plugin cannot be started, Dify does not take it, or it ends.
+    """
+    folder = open_source(options.plugin, install_settings(requirements=False, is_bare=False)).folder
+    daemon = DaemonAddress.parse(address, parameter="--dify")
+    # The SDK finds it in the plugin's `.env` by itself.
+    if not os.environ.get(_KEY) and not (folder.path / ".env").is_file():
+        raise ParameterError(
+            _KEY,
+            "expected the key that Dify shows for debugging, in the environment or in the plugin's .env",
+        )
+    out.write(_steps(folder, daemon))
+    out.flush()
+    asyncio.run(_run(folder, daemon, debugger, _Printer(folder.name, verbose=options.verbose)))
+
+
+def _steps(folder: PluginFolder, daemon: DaemonAddress) -> str:
+    installed = f"{folder.author}/{folder.name}"
+    needs_keys = any(
+        kind != "agent_strategies" and listed for kind, listed in folder.manifest["plugins"].items()
+    )
+    steps = (
+        ["give it its keys and settings, as if it had just been installed"] if needs_keys else []
+    )
+    steps.append(f"choose it in the node or the app, in the place of {installed}")
+    lines = [
+        f"debugging in the Dify at {daemon} as {debugged_author(folder.author)}/{folder.name}, with '(debug)' behind its labels",
+        f"{installed} stays as it is there and goes on answering. In Dify, under Integrations (before 1.16: Plugins):",
+        *(f"  {number}. {step}" for number, step in enumerate(steps, 1)),
+        "Ctrl-C ends it: it is gone from Dify then, and what has chosen it needs the other one again.",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+async def _run(
+    folder: PluginFolder, daemon: DaemonAddress, debugger: Debugger, printer: "_Printer"
+) -> None:
+    settings = HostSettings()
+    relay = DifyRelay(
+        daemon,
+        beat_seconds=2 * _interval(os.environ),
+        on_declared=lambda: printer.tell("Dify has it now"),
+    )
+    with cancelled_by_signals():
+        async with relay.open():
+            child = await Child.start(
+                debugger.command(folder),
+                cwd=folder.path,
+                environment=_environment(os.environ, relay.port),
+                on_stderr=lambda line: printer.say("INFO", line, kind="stderr"),
+            )
+            refusal = asyncio.create_task(relay.wait_refused())
+            reading = asyncio.create_task(_read(child, printer, settings.line_limit_bytes))
+            try:
+                await asyncio.wait({refusal, reading}, return_when=asyncio.FIRST_COMPLETED)
+                if refusal.done():
+                    refusal.result()
+                problem = f"ended with exit code {await child.reap()}"
+                raise PluginExitedError(
+                    folder.name,
+                    problem,
+                    stderr_tail=child.stderr_tail,
+                    setup_command=folder.setup_command,
+                )
+            finally:
+                for task in (refusal, reading):
+                    task.cancel()
+                await child.stop(settings.stop_timeout_seconds)
+
+
+def _interval(environment: Mapping[str, str]) -> float:
+    """Return how many seconds lie between the SDK's own heartbeats."""
+    try:
+        return float(environment.get("HEARTBEAT_INTERVAL", ""))
+    except ValueError:
+        return 10.0
+
+
+def _environment(environment: Mapping[str, str], port: int) -> dict[str, str]:
+    address = {"REMOTE_INSTALL_HOST": "127.0.0.1", "REMOTE_INSTALL_PORT": str(port)}
+    address["REMOTE_INSTALL_URL"] = ":".join(address.values())
+    return {**without_sdk_limit(environment), **address, "INSTALL_METHOD": "remote"}
+
+
+async def _read(child: Child, printer: "_Printer", limit: int) -> None:
+    """Print what the plugin logs until it closes its stdout, where the connection to Dify does not run."""
+    splitter = LineSplitter(max_line_bytes=limit)
+    async for data in child.read():
+        for line in splitter.feed(data):
+            printer.take(line.decode(errors="replace").strip())
+
+
+class _Printer:
+    """A printer of what a plugin logs.
+
+    Args:
+        name: The plugin's name.
+        verbose: Whether to print everything.
+    """
+
+    def __init__(self, name: str, *, verbose: bool) -> None:
+        self._name = name
+        self._verbose = verbose
+
+    def take(self, line: str) -> None:
+        """Print a line of the plugin's stdout: a record of its log, or anything else."""
+        message: Any = None
+        with contextlib.suppress(ValueError):
+            message = json.loads(line)
+        match message:
+            case {"event": "log", "data": {"level": str(level), "message": str(text)}}:
+                if not text.startswith(_REQUEST):
+                    self.say(level, text)
+            case _ if line:
+                self.say("WARNING", line)
+            case _:
+                pass  # What stands between the lines of a log.
+
+    def say(self, level: str, text: str, *, kind: Any = "log") -> None:
+        """Print a text, unless it is one that only `verbose` shows."""
+        notice = Notice(plugin=self._name, kind=kind, level=level, text=text)
+        if self._verbose or not is_quiet(notice):
+            self.tell(f"{level}: {text}")
+
+    def tell(self, text: str) -> None:
+        """Print a text."""
+        shown = printable(redact_text(f"{self._name}: {text}"))
+        print(shown, file=sys.stderr, flush=True)  # noqa: T201 - for the person who debugs
