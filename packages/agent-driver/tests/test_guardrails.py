@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel
 from scripted import Script, as_tool, ask, use
 
 from agent_driver import Agent, GuardedCall, Guardrails, ShowText, Stop
-from agent_loop import AgentEvent, ToolCallEnded
+from agent_loop import AgentEvent, ModelCallEnded, ToolCallEnded
 from agent_tooling import Tool
 from run_log import RunFile, RunLog, list_runs
 
@@ -288,6 +288,56 @@ def test_an_answer_that_is_stopped_is_nowhere(run_of):
     assert (result.reason, result.error) == ("guardrail", "The answer was not polite.")
     assert "4711" not in repr(result.messages)
     assert shown(agent.stream("?")) == ""
+
+
+ANSWER = {"text": "damn 4711", "opaque_body": {"of": "damn 4711"}, "files": ["picture 4711"]}
+
+
+@pytest.mark.parametrize("by_agent", [False, True])
+@pytest.mark.parametrize("last", [False, True])
+def test_no_event_holds_an_answer_that_was_stopped(events_of, by_agent, last):
+    # In the last call allowed, tools that are called for beside the answer are refused.
+    calls = {"tool_calls": [use("pay", "{}")]} if last else {}
+    settings = {"maximum_iterations": 1} if last else {}
+    guards = {"guardrails": Guardrails(answer=[polite])}
+    model = Script([{**ANSWER, **calls}])
+    agent = Agent(model, **guards, **settings)
+    if by_agent:
+        helper = as_tool("helper", "Helps.", model, **guards, **settings)
+        agent = Agent(Script(ask(use("helper", '{"task": "?"}')), "So."), [helper])
+    events = events_of(agent)
+    assert "4711" not in repr(events)
+    assert "The answer was not polite." in repr(events)
+    ended = [e.event if isinstance(e, AgentEvent) else e for e in events]
+    assert len([e for e in ended if isinstance(e, ModelCallEnded)]) == (3 if by_agent else 1)
+
+
+@pytest.fixture(params=["stream", "astream"])
+def events_of(request):
+    def events(agent):
+        if request.param == "stream":
+            return list(agent.stream("?"))
+        return asyncio.run(collect(agent.astream("?")))
+
+    async def collect(stream):
+        return [event async for event in stream]
+
+    return events
+
+
+def test_events_hold_an_answer_as_it_was_changed_or_as_it_passed(events_of):
+    guards = {"guardrails": Guardrails(answer=[polite])}
+    told = {"text": "Call 4711.", "opaque_body": {"of": "Call 4711."}}
+    events = events_of(Agent(Script([told]), **guards))
+    assert "4711" not in repr(events)
+    [ended] = [e for e in events if isinstance(e, ModelCallEnded)]
+    assert (ended.text, ended.opaque_body) == ("Call ***.", None)
+    names = [type(event).__name__ for event in events]
+    assert names.index("CheckAnswer") < names.index("ModelCallEnded") < names.index("ShowText")
+
+    events = events_of(Agent(Script([{**told, "text": "Call."}]), **guards))
+    [ended] = [e for e in events if isinstance(e, ModelCallEnded)]
+    assert (ended.text, ended.opaque_body) == ("Call.", told["opaque_body"])
 
 
 class Ticket(BaseModel):

@@ -14,6 +14,8 @@ from agent_loop import (
     MessageError,
     ModelDelta,
     ModelDone,
+    ModelFailure,
+    ShowFile,
     ShowText,
     TimePassed,
     TimeShort,
@@ -125,6 +127,47 @@ def test_a_run_that_fails_before_its_check_shows_nothing_of_the_answer():
     *rest, finished = run.feed(Failure(message="Stopped.", reason="cancelled"))
     assert shown(rest) == ""
     assert finished.reason == "cancelled"
+    assert "4711" not in repr((rest, finished))
+
+
+def test_files_of_an_answer_are_held_back_as_its_text_is():
+    def draw(run, **settings):
+        delta = ModelDelta(text="Here.", files=("picture",), **settings)
+        return [*run.feed(delta), *run.feed(ModelDone())]
+
+    def files(events):
+        return [event.file for event in events if isinstance(event, ShowFile)]
+
+    run = start()
+    assert files(draw(run)) == []
+    assert files(run.feed(AnswerChecked(answer="Look."))) == ["picture"]
+    run = start()
+    draw(run)
+    assert files(run.feed(AnswerChecked(refusal="No."))) == []
+    assert files(draw(start(), tool_calls=(CALL,))) == ["picture"]
+    run = start()
+    run.feed(ModelDelta(files=("picture",)))
+    run.feed(ModelFailure(message="It broke off.", is_transient=True))
+    assert files([*say(run, "Done."), *run.feed(AnswerChecked())]) == []
+
+
+def test_the_answer_of_a_closing_call_is_checked_whatever_else_it_asks_for():
+    run = start(maximum_iterations=1)
+    *_, asked = say(run, "Call 0221-4711.", calls=(CALL,))
+    assert asked == CheckAnswer(round=1, answer="Call 0221-4711.")
+    *rest, finished = run.feed(AnswerChecked(refusal="No numbers."))
+    assert (finished.reason, "4711" in repr((rest, finished))) == ("guardrail", False)
+
+
+def test_nothing_stays_of_an_answer_that_breaks_off_before_it_can_be_checked():
+    run = start()
+    run.feed(ModelDelta(text="Call 0221-4711", opaque_body={"of": "4711"}))
+    again = run.feed(ModelFailure(message="It broke off.", is_transient=True))
+    assert isinstance(again[-1], CallModel)
+    run.feed(ModelDelta(text="Call 0221-4711"))
+    ended = run.feed(ModelFailure(message="It broke off.", is_transient=False))
+    assert isinstance(ended[-1], Finished)
+    assert "4711" not in repr((again, ended))
 
 
 def test_messages_are_rewritten_before_a_run_starts_and_never_after():

@@ -184,7 +184,7 @@ def test_no_credential_reaches_the_disk(folder):
 @pytest.mark.parametrize(
     "value",
     [
-        {"max_output_tokens": 5, "input_tokens_details": {"cached_tokens": 3}},
+        {"max_output_tokens": "16", "input_tokens_details": {"cached_tokens": 3}},
         {"prompt_cache_key": "app", "author": "Ann", "monkey": "x", "key": "y", "auth": True},
         {"parameters": {"properties": {"password": {"type": "string"}}}},
         {"logprobs": [{"token": "Hi", "logprob": -0.5, "top_logprobs": [{"token": "Hi"}]}]},

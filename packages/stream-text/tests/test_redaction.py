@@ -73,6 +73,38 @@ def test_ordinary_words_are_no_secrets(key):
     assert redact_log_data({key: SECRET}) == {key: SECRET}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 3 instead.",
+        "max_output_tokens: must be at least 16, got 3",
+        "thinking.budget_tokens: Input should be greater than or equal to 1024",
+        "usage: {'input_tokens_details': {'cached_tokens': 0}, 'total_tokens': 12}",
+        "total tokens: 120000, tokens = 30,000, x-ratelimit-reset-tokens: 6",
+        r"{\"maxTokens\": \"many\"} of tokens_per_minute=30k",
+        '"name": "max_output_tokens", "value": "12"',
+    ],
+)
+def test_words_about_counts_of_tokens_stay(text):
+    assert redact_text(text) == text
+    assert redact_log_data({"message": text}) == {"message": text}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"max_output_tokens: api_key={SECRET}",
+        f"auth_max_tokens: {SECRET}",
+        f"max_tokens_secret = {SECRET}",
+        f"admin_tokens: {SECRET}",
+        f"tokens=12345{SECRET}",
+        f'"name": "auth_max_tokens", "value": "{SECRET}"',
+    ],
+)
+def test_secrets_beside_counts_of_tokens_do_not(text):
+    assert SECRET not in redact_text(text)
+
+
 def test_numbers_of_tokens_stay():
     usage = {"total_tokens": 12, "prompt_tokens": 7.0, "tokens": ["x"], "token": 5}
 

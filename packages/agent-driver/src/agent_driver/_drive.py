@@ -118,7 +118,7 @@ def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
                     events = setup.feed(received)
                 except MessageError as error:
                     raise name_piece(error, index) from None
-                for event in events:
+                for event in setup.guards.withhold(received, events):
                     yield event
                 action = asked_by(events)
                 if run.state == "finished":  # with a result, say, that came with the cancel

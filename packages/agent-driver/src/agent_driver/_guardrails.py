@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from agent_loop import ToolCall
+from agent_loop import AnswerChecked, CheckAnswer, Event, ModelCallEnded, RoundEnded, ToolCall
 from agent_tooling import RefusedArguments, Tool, ToolArguments, changed_tool_text
 
 
@@ -133,6 +133,7 @@ class Guards:
         default_factory=dict[tuple[str, str, str], ToolArguments]
     )
     _seen: dict[str, str] = field(default_factory=dict[str, str])
+    _held: tuple[Event, ...] = ()
 
     def for_agent(self, own: Guardrails) -> "Guards":
         """Return the guards of an agent that the run calls as a tool."""
@@ -167,6 +168,24 @@ class Guards:
         if key not in self._bound:
             self._bound[key] = self._check(tool, call)
         return self._bound[key]
+
+    def withhold(self, received: object, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        """Return what may be seen of the events that follow from an input: of an answer nothing before it has been checked, and then what came of it."""
+        if events and isinstance(asked := events[-1], CheckAnswer):
+            self._held = events[:-1]
+            return (replace(asked, answer="", value=None),)
+        if not self._held:
+            return events
+        held, self._held = self._held, ()
+        if received != AnswerChecked():
+            said = "".join(event.answer for event in events if isinstance(event, RoundEnded))
+            held = tuple(
+                replace(event, text=said, opaque_body=None)
+                if isinstance(event, ModelCallEnded)
+                else event
+                for event in held
+            )
+        return (*held, *events)
 
     def hold(self, seen: Mapping[str, str]) -> None:
         """Hold calls that a person has approved to what the person has seen of them: the JSON of the arguments, by the ids of the calls."""

@@ -10,6 +10,7 @@ from ._errors import InvalidJsonError
 from ._json import parse_json
 from ._known_secrets import REDACTED, KnownSecrets
 from ._secret_names import (
+    COUNTS,
     MAX_NAME,
     NAMES_BESIDE,
     SECRET_WORDS,
@@ -30,13 +31,19 @@ _VALUE: Final = r"""(?:
     | '[^']*(?:'|$)
     | (?:(?:bearer|basic|token)\s+)?[^\s,;&"'\\]+
 )"""
+_BEFORE: Final = rf"(?:(?!{WORDS})[\w-])"
+_COUNT: Final = rf"(?:{COUNTS}){_BEFORE}{{0,64}}"  # to the end of its name
 # Each pattern with words of which a text has at least one if the pattern matches: looking for the words
 # is much faster.
 _PATTERNS: Final = (
-    (SECRET_WORDS, rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}"""),
+    (
+        SECRET_WORDS,
+        rf"""(?P<count>(?:{_COUNT}|tokens(?=\s*[:=]\s*\d[\d,._]{{0,14}}(?![\w-])))\\?["']?\s*[:=]\s*)
+        | (?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}""",
+    ),
     (
         ("value",),
-        rf"""(?P<head>\b(?:{"|".join(NAMES_BESIDE)})\\?["']?\s*:\s*\\?["'](?=[^"'\\]{{0,{MAX_NAME}}}(?:{WORDS}))[^"'\\]{{1,{MAX_NAME}}}\\?["']\s*,\s*\\?["']value\\?["']?\s*:\s*){_VALUE}""",
+        rf"""(?P<head>\b(?:{"|".join(NAMES_BESIDE)})\\?["']?\s*:\s*\\?["'](?!{_BEFORE}{{0,64}}?{_COUNT}["'\\])(?=[^"'\\]{{0,{MAX_NAME}}}(?:{WORDS}))[^"'\\]{{1,{MAX_NAME}}}\\?["']\s*,\s*\\?["']value\\?["']?\s*:\s*){_VALUE}""",
     ),
     (("cookie",), r"(?P<head>\bcookie\s*:\s*)[^\r\n\"']+"),
     (("bearer", "basic"), r"(?P<head>\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
@@ -63,7 +70,7 @@ def redact_log_data(data: object, *, known: KnownSecrets = _NONE_KNOWN) -> Any:
 
     The value of a key that names a secret becomes `[redacted]`: a key that holds token, secret, password, credential, cookie,
     auth, api key and the like (in any case, with `_`, `-`, a space or nothing between), or ends in key, pass, pwd, dsn, private
-    or session after another word; so does a `value` beside such a `name`. Counts such as `total_tokens: 12` stay. JSON inside strings is treated the same way. In other
+    or session after another word; so does a `value` beside such a `name`. Counts of tokens such as `total_tokens` stay, and a number under any other name that ends in `tokens`. JSON inside strings is treated the same way. In other
     text the values of `key=value` and `key: value` pairs are replaced where they can be recognised, passwords in URLs, and texts that begin like a key
     (`sk-` and the like). Strings keep their first 2,000 characters, and halves of surrogate pairs become `?`. Bytes are replaced by their
     size, and objects that JSON does not know by the name of their type.
@@ -149,8 +156,13 @@ def redact_text(text: str) -> str:
     folded = _fold(text)
     for words, pattern in _patterns():
         if any(word in folded for word in words):
-            text = pattern.sub(rf"\g<head>{REDACTED}", text)
+            text = pattern.sub(_replace, text)
     return text
+
+
+def _replace(found: re.Match[str]) -> str:
+    groups = found.groupdict()
+    return groups.get("count") or f"{groups['head']}{REDACTED}"
 
 
 def _fold(text: str) -> str:

@@ -33,6 +33,22 @@ _LAST_WORD: Final = "|".join(
 WORDS: Final = "|".join((*_CLEAR, _LAST_WORD))
 """A pattern of the names of secrets within the key of an object or a pair, ignoring case."""
 
+# Words that counts alone have before `tokens`; a short one is the end of others too (admin).
+_COUNTED: Final = (
+    *("total", "input", "output", "prompt", "completion", "reasoning", "thinking", "budget"),
+    *("cached", "cache[-_ ]?(?:read|write|creation)", "prediction", "text", "audio", "image"),
+    *("context", "remaining", "maximum", "minimum", "number[-_ ]of"),
+    r"(?<![a-z])(?:max|min|n|num|max[-_ ]?new)",
+)
+COUNTS: Final = "|".join(
+    (
+        rf"(?:{'|'.join(_COUNTED)})[-_ ]?tokens",  # max_output_tokens, promptTokens
+        r"tokens?[-_ ]?(?:count|limit|budget|usage|estimate|price|cost)",
+        r"tokens[-_ ]?(?:used|left|remaining|per[-_ ]?(?:second|minute|hour|day|request))",
+    )
+)
+"""A pattern of what is a count of tokens within a name, ignoring case: no secret, whatever the value."""
+
 SECRET_WORDS: Final = (
     *("token", "secret", "passw", "passphrase", "passcode", "credential", "cookie", "webhook"),
     *("jwt", "auth", *_AMBIGUOUS),
@@ -48,7 +64,6 @@ _ALL_NAMES: Final = tuple(
 )
 MAX_NAME: Final = 100  # characters; longer ones are sentences
 
-_COUNT: Final = re.compile(r"tokens$", re.IGNORECASE)
 _SETTING: Final = "|".join(
     (*_CLEAR, *(rf"\B{word}" if word == "pwd" else word for word in _AMBIGUOUS))
 )
@@ -62,7 +77,7 @@ def _compiled(words: str) -> re.Pattern[str]:
 
 
 def is_secret_key(key: str, value: object) -> bool:
-    """Return whether a key of an object names a secret; a number of tokens is not one.
+    """Return whether a key of an object names a secret; a count of tokens is not one.
 
     Args:
         key: The key.
@@ -72,10 +87,17 @@ def is_secret_key(key: str, value: object) -> bool:
         >>> is_secret_key("api_key", "abc"), is_secret_key("total_tokens", 12)
         (True, False)
     """
-    if _compiled(WORDS).search(key) is None:
+    if not _names_secret(WORDS, key):
         return False
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return not (is_number and _COUNT.search(key))
+    return not (is_number and key.lower().endswith("tokens"))
+
+
+def _names_secret(words: str, name: str) -> bool:
+    """Return whether a name has one of the words, beside counts of tokens."""
+    if _compiled(words).search(name) is None:
+        return False
+    return _compiled(words).search(_compiled(COUNTS).sub("n", name)) is not None
 
 
 def find_named_value(members: Mapping[Any, object]) -> str | None:
@@ -109,4 +131,4 @@ def is_secret_setting(name: str, value: str = "") -> bool:
         >>> is_secret_setting("SSHPASS"), is_secret_setting("PWD"), is_secret_setting("REGION")
         (True, False, False)
     """
-    return bool(_compiled(_SETTING).search(name) or _URL_WITH_PASSWORD.search(value))
+    return _names_secret(_SETTING, name) or _URL_WITH_PASSWORD.search(value) is not None

@@ -37,8 +37,15 @@ def take_delta(run: RunContext, delta: ModelDelta) -> tuple[Event, ...]:
         shown = (*_show_reasoning(answer.thoughts.feed(delta.text)), *shown)
     if not delta.files:
         return shown
-    run.state.display.has_shown = True
-    return (*shown, *(ShowFile(file=file) for file in delta.files))
+    run.state.held_files += delta.files
+    return shown if run.settings.checks_answer else (*shown, *release_files(run))
+
+
+def release_files(run: RunContext) -> Iterator[ShowFile]:
+    """Show the files that were held back, and stop holding them."""
+    files, run.state.held_files = run.state.held_files, []
+    run.state.display.has_shown = run.state.display.has_shown or bool(files)
+    return (ShowFile(file=file) for file in files)
 
 
 def end_answer(run: RunContext) -> Iterator[Event]:
@@ -59,6 +66,8 @@ def end_answer(run: RunContext) -> Iterator[Event]:
 def break_answer(run: RunContext, error: str, *, shows_rest: bool) -> Iterator[Event]:
     """End a model call that has failed, and show or drop the part of its answer that was held back."""
     rest = run.state.round.answer.break_off()
+    if run.settings.checks_answer:  # Nobody checks a part of an answer.
+        run.state.round.answer.replace("")
     yield from _end_reasoning(run)
     if shows_rest:
         yield from _show_answer(run, rest)

@@ -103,7 +103,8 @@ def _end_model_call(run: RunContext) -> Iterator[Event]:
         return end_failed(run, error, "error", is_answered=True)
     if schema is not None and (has_to_answer(run) or not answer.has_tool_calls):
         return _end_structured_answer(run, schema)
-    if not answer.has_tool_calls and run.settings.checks_answer and answer.has_answer:
+    is_last = run.state.round.closing is not None or not answer.has_tool_calls
+    if is_last and run.settings.checks_answer and answer.has_answer:
         return _end_checked_answer(run)
     if not answer.has_tool_calls:
         run.move("answer")
@@ -113,6 +114,8 @@ def _end_model_call(run: RunContext) -> Iterator[Event]:
 
 def _end_checked_answer(run: RunContext) -> Iterator[Event]:
     yield from end_answer(run)
+    for call in run.state.round.answer.calls:
+        yield from refuse_call(run, call, TOOLS_OVER)
     yield from ask_check(run, run.state.round.answer.finally_said)
 
 

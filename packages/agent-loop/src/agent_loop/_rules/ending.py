@@ -16,6 +16,7 @@ from .calls import (
     end_round,
     end_summary,
     refuse_call,
+    release_files,
     release_text,
 )
 from .display import has_outcome, open_display, show, show_outcome, tell
@@ -77,6 +78,7 @@ def take_check(run: RunContext, checked: AnswerChecked) -> Iterator[Event]:
     if checked.answer is not None:
         text, value = checked.answer, checked.value
         current.answer.replace(text)
+    yield from release_files(run)
     yield from (show if run.settings.answer_schema is None else tell)(run, text)
     yield from finish(run, current.ending, value=value)
 
@@ -129,6 +131,8 @@ def end_failed(
     state = run.state
     # Read before the move, which leaves only `finished`.
     is_call_open = state.status in {"model", "summary"}
+    if state.status == "check":
+        state.round.answer.replace(error)  # Nobody has checked it.
     if state.status == "summary":
         end_summary(run)
     run.move("failure")

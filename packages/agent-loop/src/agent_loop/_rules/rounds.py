@@ -28,6 +28,7 @@ def begin_round(run: RunContext, failure: ModelFailure | None = None) -> Iterato
     run.state.is_retry = failure is not None
     open_round(run, run.state.round.number + 1)
     release_text(run)
+    run.state.held_files.clear()
     yield RoundStarted(round=run.state.round.number, model=run.state.model)
     yield from ask_in_round(run, failure.wait_seconds if failure else 0.0)
 

@@ -115,7 +115,8 @@ class RunState:
         is_time_short: Whether the next round has to be the last.
         is_retry: Whether the model call of the round repeats one that failed.
         is_repair: Whether the model has been asked once more for an answer that fulfils the schema.
-        held_text: Text that is held back until the round has ended, because the answer has to fulfil a schema.
+        held_text: Text that is held back until the round has ended, because the answer has to fulfil a schema or is checked.
+        held_files: The files of an answer that may still have to be checked.
         grants: What a person has approved for the rest of the run.
         waiting_calls: The calls that a person is asked about.
         waiting_agents: The agents that wait for a person as well, by the ids of the calls that they answer.
@@ -159,6 +160,7 @@ class RunState:
     status: State = field(init=False, default="ready")
     compaction: Compaction | None = field(init=False, default=None)
     to_check: CheckAnswer | None = field(init=False, default=None)
+    held_files: list[Any] = field(init=False, default_factory=list[Any])
     is_rewritten: bool = field(init=False, default=False)
     request_size: RequestSize | None = field(init=False, default=None)
     window_use: WindowUse | None = field(init=False, default=None)

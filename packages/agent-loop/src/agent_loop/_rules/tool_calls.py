@@ -19,7 +19,14 @@ from agent_loop._values.messages import AskedCall, ToolCall
 from agent_tooling import denied_call_text, too_many_questions_text
 
 from .call_filter import filter_calls, grant, to_shown
-from .calls import end_answer, end_call, end_round, refuse_call, release_text
+from .calls import (
+    end_answer,
+    end_call,
+    end_round,
+    refuse_call,
+    release_files,
+    release_text,
+)
 from .display import show, show_results, show_status, show_unfinished
 from .ending import fail, find_stop, finish
 from .requests import add_round, add_user_text, relax_tool_choice
@@ -34,6 +41,7 @@ def begin_tools(run: RunContext) -> Iterator[Event]:
     """Decide about the calls of the current round, and ask the driver for those that are made."""
     current, shows_thoughts = run.state.round, run.settings.emit_intermediate_thoughts
     yield from end_answer(run)
+    yield from release_files(run)
     if run.settings.holds_text and shows_thoughts:
         yield from show(run, release_text(run))
     calls = current.answer.calls

@@ -183,7 +183,7 @@ class AskApproval:
 class CheckAnswer:
     """The last answer, of which nothing has been shown, to be checked.
 
-    `Agent` and `drive` give it to the guardrails. A driver of your own checks it, and feeds an `AnswerChecked`. Only a run with `checks_answer` has it.
+    `Agent` and `drive` give it to the guardrails, and yield it without answer and value. A driver of your own checks it, and feeds an `AnswerChecked`. Only a run with `checks_answer` has it.
 
     Attributes:
         round: The number of the round.

@@ -17,6 +17,13 @@ _SECRET_NAME = re.compile(
     r"|(?<=[a-z0-9])(?-i:(?:Key|Pass|Pwd|Dsn|Private|Session)(?![a-z]))",
     re.IGNORECASE,
 )
+_COUNT_NAME = re.compile(
+    r"(?:total|input|output|prompt|completion|reasoning|thinking|budget|cached|cache[-_ ]?(?:read|write|creation)|prediction|text|audio|image"
+    r"|context|remaining|maximum|minimum|number[-_ ]of|(?<![a-z])(?:max|min|n|num|max[-_ ]?new))[-_ ]?tokens"
+    r"|tokens?[-_ ]?(?:count|limit|budget|usage|estimate|price|cost)"
+    r"|tokens[-_ ]?(?:used|left|remaining|per[-_ ]?(?:second|minute|hour|day|request))",
+    re.IGNORECASE,
+)
 _OPEN_NAMES = frozenset({"prompt_cache_key"})  # names of the API that look like secrets and are not
 _SCHEMAS = frozenset({"parameters", "schema", "input_schema", "output_schema"})
 _ADDRESSES = frozenset({"server_url", "image_url", "file_url"})
@@ -104,4 +111,5 @@ def _masked_types(name: str, *, is_pair: bool) -> tuple[type, ...]:
 
 
 def _is_secret(name: str) -> bool:
-    return name not in _OPEN_NAMES and _SECRET_NAME.search(name) is not None
+    # A count of tokens is no secret, whatever stands there.
+    return name not in _OPEN_NAMES and bool(_SECRET_NAME.search(_COUNT_NAME.sub("n", name)))
