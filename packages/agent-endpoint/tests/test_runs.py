@@ -9,6 +9,7 @@ from scripted import (
     asked,
     call,
     calls,
+    engine,
     events,
     pay,
     paying,
@@ -19,6 +20,7 @@ from scripted import (
 )
 
 from agent_driver import Agent, agent_tool
+from agent_server.runs import NewRun
 from agent_tooling import Context
 
 
@@ -179,6 +181,41 @@ async def test_thoughts_and_files_are_told(tmp_path):
     assert files == [("image/png", "cG5n")] * 2
 
 
+def _function(schema):
+    return {"name": "f", "parameters": {"type": "object", "properties": {"a": schema}}}
+
+
+def _wide(count):
+    parameters = {"type": "object", "properties": {f"p{n}": True for n in range(count)}}
+    return {"name": f"f{count}", "parameters": parameters}
+
+
+def _nested(levels):
+    schema = {}
+    for _ in range(levels):
+        schema = {"not": schema}
+    return schema
+
+
+SMALL = _function({"type": "string"})
+
+
+async def test_functions_that_are_large_are_taken_and_larger_ones_go_on_if_they_are_stored(
+    tmp_path,
+):
+    async with engine(tmp_path, {"agent": Agent(script("Done."))}) as (runs, executor):
+        deep = {**_function(_nested(60)), "name": "deep"}
+        executor.check("agent", {"input": "x", "tools": [SMALL, deep, _wide(1000)]})
+        # As a version without the limits has stored it.
+        old = NewRun(tenant="t", agent="agent", request={"input": "x", "tools": [_wide(20_000)]})
+        run_, _ = await runs.create(old)
+        async for _ in runs.watch_events(run_.run_id, tenant="t"):
+            pass
+        ended = await runs.get(run_.run_id, tenant="t")
+
+    assert ended.status == "succeeded"
+
+
 def _image(**members):
     return {"role": "user", "content": [{"type": "input_image", **members}]}
 
@@ -234,6 +271,9 @@ async def test_a_result_that_is_content_is_content_that_agents_take(tmp_path):
         ({}, "input"),
         ({"input": "x", "tools": [{"name": "pay"}]}, "tools[0].name"),
         ({"input": "x", "tools": [{"name": "not a name"}]}, "tools[0]"),
+        ({"input": "x", "tools": [SMALL, _wide(2000), _wide(2001)]}, "tools[2].parameters"),
+        ({"input": "x", "tools": [_function({"enum": ["x" * 10**6]})]}, "tools[0].parameters"),
+        ({"input": "x", "tools": [_function(_nested(64))]}, "tools[0].parameters"),
         ({"input": "x", "more": 1}, "more"),
     ],
 )

@@ -19,6 +19,7 @@ _ROWS = {
     )
 }
 _FUNCTION = {"type": "function", "name": "mine"}
+_LARGE = {**_FUNCTION, "name": "large", "parameters": {"enum": [1] * 2000}}
 _OWN = {"type": "mcp", "server_label": "greet"}
 _THOUGHT = {"type": "reasoning"}
 _PNG = "data:image/png;base64,AA=="
@@ -121,6 +122,16 @@ async def test_hints_are_taken_whatever_they_are(tmp_path):
         ({"tools": [_FUNCTION | {"name": "a b"}]}, "tools[0].name", "invalid_value"),
         ({"tools": [_FUNCTION, _FUNCTION]}, "tools[1].name", "invalid_value"),
         ({"tools": [_FUNCTION | {"parameters": 1}]}, "tools[0].parameters", "invalid_type"),
+        (
+            {"tools": [_FUNCTION, _LARGE, _LARGE | {"name": "b"}]},
+            "tools[2].parameters",
+            "invalid_value",
+        ),
+        (
+            {"tools": [_LARGE], "text": {"format": {"type": "json_schema", "schema": [0] * 3000}}},
+            "text.format.schema",
+            "invalid_value",
+        ),
     ],
 )
 async def test_a_wrong_field_is_refused_by_name_and_without_its_value(

@@ -450,6 +450,7 @@ def test_a_value_is_hidden_whatever_stands_elsewhere():
         {"properties": {"a": {"$ref": "#/$defs/a~1b~0c"}}, "$defs": {"a/b~c": {}}},
         {"properties": {"a": {"$ref": "#/allOf/0"}}, "allOf": [{}]},
         {"properties": {"a": {"$ref": "#room"}}, "$defs": {"A": {"$anchor": "room"}}},
+        {"properties": {"a": {"$ref": "#ro%6Fm"}}, "$defs": {"A": {"$anchor": "room"}}},
         {"properties": {"a": {"$dynamicRef": "#room"}}, "$defs": {"A": {"$dynamicAnchor": "room"}}},
         {"properties": {"a": {"const": {"$ref": "#/nowhere"}, "default": [{"$ref": "https://x"}]}}},
         {"$defs": {"A": {"$id": "https://x.example/a", "items": {"$ref": "#/$defs/B"}, "$defs": {"B": {}}}}},
@@ -458,6 +459,17 @@ def test_a_value_is_hidden_whatever_stands_elsewhere():
 )  # fmt: skip
 def test_references_inside_a_schema_lead_somewhere(schema):
     assert Tool.from_schema("t", "", schema, print).parameters["type"] == "object"
+
+
+def test_parameters_that_were_checked_before_are_taken_as_they_are():
+    made = Tool.from_schema("t", "", {}, dict)
+    odd = {"properties": {"a": {"minimum": "0", "$ref": "#/nowhere"}}}
+
+    with pytest.raises(DeclarationError):
+        made.with_parameters(odd)
+    assert made.with_parameters(odd, is_checked=True).parameters["properties"] == odd["properties"]
+    with pytest.raises(DeclarationError, match="'object'"):
+        made.with_parameters({"type": "string"}, is_checked=True)
 
 
 def test_what_is_hidden_can_be_referred_to_by_nobody():

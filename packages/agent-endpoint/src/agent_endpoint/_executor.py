@@ -1,5 +1,6 @@
 """The executor that runs agents of agent-driver as runs of an agent server."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -26,8 +27,9 @@ from agent_server.executor import (
     Waiting,
     WaitingCall,
 )
-from agent_server.http import are_parts, read_content
+from agent_server.http import are_parts, check_schemas, read_content
 from run_log import RunLog
+from stream_text import has_many_values
 
 from ._apart import ApartSteps, StepMaker
 from ._requests import HALVES, AgentRequest, read_request
@@ -137,16 +139,16 @@ class AgentExecutor:
 
     async def execute(self, run: Execution) -> RunResult | Waiting:
         """Run the agent until it has answered, or waits."""
-        request, state = read_request(run.request), _State.of(run.resumption)
-        functions = {tool.name for tool in request.tools}
+        # Where steps are made apart, a run may start no thread.
+        is_large = has_many_values(run.request) and not run.is_apart
+        began = await asyncio.to_thread(self._begin, run) if is_large else self._begin(run)
+        state, agent, functions = began.state, began.agent, began.functions
         teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=functions)
-        agent = self._prepare(run, request, state)
         steps = ApartSteps(run, teller) if run.is_apart else _Steps(run, teller)
         options: dict[str, Any] = {"steps": steps, **state.options}
         if run.agent in self._deps:
             options["deps"] = self._deps[run.agent]
-        prompt = request.messages if run.resumption is None else None
-        async with agent.astream(prompt, **options) as events:
+        async with agent.astream(began.prompt, **options) as events:
             async for event in events:
                 await teller.tell(event)
         result = events.result
@@ -170,21 +172,30 @@ class AgentExecutor:
         if agent not in self._agents:
             raise UnknownAgentError(agent)
         asked = read_request(request)
+        check_schemas(
+            (f"tools[{n}].parameters", one.parameters) for n, one in enumerate(asked.tools)
+        )
         asked.build_agent(self._agents[agent], {})
         if not asked.messages:
             raise RequestRefusedError(Problem(field="input", message="expected a message"))
         return request
 
-    def _prepare(self, run: Execution, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
+    def _begin(self, run: Execution) -> "_Begun":
+        request, state = read_request(run.request), _State.of(run.resumption)
         agent = self._build(run.agent, request, state)
-        if self._run_logs is None:
-            return agent
-        about = {"program": self.name, "agent": run.agent}
-        about |= {"run_id": run.run_id, "attempt": str(run.attempt)}
-        return agent.with_(log=RunLog(self._run_logs / run.tenant, about=about))
+        if self._run_logs is not None:
+            about = {"program": self.name, "agent": run.agent}
+            about |= {"run_id": run.run_id, "attempt": str(run.attempt)}
+            agent = agent.with_(log=RunLog(self._run_logs / run.tenant, about=about))
+        return _Begun(
+            agent=agent,
+            state=state,
+            functions={tool.name for tool in request.tools},
+            prompt=request.messages if run.resumption is None else None,
+        )
 
     def _build(self, name: str, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
-        agent = request.build_agent(self._agents[name], state.results)
+        agent = request.build_agent(self._agents[name], state.results, is_checked=True)
         return agent.with_(
             snapshot_key=_SNAPSHOT_KEY,
             snapshot_seconds=_SNAPSHOT_SECONDS,
@@ -221,6 +232,23 @@ class _State:
             results=answer.results,
             rounds={tuple(path): number for path, number in stored["rounds"]},
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """What an attempt begins with.
+
+    Attributes:
+        agent: The agent as the request has it.
+        state: What the run goes on from.
+        functions: The names of the client's functions.
+        prompt: The conversation; None for a run that goes on.
+    """
+
+    agent: Agent[Any, Any]
+    state: _State
+    functions: set[str]
+    prompt: list[Any] | None
 
 
 class _Steps:

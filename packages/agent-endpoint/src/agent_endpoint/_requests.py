@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Annotated, Any, Final, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -53,26 +54,32 @@ class ClientTool(BaseModel):
     description: str | None = None
     parameters: dict[str, Any] | None = None
 
-    def build(self, results: Mapping[str, Any]) -> Tool[Any]:
+    def build(self, results: Mapping[str, Any], *, is_checked: bool) -> Tool[Any]:
         """Return the tool, which waits for a client and then has the result that the client gave.
 
         Args:
             results: What the client gave, by the ids of the calls.
+            is_checked: Whether its parameters were checked before.
 
         Raises:
             DeclarationError: If no model takes it.
         """
 
-        def declare(context: Context[Any]) -> None: ...
-
         def give(context: Context[Any], **_arguments: Any) -> Any:
             return read_result(results[context.call_id])
 
-        tool = Tool[Any].from_function(
-            declare, name=self.name, description=self.description or self.name, approval="always"
-        )
+        tool = replace(_declared(), name=self.name, description=self.description or self.name)
         schema = self.parameters or {"type": "object", "properties": {}}
-        return replace(tool, parameters=schema, function=give)
+        return replace(tool.with_parameters(schema, is_checked=is_checked), function=give)
+
+
+@cache
+def _declared() -> Tool[Any]:
+    """Return a tool that gets the context of its calls. It is made once: reading the function takes as long as the rest of a request."""
+
+    def declare(context: Context[Any]) -> None: ...
+
+    return Tool[Any].from_function(declare, description="", approval="always")
 
 
 class AgentRequest(BaseModel):
@@ -104,12 +111,15 @@ class AgentRequest(BaseModel):
             return [*before, {"role": "user", "content": self.input}]
         return [*before, *_join_calls(_iter_messages(self.input))]
 
-    def build_agent(self, agent: Agent[Any, Any], results: Mapping[str, Any]) -> Agent[Any, Any]:
+    def build_agent(
+        self, agent: Agent[Any, Any], results: Mapping[str, Any], *, is_checked: bool = False
+    ) -> Agent[Any, Any]:
         """Return the agent as this request has it: with the client's instructions and functions.
 
         Args:
             agent: The agent.
             results: The results of calls of the client's functions, by their ids.
+            is_checked: Whether it was built before, when the request was taken.
 
         Raises:
             RequestRefusedError: If a function is none, or has a name that is taken.
@@ -121,7 +131,7 @@ class AgentRequest(BaseModel):
                 raise _refuse(f"tools[{index}].name", "expected a name that no other tool has")
             own.add(asked.name)
             try:
-                tools.append(asked.build(results))
+                tools.append(asked.build(results, is_checked=is_checked))
             except DeclarationError as error:
                 # Without what it has found, which is of the request.
                 wanted = str(error).partition(", got ")[0]

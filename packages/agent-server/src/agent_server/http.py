@@ -6,6 +6,7 @@ from ._http.bodies import build_model, read_json, read_model
 from ._http.parts import are_parts, read_content
 from ._http.problems import ProblemError, find_problems, refuse_field, to_problem
 from ._http.routes import find_runs, stream_events
+from ._http.schemas import check_schemas
 from ._http.server import Server
 from ._http.streams import build_frame
 
@@ -17,6 +18,7 @@ __all__ = [
     "build_app",
     "build_frame",
     "build_model",
+    "check_schemas",
     "find_problems",
     "find_runs",
     "find_tenant",

@@ -252,6 +252,19 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
             _reader=reader or (lambda messages: read_messages(messages, policy)),
         )
 
+    def with_parameters(self, json_schema: Mapping[str, Any], *, is_checked: bool = False) -> Self:
+        """Return the same tool with other parameters, which its function takes by name.
+
+        Args:
+            json_schema: Schema of an object, as for `from_schema`.
+            is_checked: Whether a tool was made with it before, by any process: then it is not checked again, which for a large one takes seconds.
+
+        Raises:
+            DeclarationError: If `from_schema` would not take it; where it was checked, only if it is none of an object.
+        """
+        checks = SchemaParameters.from_schema(json_schema, is_checked=is_checked)
+        return replace(self, parameters=checks.schema, _checks=checks)
+
     @property
     def is_async(self) -> bool:
         """Whether its result has to be awaited, by `ainvoke` instead of `invoke`."""

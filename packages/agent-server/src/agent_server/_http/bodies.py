@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
@@ -10,9 +10,13 @@ from starlette.requests import Request
 
 from agent_server.executor import RequestRefusedError
 from agent_server.settings import ServerSettings
-from stream_text import LARGE_TEXT, InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, parse_json
 
 from .problems import ProblemError, find_problems, refuse_field
+
+
+# Work on more than this may take longer than others should wait: a schema of this size takes a tenth of a second.
+_SMALL_BODY: Final = 4096
 
 
 async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
@@ -52,7 +56,7 @@ async def work_on_body[*Args, Result](
         work: Does it.
         arguments: Its arguments.
     """
-    if len(body) <= LARGE_TEXT:
+    if len(body) <= _SMALL_BODY:
         return work(*arguments)
     return await asyncio.to_thread(work, *arguments)
 

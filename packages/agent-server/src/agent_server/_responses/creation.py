@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent_server._http.bodies import build_model
 from agent_server._http.documents import Metadata
+from agent_server._http.schemas import check_schemas
 from agent_server.executor import JsonObject
 
 from .fields import check_fields
@@ -20,6 +21,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 # Members of a function that change nothing of what its client does.
 _FUNCTION: Final = frozenset({"type", "name", "description", "parameters", "strict"})
 _MAX_TEXT: Final = 200
+_FORM: Final = "text.format.schema"
 
 
 class _Metadata(BaseModel):
@@ -73,12 +75,15 @@ def read_creation(value: Any) -> Creation:
     model = _read(given, "model", str)
     if not model or len(model) > _MAX_TEXT:
         raise refuse("model", "expected the name of an agent", code="missing_required_parameter")
+    tools, text_format = _read_tools(given, model), _read_format(given)
+    form = (text_format or {}).get("schema")
+    check_schemas([*((at, tool["parameters"]) for at, tool in tools.items()), (_FORM, form)])
     return Creation(
         model=model,
         input=read_input(given.get("input")),
         instructions=_read(given, "instructions", str),
-        tools=_read_tools(given, model),
-        text_format=_read_format(given),
+        tools=list(tools.values()),
+        text_format=text_format,
         metadata=build_model(_Metadata, {"metadata": given.get("metadata", {})}).metadata,
         previous=_read(given, "previous_response_id", str),
         is_stored=_read(given, "store", bool) is not False,
@@ -106,16 +111,19 @@ def _read_format(given: JsonObject) -> JsonObject | None:
     return form
 
 
-def _read_tools(given: JsonObject, model: str) -> Sequence[JsonObject]:
+def _read_tools(given: JsonObject, model: str) -> Mapping[str, JsonObject]:
+    """Return the functions by the places of their parameters in the request."""
     tools: dict[str, JsonObject] = {}
+    names: set[str] = set()
     for index, tool in enumerate(cast("list[Any]", _read(given, "tools", list) or [])):
         if _is_own_server(tool, model):
             continue
         one = _read_tool(tool, f"tools[{index}]")
-        if one["name"] in tools:
+        if one["name"] in names:
             raise refuse(f"tools[{index}].name", "expected a name that no other tool has")
-        tools[one["name"]] = one
-    return list(tools.values())
+        names.add(one["name"])
+        tools[f"tools[{index}].parameters"] = one
+    return tools
 
 
 def _is_own_server(tool: Any, model: str) -> bool:

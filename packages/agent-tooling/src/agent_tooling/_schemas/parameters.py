@@ -57,12 +57,15 @@ class SchemaParameters:
     validator: Any = field(repr=False)
 
     @classmethod
-    def from_schema(cls, schema: object, *, hidden: Collection[str] = ()) -> Self:
+    def from_schema(
+        cls, schema: object, *, hidden: Collection[str] = (), is_checked: bool = False
+    ) -> Self:
         """Read the schema of an object.
 
         Args:
             schema: The schema.
             hidden: Properties to take out of it.
+            is_checked: Whether it was read before, so that it need not be checked, which for a large one takes seconds.
 
         Raises:
             DeclarationError: If it is not the JSON schema of an object, or refers to something outside itself or to nothing; or if a hidden name is a path into a
@@ -79,10 +82,12 @@ class SchemaParameters:
             )
         _validate_members(read)
         _hide(read, hidden)
-        validate_references(read, field="the tool parameters")
+        if not is_checked:
+            validate_references(read, field="the tool parameters")
         if read.keys().isdisjoint(NAMES_ELSEWHERE):
             read.setdefault("additionalProperties", False)
-        return cls(schema=read, validator=build_validator(read, field="the tool parameters"))
+        validator = build_validator(read, field="the tool parameters", is_checked=is_checked)
+        return cls(schema=read, validator=validator)
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
         """Check a model's arguments."""

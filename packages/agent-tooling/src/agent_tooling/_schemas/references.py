@@ -4,7 +4,7 @@ Source: JSON Schema 2020-12, core, 8.2; RFC 6901 (JSON pointers).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, cast
 
 from agent_tooling._errors import DeclarationError
@@ -42,11 +42,24 @@ def validate_references(schema: JsonSchema, *, field: str) -> None:
     Raises:
         DeclarationError: If it has one; the message names it.
     """
+    anchors: dict[int, Collection[object]] = {}
     for resource, reference in _iter_references(schema, schema):
-        if not reference.startswith("#") or find_referenced(resource, reference) is None:
+        if not reference.startswith("#") or not _is_there(resource, reference, anchors):
             raise DeclarationError(
                 f"$ref of {field}", "a place in the schema", found=repr(reference)
             )
+
+
+def _is_there(resource: JsonSchema, reference: str, anchors: dict[int, Collection[object]]) -> bool:
+    """Return whether a reference leads to something; `anchors` keeps those of each resource, since to look for each anew takes time that grows with the square."""
+    fragment = reference.removeprefix("#")
+    if not fragment or fragment.startswith("/") or "%" in fragment:
+        return find_referenced(resource, reference) is not None
+    if (known := anchors.get(id(resource))) is None:
+        known = anchors[id(resource)] = {
+            name for node in iter_schemas(resource) for name in _iter_names(node)
+        }
+    return fragment in known
 
 
 def find_referenced(schema: JsonSchema, reference: object) -> object:
@@ -55,7 +68,7 @@ def find_referenced(schema: JsonSchema, reference: object) -> object:
         return None
     fragment = _ENCODED.sub(_decode, reference.removeprefix("#"))
     if fragment and not fragment.startswith("/"):
-        anchors = (node for _, node in _iter_nodes(schema, schema) if _is_called(node, fragment))
+        anchors = (node for _, node in _iter_nodes(schema, schema) if fragment in _iter_names(node))
         return next(anchors, None)
     place: object = schema
     for name in fragment.split("/")[1:]:
@@ -80,8 +93,11 @@ def _decode(encoded: re.Match[str]) -> str:
     return bytes.fromhex(encoded[0].replace("%", "")).decode(errors="replace")
 
 
-def _is_called(node: JsonSchema, name: str) -> bool:
-    return any(node.get(key) == name for key in _ANCHORS) or node.get("$id") == f"#{name}"
+def _iter_names(node: JsonSchema) -> Iterator[str]:
+    names = (*(node.get(key) for key in _ANCHORS), node.get("$id"))
+    for name in names:
+        if isinstance(name, str):
+            yield name.removeprefix("#")
 
 
 def _iter_references(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, str]]:

@@ -32,12 +32,13 @@ def find_finding(validator: Any, value: object) -> Any:
         _followed.reset(before)
 
 
-def build_validator(schema: JsonSchema, *, field: str) -> Any:
+def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False) -> Any:
     """Return jsonschema's validator for a schema; None if that is not installed. It never fetches references, and no pattern takes it long.
 
     Args:
         schema: The schema.
         field: What it is the schema of, for the error.
+        is_checked: Whether it is known to be valid.
 
     Raises:
         DeclarationError: If it is not a valid schema.
@@ -50,7 +51,8 @@ def build_validator(schema: JsonSchema, *, field: str) -> Any:
     library: Any = jsonschema
     kind = library.validators.validator_for(schema, default=library.Draft202012Validator)
     try:
-        kind.check_schema(schema)
+        if not is_checked:
+            kind.check_schema(schema)
     except library.SchemaError as error:
         place = f"{path_text(error.path)} of {field}" if error.path else field
         found = shorten(error.message, _MAX_CHARACTERS)
