@@ -17,7 +17,7 @@ from servers import SERVER_KEY, free_port, wait_until
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "openai_gpt5_responses"
 INSTALLED = "gpt5-agent/openai_gpt5_responses"
-DEBUGGED = "gpt5-agent-debug/openai_gpt5_responses"
+DEBUGGED = INSTALLED.replace("/", "-debug/")
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def debugged_author(author: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DaemonAddress:
-    """Where a daemon takes plugins that are debugged."""
+    """A daemon's address for plugins that are debugged."""
 
     host: str
     port: int
@@ -103,7 +103,7 @@ class DifyRelay:
         """Wait until the daemon cannot be reached at the first try, or refuses the plugin.
 
         Raises:
-            DebuggingError: When it does, with its reason.
+            DebuggingError: If it does; the text says why.
         """
         await asyncio.shield(self._refusal)
 
