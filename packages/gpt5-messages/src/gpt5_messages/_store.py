@@ -1,6 +1,5 @@
 """A memory of responses' items by their conversations, for platforms that drop the data that we send along."""
 
-import hashlib
 import json
 import threading
 import time
@@ -14,7 +13,7 @@ from stream_text import MessageError
 from ._completion.reading import read_tool_call
 from ._completion.values import Item
 from ._input.replay import fit_items, replayable_items
-from ._input.turns import History, Turn, call_key
+from ._input.turns import History, Turn, call_key, short_digest
 from ._json import type_of
 from ._stream.decoder import StreamDecoder
 from ._stream.visible import VisibleText
@@ -193,7 +192,7 @@ class _CallIds:
         self._has_room = True
 
     def note(self, scope: str, call_ids: Iterable[str], items: bytes) -> None:
-        digest = _digest(items)
+        digest = short_digest(items)
         for call_id in call_ids:
             key = _id_digest(scope, call_id)
             if self._seen.setdefault(key, digest) != digest:
@@ -229,9 +228,5 @@ def _shown_text(items: Sequence[Item], *, answer_only: bool) -> str:
     return "".join(visible.feed(event) for event in events) + visible.close()
 
 
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
-
-
 def _id_digest(scope: str, call_id: str) -> bytes:
-    return _digest(json.dumps([scope, call_id]).encode())
+    return short_digest(json.dumps([scope, call_id]).encode())

@@ -87,7 +87,7 @@ class History:
         calls = [call_key(call) for call in entry.whole_calls]
         answers = entry.call_id.strip() if isinstance(entry.call_id, str) else ""
         if shown or calls or answers:
-            words = _framed(shown)
+            words = short_digest(shown)  # so that both go through long texts together
             self._call_ids += [call_id for call_id, _, _ in calls]
             self._update(
                 _framed(entry.role, answers, json.dumps(calls)) + words,
@@ -108,9 +108,9 @@ class History:
         made = list(calls)
         # On a copy: the conversation goes on with the messages that follow.
         digest, likeness = self._hash.copy(), self._likeness.copy()
-        shown = _framed(_without_blanks(said_text(text)))
-        digest.update(_framed(json.dumps(made)) + shown)
-        likeness.update(_framed(json.dumps([call[1:] for call in made])) + shown)
+        words = short_digest(_without_blanks(said_text(text)))
+        digest.update(_framed(json.dumps(made)) + words)
+        likeness.update(_framed(json.dumps([call[1:] for call in made])) + words)
         return Turn(
             call_ids=tuple(call_id for call_id, _, _ in made),
             digest=digest.digest(),
@@ -139,6 +139,11 @@ def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:
 
 def _without_blanks(text: str) -> bytes:
     return without_omissions(text).strip().encode(errors="surrogatepass").translate(None, _BLANKS)
+
+
+def short_digest(data: bytes) -> bytes:
+    """Return a digest of 16 bytes."""
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def _framed(*fields: str | bytes) -> bytes:
