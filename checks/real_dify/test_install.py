@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 from client import DaemonClient, DaemonError
 from dify import KEY, MODEL_PLUGIN, answer_of, model_call, run_agent, text_of, user
@@ -70,6 +71,45 @@ def test_ordinary_packages_need_a_network(start_daemon, packages, without_networ
         client = DaemonClient(daemon.base_url, SERVER_KEY)
         with pytest.raises(DaemonError, match="failed to install dependencies"):
             client.install(packages[0])
+
+
+@pytest.fixture(scope="module")
+def repackaged(packages, programs, folder):
+    """The model plugin's ordinary package as widespread scripts make it offline: with what pip downloads, and the settings that they add."""
+    place = folder / "repackaged"
+    with zipfile.ZipFile(packages[0]) as archive:
+        archive.extractall(place)
+    pip = [find_uv_bin(), "run", "--no-project", "--python", sys.executable, "--with", "pip"]
+    download = ["python", "-m", "pip", "download", "--prefer-binary", "--requirement"]
+    subprocess.run([*pip, *download, "requirements.txt", "--dest", "wheels"], cwd=place, check=True)
+    for name, old, new in (
+        ("requirements.txt", "", "--no-index --find-links=./wheels/\n"),
+        (
+            "pyproject.toml",
+            "[tool.uv]\n",
+            '[tool.uv]\nno-index = true\nfind-links = ["./wheels"]\n',
+        ),
+    ):
+        text = (place / name).read_text()
+        (place / name).write_text(text.replace(old, new, 1))
+    package = folder / "repackaged.difypkg"
+    pack = [programs / "commandline", "plugin", "package", place, "-o", package]
+    subprocess.run([*pack, "--max-size", "100"], check=True)
+    return package
+
+
+@pytest.mark.parametrize(
+    "route",
+    [{"PLUGIN_IGNORE_UV_LOCK": "true"}, {"PIP_MIRROR_URL": "http://127.0.0.1:9/simple"}],
+    ids=["without the lock", "from the requirements"],
+)
+def test_an_ordinary_package_that_others_made_offline(
+    start_daemon, repackaged, without_network, route
+):
+    """By its lock, which still names an index, it fails like anybody's."""
+    with start_daemon(**without_network, **route) as daemon:
+        client = DaemonClient(daemon.base_url, SERVER_KEY)
+        assert client.install(repackaged).startswith(f"{MODEL_PLUGIN}:")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from damages import put, swap
+from damages import base, pack, put, swap
 
 from dify_plugin_packager.packaging import build_package
 
@@ -295,3 +295,20 @@ def test_what_is_no_archive_is_refused_and_nothing_else_is_looked_at(check, tmp_
     [(_, name, text), *rest] = results
     assert name == "archive entries"
     assert "zip" in " ".join([text, *(more for *_, more in rest)])
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_the_name_of_a_file_gives_a_terminal_no_command(dify_host, tmp_path, options):
+    files = base(MODEL)
+    for name in ("\x1b]0;owned\x07\u202e.pth", "tools/\x9b31m.py"):
+        put(name, "(")(files)
+    package = tmp_path / "\x1b[31m.difypkg"
+    package.write_bytes(pack(files))
+    code, out, err = dify_host("check", "--quick", package, *options)
+    assert (code, err) == (0, "")
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & {*out}
+    assert ("\\u001b]0;owned" if options else "\\x1b]0;owned") in out
+    package.unlink()
+    _, _, err = dify_host("check", "--quick", package, *options)
+    assert "\\x1b[31m.difypkg" in err
+    assert "\x1b" not in err

@@ -114,6 +114,9 @@ def test_every_wheel_is_a_direct_dependency_with_a_path(packaged):
     uv = pyproject["tool"]["uv"]
     assert uv["sources"]["tiny-base"] == {"path": "wheels/tiny_base-0.1.0+bundle-py3-none-any.whl"}
     assert uv["package"] is False
+    # Nobody's daemon runs on Windows, and what only that needs is in no folder of downloaded wheels.
+    locked = tomllib.loads(packaged["uv.lock"].decode())
+    assert uv["environments"] == locked["supported-markers"] == ["sys_platform != 'win32'"]
     assert "workspace" not in uv
     assert pyproject["dependency-groups"] == {"dev": []}
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dify_plugin_host._checks.result import CheckResult
+from dify_plugin_packager.commands import escape_hidden
 from dify_plugin_packager.rules import Finding
 
 
@@ -28,11 +29,14 @@ def show_results(results: Iterable[CheckResult], out: TextIO, *, as_json: bool) 
     for result in results:
         counts.update(finding.kind for finding in result.findings)
         if as_json:
-            out.write(json.dumps(dataclasses.asdict(result), ensure_ascii=False) + "\n")
+            line = json.dumps(dataclasses.asdict(result), ensure_ascii=False)
+            # Names of files and values of a package are a stranger's.
+            is_seen = escape_hidden(line) == line
+            out.write((line if is_seen else json.dumps(dataclasses.asdict(result))) + "\n")
             out.flush()
         else:
             shown = "\n".join(map(_sentence, result.findings))
-            table.add_row(_mark(result), result.name, shown or result.note)
+            table.add_row(_mark(result), result.name, escape_hidden(shown or result.note))
     if not as_json:
         console = Console(file=out)
         console.print(table, markup=False)

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from dify_plugin_host._errors import PluginHostError
+from dify_plugin_packager.commands import escape_hidden
 from dify_plugin_packager.json_access import JsonObject
 
 
@@ -48,7 +49,8 @@ def package(
     try:
         built = build_package(folder, output_path or Path(), judge=find_refusals)
     except PluginHostError as error:
-        typer.echo(f"dify-plugin: error: {' '.join(str(error).split())}", err=True)
+        sentence = " ".join(str(error).split())
+        typer.echo(escape_hidden(f"dify-plugin: error: {sentence}"), err=True)
         raise typer.Exit(1) from None
     typer.echo(f"plugin packaged successfully, output path: {built.path}")
 

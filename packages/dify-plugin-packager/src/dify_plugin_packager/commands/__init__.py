@@ -5,12 +5,14 @@ from ._exit_codes import exit_codes
 from ._find_plugins import find_folders, find_plugins_folder
 from ._options import add_command
 from ._package import PackageOptions, Refusals, package_plugins
+from ._printable import escape_hidden
 
 
 __all__ = [
     "PackageOptions",
     "Refusals",
     "add_command",
+    "escape_hidden",
     "exit_codes",
     "find_folders",
     "find_plugins_folder",

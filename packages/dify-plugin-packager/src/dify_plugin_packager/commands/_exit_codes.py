@@ -10,6 +10,8 @@ import typer
 
 from dify_plugin_packager._errors import DifyPluginError, PackageError, PluginFolderError
 
+from ._printable import escape_hidden
+
 
 @contextlib.contextmanager
 def exit_codes(program: str, *usage_errors: type[DifyPluginError]) -> Generator[None]:
@@ -26,10 +28,11 @@ def exit_codes(program: str, *usage_errors: type[DifyPluginError]) -> Generator[
         # At exit Python flushes stdout once more, which would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
         if not isinstance(error, BrokenPipeError):
-            typer.echo(f"{program}: error: {error}", err=True)
+            typer.echo(escape_hidden(f"{program}: error: {error}"), err=True)
         raise typer.Exit(1) from None
     except DifyPluginError as error:
-        typer.echo(f"{program}: error: {' '.join(str(error).split())}", err=True)
+        sentence = " ".join(str(error).split())
+        typer.echo(escape_hidden(f"{program}: error: {sentence}"), err=True)
         is_usage = isinstance(error, (PackageError, PluginFolderError, *usage_errors))
         raise typer.Exit(2 if is_usage else 1) from None
     except KeyboardInterrupt:  # pragma: no cover - the host's tests see it from outside

@@ -12,6 +12,7 @@ from dify_plugin_packager.offline import OfflinePackage, Platform, build_offline
 from dify_plugin_packager.packaging import Package, build_package, with_variant
 
 from ._find_plugins import find_folders
+from ._printable import escape_hidden
 
 
 type Refusals = Callable[[Mapping[str, bytes]], Iterable[str]]
@@ -75,7 +76,7 @@ def package_plugins(options: PackageOptions, judge: Refusals = lambda _: ()) -> 
         sources = with_variant(sources, options.variant)
     for source in sources:
         for line in write(source, options, judge):
-            typer.echo(f"{source.name}: {line}", err=True)
+            typer.echo(escape_hidden(f"{source.name}: {line}"), err=True)
 
 
 def _package(folder: Path, options: PackageOptions, judge: Refusals) -> Iterator[str]:

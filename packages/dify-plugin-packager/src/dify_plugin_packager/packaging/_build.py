@@ -17,7 +17,13 @@ from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.plugin import PluginFolder, build_identifier
 
 from ._archive import build_archive, write_package
-from ._bundled import FOLDER, BundledWheel, build_index_page, build_requirements
+from ._bundled import (
+    FOLDER,
+    WHERE_DAEMONS_RUN,
+    BundledWheel,
+    build_index_page,
+    build_requirements,
+)
 from ._contents import Contents
 from ._identity import validate_identifier
 from ._owner import Owner, find_unsaid
@@ -233,7 +239,11 @@ def _pyproject(
                 "dependencies": sorted([*third_party, *pinned]),
             },
             "dependency-groups": {"dev": []},
-            "tool.uv": {"package": False, "constraint-dependencies": list(constraints)},
+            "tool.uv": {
+                "package": False,
+                "environments": [WHERE_DAEMONS_RUN],
+                "constraint-dependencies": list(constraints),
+            },
             "tool.uv.sources": {wheel.name: {"path": wheel.path} for wheel in wheels},
         }
     )

@@ -25,6 +25,9 @@ from ._archive import build_archive
 
 FOLDER = "wheels"
 
+WHERE_DAEMONS_RUN = "sys_platform != 'win32'"
+"""The systems that packages are locked for: resolving anew, uv would ask a folder of downloaded wheels for what only Windows needs."""
+
 _LABEL = "bundle"
 _VERSION_HEADER = re.compile(rb"^Version: .*$", re.MULTILINE)
 
@@ -99,6 +102,7 @@ def build_requirements(exported: str, wheels: Iterable[BundledWheel]) -> str:
     lines: list[str] = []
     for line in exported.replace("\\\n", "").splitlines():
         requirement, *hashes = (part.strip() for part in line.split("--hash="))
+        requirement = requirement.removesuffix(f" ; {WHERE_DAEMONS_RUN}")
         wheel = by_path.get(requirement)
         if wheel:
             requirement, hashes = f"{wheel.name}=={wheel.version}", [f"sha256:{wheel.sha256}"]
