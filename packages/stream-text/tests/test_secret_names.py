@@ -18,11 +18,12 @@ def test_a_setting_is_a_secret_by_its_name(name):
 COUNTS = [
     *("max_output_tokens", "maxTokens", "MAX_TOKENS", "max_new_tokens", "total tokens", "n_tokens"),
     *("prompt_tokens_details", "cached_tokens", "cache_read_tokens", "token_count", "tokenUsage"),
-    *("accepted_prediction_tokens", "thinking.budget_tokens", "tokens_per_minute", "tokens-left"),
+    *("accepted_prediction_tokens", "thinking.budget_tokens", "tokens_per_min", "tokens-left"),
+    *("tokens_before", "tokensIn", "size tokens_out"),
 ]
 NO_COUNTS = [
     *("admin_tokens", "access_tokens", "tokens", "token", "token_used", "auth_max_tokens"),
-    *("max_tokens_secret", "total_tokens_key", "idTokens"),
+    *("max_tokens_secret", "total_tokens_key", "idTokens", "tokens_internal"),
 ]
 
 

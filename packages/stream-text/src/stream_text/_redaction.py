@@ -36,11 +36,7 @@ _COUNT: Final = rf"(?:{COUNTS}){_BEFORE}{{0,64}}"  # to the end of its name
 # Each pattern with words of which a text has at least one if the pattern matches: looking for the words
 # is much faster.
 _PATTERNS: Final = (
-    (
-        SECRET_WORDS,
-        rf"""(?P<count>(?:{_COUNT}|tokens(?=\s*[:=]\s*\d[\d,._]{{0,14}}(?![\w-])))\\?["']?\s*[:=]\s*)
-        | (?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}""",
-    ),
+    (SECRET_WORDS, rf"""(?P<head>(?:{WORDS})[\w-]{{0,64}}\\?["']?\s*[:=]\s*){_VALUE}"""),
     (
         ("value",),
         rf"""(?P<head>\b(?:{"|".join(NAMES_BESIDE)})\\?["']?\s*:\s*\\?["'](?!{_BEFORE}{{0,64}}?{_COUNT}["'\\])(?=[^"'\\]{{0,{MAX_NAME}}}(?:{WORDS}))[^"'\\]{{1,{MAX_NAME}}}\\?["']\s*,\s*\\?["']value\\?["']?\s*:\s*){_VALUE}""",
@@ -53,6 +49,15 @@ _PATTERNS: Final = (
     ),  # OpenAI's, Stripe's, and those of many that copied the habit
     (("://",), r"(?P<head>://)[^/\s@:]*:[^/\s@]*(?=@)"),  # user and password of a URL
 )
+
+_COUNT_HEAD: Final = rf"""(?:{_COUNT}|(?P<bare>tokens))\\?["']?\s*[:=]\s*\Z"""
+_NUMBER: Final = re.compile(r"\d[\d,._]{0,14}(?![\w-])")
+_LONGEST_COUNTED: Final = 24  # characters before `tokens`, such as cache_creation_
+
+
+@cache
+def _count_head() -> re.Pattern[str]:
+    return re.compile(_COUNT_HEAD, re.IGNORECASE)
 
 
 @cache
@@ -156,13 +161,31 @@ def redact_text(text: str) -> str:
     folded = _fold(text)
     for words, pattern in _patterns():
         if any(word in folded for word in words):
-            text = pattern.sub(_replace, text)
+            text = _hide(text, pattern)
     return text
 
 
-def _replace(found: re.Match[str]) -> str:
-    groups = found.groupdict()
-    return groups.get("count") or f"{groups['head']}{REDACTED}"
+def _hide(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text without the values behind the heads that a pattern finds, except behind counts of tokens: there it goes on with the value."""
+    parts: list[str] = []
+    start = at = 0
+    while (found := pattern.search(text, at)) is not None:
+        at = found.end("head")
+        if not _is_count(text, found.start(), at):
+            parts += (text[start:at], REDACTED)
+            start = at = found.end()
+    return "".join((*parts, text[start:]))
+
+
+def _is_count(text: str, start: int, end: int) -> bool:
+    """Return whether the name whose secret part begins at `start`, and whose value at `end`, is a count of tokens, or ends in `tokens` in front of a number."""
+    if text[start : start + 5].lower() != "token":
+        return False
+    before = max(start - _LONGEST_COUNTED, 0)
+    named = _count_head().search(text[before:end])
+    if named is None or before + named.start() > start:
+        return False
+    return named["bare"] is None or _NUMBER.match(text, end) is not None
 
 
 def _fold(text: str) -> str:

@@ -44,7 +44,7 @@ COUNTS: Final = "|".join(
     (
         rf"(?:{'|'.join(_COUNTED)})[-_ ]?tokens",  # max_output_tokens, promptTokens
         r"tokens?[-_ ]?(?:count|limit|budget|usage|estimate|price|cost)",
-        r"tokens[-_ ]?(?:used|left|remaining|per[-_ ]?(?:second|minute|hour|day|request))",
+        r"tokens[-_ ]?(?:used|left|remaining|before|after|(?:in|out)(?![a-z])|per[-_ ]?(?:sec|min|hour|day|request))",
     )
 )
 """A pattern of what is a count of tokens within a name, ignoring case: no secret, whatever the value."""

@@ -21,7 +21,7 @@ _COUNT_NAME = re.compile(
     r"(?:total|input|output|prompt|completion|reasoning|thinking|budget|cached|cache[-_ ]?(?:read|write|creation)|prediction|text|audio|image"
     r"|context|remaining|maximum|minimum|number[-_ ]of|(?<![a-z])(?:max|min|n|num|max[-_ ]?new))[-_ ]?tokens"
     r"|tokens?[-_ ]?(?:count|limit|budget|usage|estimate|price|cost)"
-    r"|tokens[-_ ]?(?:used|left|remaining|per[-_ ]?(?:second|minute|hour|day|request))",
+    r"|tokens[-_ ]?(?:used|left|remaining|before|after|(?:in|out)(?![a-z])|per[-_ ]?(?:sec|min|hour|day|request))",
     re.IGNORECASE,
 )
 _OPEN_NAMES = frozenset({"prompt_cache_key"})  # names of the API that look like secrets and are not
