@@ -120,20 +120,27 @@ def test_unknown_names_are_refused_and_listed_in_order():
 
 
 @pytest.mark.parametrize("form", ["form", "schema"])
-def test_a_hidden_parameter_is_unknown_to_the_model(form):
+def test_a_hidden_parameter_is_out_of_the_model_s_reach(form):
     """Defect C6: an injected prompt could change a setting that the model never saw."""
     hidden = parameter("api_base", form=form)
 
-    assert refused([hidden], {"api_base": "evil"}) == "unknown parameters ['api_base']"
+    assert bound([hidden], {"api_base": "evil"}) == {}
+    assert bound([{**hidden, "default": "own"}], {"api_base": "evil"}) == {"api_base": "own"}
     assert bound([hidden], {}, {"api_base": "ours"}) == {"api_base": "ours"}
+    required = {**hidden, "required": True}
+    assert refused([required], {"api_base": "evil"}) == "missing required parameter 'api_base'"
 
 
-def test_an_argument_for_what_the_form_has_set_is_dropped_and_named():
+@pytest.mark.parametrize(
+    ("configured", "zone"),
+    [({"zone": "UTC"}, {"zone": "UTC"}), ({}, {}), ({"zone": None}, {})],
+)
+def test_an_argument_for_what_the_form_sets_is_dropped_and_named(configured, zone):
     hidden = parameter("zone", form="form")
     written = {"zone": "evil", "q": "x"}
-    made = bind_arguments("search", [hidden, parameter("q")], written, {"zone": "UTC"})
+    made = bind_arguments("search", [hidden, parameter("q")], written, configured)
 
-    assert (made.args, made.dropped) == ({"zone": "UTC", "q": "x"}, ("zone",))
+    assert (made.args, made.dropped) == (zone | {"q": "x"}, ("zone",))
     assert dropped_arguments_text(made.dropped) == (
         "note: not used, because the app has set it already: zone\n"
     )
@@ -142,7 +149,6 @@ def test_an_argument_for_what_the_form_has_set_is_dropped_and_named():
     assert refused([hidden, parameter("q")], written | {"z": 1}, {"zone": "UTC"}) == (
         "unknown parameters ['z']"
     )
-    assert refused([hidden], {"zone": "evil"}, {"zone": None}) == "unknown parameters ['zone']"
 
 
 @pytest.mark.parametrize("kind", ["file", "files", "system-files"])
@@ -348,7 +354,7 @@ def test_the_model_reaches_only_what_its_schema_shows(parameters, arguments, run
     if result.ok:
         given = {name for name, value in arguments.items() if value is not None}
         assert given - set(result.dropped) <= shown
-        assert {name for name, value in runtime.items() if value is not None} >= set(result.dropped)
+        assert not shown & set(result.dropped)
         for name in result.args.keys() - shown:
             assert result.args[name] is runtime[name]
 
@@ -361,7 +367,9 @@ def test_bound_arguments_bind_to_themselves(parameters, arguments, runtime):
     first = bind_arguments("t", parameters, arguments, runtime)
     if first.ok:
         given_again = {
-            name: first.args[name] for name, value in arguments.items() if value is not None
+            name: first.args[name]
+            for name, value in arguments.items()
+            if value is not None and name not in first.dropped
         }
         second = bind_arguments("t", parameters, given_again, runtime)
 

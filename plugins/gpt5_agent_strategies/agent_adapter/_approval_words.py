@@ -17,9 +17,8 @@ _FENCE = "~~~"  # Dify's page looks for code between ``` itself, and would pair 
 _CHANGED = re.compile(
     r"<|(?<=``)`|(?<=!)\[|(?<=\\)[\[\]()]|(?<=CODE)_(?=BLOCK_PLACEHOLDER)|_(?=TMP_REPLACE_DOLLAR_)"
 )
-_YES = frozenset(
-    {"yes", "y", "approve", "approved", "是", "是的", "同意", "批准", "はい", "承認", "承認します"}
-)
+_YES_IN_ENGLISH = ("yes", "y", "approve", "approved")
+_YES = (*_YES_IN_ENGLISH, "是", "是的", "同意", "批准", "はい", "承認", "承認します")
 _NO = frozenset(
     {
         "no",
@@ -54,7 +53,7 @@ class _Texts:
 
     Attributes:
         intro: Comes before the calls.
-        how: How to answer.
+        how: How to answer. Where it is in English, for all whose language is not among these, it names all `words` that count.
         named: Comes before the code.
         needs_code: Why a yes without the code does not count.
         changed: Says that a tool was changed after the question.
@@ -71,7 +70,7 @@ class _Texts:
 
 _EN = _Texts(
     intro="Approval needed for these calls:",
-    how='Answer yes (or "yes {code}") to make them. Any other answer denies them, and the model reads it. Only the user who asked can answer.',
+    how='Answer yes (or "yes {code}") to make them. The words that count are {words}. Any other answer denies them, and the model reads it. Only the user who asked can answer.',
     named="Code: ",
     needs_code='Nothing is decided yet: the conversation is not remembered here, so please answer with the code: "yes {code}".',
     changed="Not called, because it was changed after you were asked (its provider, credentials or settings): {name}",
@@ -138,7 +137,8 @@ def build_question(
         query: The person's message.
     """
     texts = _find_texts(query)
-    how = texts.how.format(code=code)
+    words = _YES_IN_ENGLISH if query.isascii() else _YES
+    how = texts.how.format(code=code, words=f"{', '.join(words[:-1])} and {words[-1]}")
     return "\n\n".join([texts.intro, render_calls(calls, names), how, f"> {texts.named}{code}"])
 
 

@@ -183,6 +183,28 @@ def test_the_turn_ends_with_the_question_and_a_yes_makes_the_call(
     assert agent.dify.model_requests[1]["prompt_messages"][-1]["content"] == "paid"
 
 
+ENGLISH = ("yes", "y", "approve")
+ALL = ("approved", "是", "是的", "同意", "批准", "はい", "承認", "承認します")
+
+
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize(
+    ("query", "last", "others"),
+    [
+        ("Bitte Ann bezahlen.", "approved", ()),
+        ("앤에게 지불해 주세요.", "承認します", ALL),
+        ("Págale a Ana.", "承認します", ALL),
+        ("给安付款。", None, ()),
+    ],
+)
+def test_whoever_is_asked_in_a_foreign_language_reads_the_words_that_count(
+    agent, query, last, others
+):
+    asked = text(turn(agent, query))
+    words = ", ".join([*ENGLISH, *others][:-1] if others else ENGLISH)
+    assert (f"The words that count are {words} and {last}." in asked) is bool(last)
+
+
 @pytest.mark.usefixtures("storage")
 def test_the_question_shows_no_argument_that_the_form_has_set_and_that_is_not_used(agent):
     pay = tool(

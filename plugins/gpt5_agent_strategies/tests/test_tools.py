@@ -53,6 +53,22 @@ def test_an_argument_that_the_form_has_set_is_dropped_and_the_result_says_so_wit
     assert request["tool_parameters"] == {"text": "hi", "zone": "UTC+7"}
 
 
+def test_an_argument_for_what_the_form_has_left_unset_is_dropped_too(agent):
+    """As `ensure_ascii` of Dify's JSON tools, which models know."""
+    echo = tool(
+        "echo",
+        parameter("text"),
+        parameter("ensure_ascii", "boolean", form="form", default=True),
+        parameter("sort", form="form"),
+    )
+    _, observation = run_call(agent, '{"text": "hi", "ensure_ascii": false, "sort": "a"}', echo)
+    assert (
+        observation == "note: not used, because the app has set it already: ensure_ascii, sort\nok"
+    )
+    [request] = agent.dify.tool_requests
+    assert request["tool_parameters"] == {"text": "hi", "ensure_ascii": True}
+
+
 def test_a_failure_begins_with_that_note_too(agent):
     broken = [DifyError("broken")]
     _, observation = run_call(agent, '{"zone": "Mars"}', ZONED, messages=broken)

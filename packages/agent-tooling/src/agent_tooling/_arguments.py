@@ -29,7 +29,7 @@ class AcceptedArguments:
 
     Attributes:
         args: The arguments.
-        dropped: The names of arguments that the model gave but may not set, because the tool's form has set them.
+        dropped: The names of arguments that the model gave but may not set, because the tool's form sets them.
         shown: The arguments that a model and a person may see; None for all.
         schema: The JSON schema that they fit, if the code that has bound them says so.
         ok: True.

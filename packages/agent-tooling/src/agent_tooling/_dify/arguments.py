@@ -13,7 +13,7 @@ from agent_tooling._arguments import MAX_DIGITS, AcceptedArguments, RefusedArgum
 from agent_tooling._errors import ArgumentError
 from agent_tooling._sentences import validation_error_text
 
-from .parameters import ToolParameter, option_text, to_parameters
+from .parameters import FILE_TYPES, ToolParameter, option_text, to_parameters
 
 
 # ASCII only, since Python would read digits of any script.
@@ -31,7 +31,7 @@ def bind_arguments(
 ) -> ToolArguments:
     """Bind a model's parsed arguments to a tool's parameters, and refuse what does not fit.
 
-    The model may supply only what `llm_json_schema` shows it, so a hidden parameter keeps its configured value or its default; an argument for a configured one
+    The model may supply only what `llm_json_schema` shows it, so a hidden parameter keeps its configured value or its default; an argument for one of the form, or for a configured one,
     is dropped. Null counts as not given. Numbers and booleans written as text are converted; scalars for text parameters become text.
 
     Args:
@@ -49,7 +49,7 @@ def bind_arguments(
     declared = to_parameters(parameters)
     try:
         configured = runtime_parameters or {}
-        dropped = _find_configured(declared, arguments, configured)
+        dropped = _find_formal(declared, arguments, configured)
         kept = {name: value for name, value in arguments.items() if name not in dropped}
         given = _known_only(tool_name, declared, kept)
         args = _complete(declared, {**configured, **given})
@@ -77,15 +77,19 @@ def option_violation(parameters: Iterable[object] | None, args: Mapping[str, Any
     return None
 
 
-def _find_configured(
+def _find_formal(
     declared: tuple[ToolParameter, ...],
     arguments: Mapping[str, Any],
     configured: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return the arguments' names for hidden parameters that the tool's form has set. Models know tools from their training, and fill those in, too."""
-    hidden = {parameter.name for parameter in declared if not parameter.is_visible}
-    is_set = {name for name, value in configured.items() if value is not None}
-    return tuple(sorted(arguments.keys() & hidden & is_set))
+    """Return the arguments' names for what the tool's form sets, by its defaults too. Models know tools from their training, and fill those in, too."""
+    formal = {
+        parameter.name
+        for parameter in declared
+        if not parameter.is_visible
+        and (parameter.type not in FILE_TYPES or configured.get(parameter.name) is not None)
+    }
+    return tuple(sorted(arguments.keys() & formal))
 
 
 def _known_only(
