@@ -337,6 +337,24 @@ def test_other_messages_are_shown_as_they_are(events, dify_host):
     assert '[link] {"text": "https://example.com"}' in dify_host("chat", "attach")[1]
 
 
+def test_an_output_of_an_agent_is_shown_once_unless_it_repeats_the_answer(events):
+    def variable(name, value, **given):
+        content = {"variable_name": name, "variable_value": value, **given}
+        return {"type": "variable", "message": content, "meta": None}
+
+    given = [
+        variable("final_answer", "Mon", stream=True),
+        {"type": "text", "message": {"text": "<think>?</think>Monday"}, "meta": None},
+        variable("final_answer", "day", stream=True),
+        variable("day", 1),
+    ]
+    shown = events(f"give {json.dumps(given)}")
+    assert [event["message"] for event in shown if event["event"] == "message"] == [
+        {"variable_name": "day", "variable_value": 1}
+    ]
+    assert shown[-1]["answer"] == "Monday"
+
+
 def test_what_plugins_complain_about_is_shown(dify_host, plugins):
     main = plugins / "small_agent" / "main.py"
     main.write_text("print('debugging')\n" + main.read_text())

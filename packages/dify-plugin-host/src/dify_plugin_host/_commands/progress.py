@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic_core import from_json
 
+from dify_plugin_host._platform.variables import set_variable
 from dify_plugin_packager.json_access import JsonObject, is_object, object_at, objects_at
 from stream_text import ThinkPiece, ThinkReader
 
@@ -174,6 +175,7 @@ class Progress:
     _rounds: int = 0
     _answer: list[str] = field(default_factory=list[str])
     _metadata: JsonObject = field(default_factory=dict[str, Any])
+    _variables: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def feed(self, message: JsonObject) -> Iterator[RunEvent]:
         """Yield the events that a message stands for."""
@@ -185,6 +187,8 @@ class Progress:
                 yield from self._log(content)
             case "json" if is_object(metadata := _metadata_of(content)):
                 self._metadata = metadata
+            case "variable":
+                set_variable(self._variables, content)
             case _ if file := self.files.read(message):
                 path = self.files.save(file)
                 yield FileGiven(
@@ -197,11 +201,15 @@ class Progress:
                 yield OtherMessage(type=str(kind), message=content)
 
     def finish(self, *, seconds: float) -> Iterator[RunEvent]:
-        """Yield the events that are left, and the end with the totals."""
+        """Yield the events that are left, among them the outputs that do not just repeat the answer, and the end with the totals."""
         yield from self._pieces(self._reader.close())
-        metadata = self._metadata
+        metadata, answer = self._metadata, "".join(self._answer).strip()
+        for name, value in self._variables.items():
+            if value != answer:
+                output = {"variable_name": name, "variable_value": value}
+                yield OtherMessage(type="variable", message=output)
         yield RunFinished(
-            answer="".join(self._answer).strip(),
+            answer=answer,
             rounds=self._rounds,
             total_tokens=int(metadata.get("total_tokens") or 0),
             total_price=str(metadata.get("total_price") or "0"),

@@ -8,6 +8,7 @@ from typing import Any, cast, overload, override
 
 from dify_plugin_host._files.local_file import LocalFile, blob_file
 from dify_plugin_host._platform.llm_chunks import content_messages
+from dify_plugin_host._platform.variables import set_variable
 from dify_plugin_host._process.session import CallBack
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
 from stream_text import ToolCallMerger
@@ -87,8 +88,7 @@ class Messages(_Objects):
         """The values of the variables, by name; one that is streamed is joined."""
         values: dict[str, Any] = {}
         for one in self._of("variable"):
-            name, value = str(one.get("variable_name")), one.get("variable_value")
-            values[name] = f"{values.get(name, '')}{value}" if one.get("stream") else value
+            set_variable(values, one)
         return values
 
     @property
