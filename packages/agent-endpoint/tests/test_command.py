@@ -30,6 +30,14 @@ def names(executor):
     return [one.name for one in executor.agents()]
 
 
+def test_help_shows_keys_as_they_are_written_and_the_version_is_told():
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).output
+    assert "`tenant:key:start` may start runs" in " ".join(shown.split())
+    assert "(AGENT_ENDPOINT_ALLOW_ORIGIN)" in shown
+    assert "--max-waiting-per-tenant" in shown
+    assert CliRunner().invoke(app, ["--version"]).output.startswith("agent-endpoint 0.")
+
+
 @pytest.mark.parametrize(
     ("place", "expected"),
     [

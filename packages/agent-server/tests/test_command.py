@@ -1,16 +1,21 @@
 import asyncio
+import importlib.metadata
 import os
 import signal
 import socket
 import threading
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Annotated
 
 import httpx
 import pytest
+import typer
 from agents import Scripted
 from serving import ToySettings, app
 from typer.testing import CliRunner
+
+from agent_server.command import version_option
 
 
 def _run(*arguments, **environment):
@@ -28,6 +33,19 @@ def test_each_setting_is_a_flag_that_says_what_it_is_for():
     assert "Port to listen on, 0 for any. (TOY_PORT) [0]" in text
     assert "--no-is-loud" in text
     assert "--times" in text
+
+
+def test_a_command_may_tell_its_version():
+    command = typer.Typer()
+    option = version_option("toy", "gpt5-agent-server")
+
+    @command.command()
+    def run(*, _version: Annotated[bool, option] = False):
+        typer.echo("run")
+
+    told = f"toy {importlib.metadata.version('gpt5-agent-server')}\n"
+    assert CliRunner().invoke(command, ["--version"]).output == told
+    assert CliRunner().invoke(command, []).output == "run\n"
 
 
 @pytest.mark.parametrize(

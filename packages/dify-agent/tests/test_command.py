@@ -58,12 +58,21 @@ def test_a_module_of_our_own_that_is_missing_is_a_fault(run_without):
         run_without("dify_agent._settings")
 
 
-def test_with_its_extra_the_command_is_there(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["dify-agent", "--help"])
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--help"], "serve"),
+        (["--version"], "dify-agent 0."),
+        (["serve", "--help"], "`tenant:key:start` may start runs"),
+    ],
+)
+def test_with_its_extra_the_command_is_there(monkeypatch, capsys, arguments, told):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "argv", ["dify-agent", *arguments])
     with pytest.raises(SystemExit) as caught:
         entry_points(group="console_scripts")["dify-agent"].load()()
     assert caught.value.code == 0
-    assert "serve" in capsys.readouterr().out
+    assert told in " ".join(capsys.readouterr().out.split())
 
 
 LISTENS = """

@@ -29,6 +29,14 @@ def run(monkeypatch, capsys):
     return command
 
 
+def test_help_is_whole_and_the_version_is_told(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, shown, _ = run("--help")
+    assert (code, "unverified_organization" in shown) == (0, True)
+    code, shown, _ = run("--version")
+    assert (code, shown.startswith("gpt5-simulator 0.")) == (0, True)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -75,6 +75,12 @@ def test_the_command_opens_the_page_where_it_is_asked_to(tmp_path, monkeypatch, 
     assert last.endswith(run.path.stem)
 
 
+def test_the_command_tells_its_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out[:11]) == (0, "run-view 0.")
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [("none", "expected a folder"), ("x.jsonl", "expected a name such as run-")],

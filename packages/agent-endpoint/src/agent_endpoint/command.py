@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from agent_driver import Agent
-from agent_server.command import refuse, takes_settings
+from agent_server.command import refuse, takes_settings, version_option
 
 from ._serving import EndpointSettings, serve
 
@@ -21,13 +21,20 @@ _MODULE = typer.Argument(
     help="The module whose agents are served, each under its variable's name; with a name one agent, or a mapping of names to agents.",
 )
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_VERSION = version_option("agent-endpoint", "gpt5-agent-endpoint")
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 """The command."""
 
 
 @app.command()
 @takes_settings(EndpointSettings)
-def serve_module(module: Annotated[str, _MODULE], *, settings: EndpointSettings) -> None:
+def serve_module(
+    module: Annotated[str, _MODULE],
+    *,
+    settings: EndpointSettings,
+    _version: Annotated[bool, _VERSION] = False,
+) -> None:
     """Serve the agents of a module over HTTP, durably.
 
     Runs are kept in the user's state folder, or in the database that --database names.

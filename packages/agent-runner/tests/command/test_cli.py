@@ -104,6 +104,7 @@ def test_help_says_what_it_is_and_what_is_not_passed(run_command):
     assert b"Run agent scripts: JSON in, typed outputs out" in run_command("--help").stdout
     shown = run_command("run", "--help", environment=wide).stdout
     assert b"one that is not set is not passed" in shown
+    assert run_command("--version").stdout.startswith(b"agent-runner 0.")
 
 
 def test_a_name_in_the_input_cannot_steer_the_terminal(make_agent, preloaded):

@@ -390,9 +390,10 @@ def test_the_other_commands_do_not_load_what_only_the_server_needs():
 
 
 def test_help_names_each_setting_with_its_variable(preloaded):
-    process = preloaded.start_server(["serve", "--help"], {"COLUMNS": "160"})
+    process = preloaded.start_server(["serve", "--help"], {"COLUMNS": "80"})
     text = " ".join(process.stdout.read().split())
     process.stdout.close()
     assert process.wait() == 0
-    for flag in ("--folder", "--on-crash", "--database", "AGENT_RUNNER_DATABASE", "--timeout"):
+    for flag in ("--folder", "--on-crash", "--database", "(AGENT_RUNNER_DATABASE)", "--timeout"):
         assert flag in text
+    assert "`tenant:key:start` may start runs" in text

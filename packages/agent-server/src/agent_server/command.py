@@ -1,5 +1,6 @@
 """The shared parts of all servers' commands: flags, environment variables, serving."""
 
+import importlib.metadata
 import inspect
 import os
 import re
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .executor import Executor
 
 
-__all__ = ["listen", "read_settings", "refuse", "serve", "takes_settings"]
+__all__ = ["listen", "read_settings", "refuse", "serve", "takes_settings", "version_option"]
 
 # Our wording for pydantic's errors about numbers; the settings word all others themselves.
 _EXPECTED: Final = {
@@ -80,6 +81,28 @@ def takes_settings[Settings: ServerSettings](
         return command
 
     return decorate
+
+
+def version_option(program: str, distribution: str) -> Any:
+    """Return the option `--version` of a command, which prints a distribution's version and ends the command.
+
+    Example:
+        >>> app = typer.Typer()
+        >>> @app.command()
+        ... def show(
+        ...     *, _version: Annotated[bool, version_option("show", "gpt5-agent-server")] = False
+        ... ) -> None:
+        ...     print("shown")
+    """
+
+    def show(is_asked: bool) -> None:  # noqa: FBT001 - so a callback gets its value
+        if is_asked:
+            typer.echo(f"{program} {importlib.metadata.version(distribution)}")
+            raise typer.Exit
+
+    return typer.Option(
+        "--version", callback=show, is_eager=True, help="Show the version and exit."
+    )
 
 
 def read_settings[Settings: ServerSettings](

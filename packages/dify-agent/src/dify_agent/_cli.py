@@ -1,5 +1,7 @@
 """The command `dify-agent`."""
 
+from typing import Annotated
+
 import typer
 
 from agent_server import command
@@ -9,18 +11,21 @@ from ._settings import RENAMED_SETTINGS, DifyAgentSettings
 
 __all__ = ["app", "main"]
 
+_VERSION = command.version_option("dify-agent", "dify-agent")
+
 app = typer.Typer(
     help="Run agents with the models and tools of Dify plugins.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 """The command `dify-agent`."""
 
 
 # Without a callback Typer would take a single command for the whole program and drop its name.
 @app.callback()
-def _name_commands() -> None:
+def _name_commands(*, _version: Annotated[bool, _VERSION] = False) -> None:
     """Run agents with the models and tools of Dify plugins."""
 
 

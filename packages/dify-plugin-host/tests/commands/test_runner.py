@@ -255,3 +255,9 @@ def test_sigterm_ends_the_plugin_with_it(packages):
 
 def test_what_the_sdk_looks_for_on_the_path_is_this_command():
     assert shutil.which("dify-plugin", path=str(COMMAND.parent)) == str(COMMAND)
+
+
+def test_both_commands_tell_their_version(dify_plugin, dify_host):
+    for name, run in (("dify-plugin", dify_plugin), ("dify-host", dify_host)):
+        code, out, _ = run("--version")
+        assert (code, out.startswith(f"{name} 0.")) == (0, True)

@@ -763,6 +763,11 @@ def test_in_a_plugins_folder_it_needs_no_name(packager, monkeypatch, alone):
     assert out.startswith("dist/echo_model-0.0.1.difypkg  ")
 
 
+def test_it_tells_its_version(packager):
+    code, out, _ = packager("--version")
+    assert (code, out.startswith("dify-plugin-packager 0.")) == (0, True)
+
+
 def test_an_unknown_plugin_is_named(command):
     code, _, err = command("package", "nobody")
     assert code == 2

@@ -1,5 +1,6 @@
 """The command `gpt5-simulator`."""
 
+import importlib.metadata
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -96,7 +97,18 @@ _TO = typer.Option(
 )
 _FROM = typer.Argument(help="A folder that `record` has written.", metavar="FOLDER")
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - so a callback gets its value
+    if is_asked:
+        typer.echo(f"gpt5-simulator {importlib.metadata.version('gpt5-simulator')}")
+        raise typer.Exit
+
+
+_VERSION = typer.Option(
+    "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -115,6 +127,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     delay_seconds: Annotated[float, _DELAY] = 0.0,
     background_seconds: Annotated[float, _BACKGROUND] = 0.0,
     lenient: Annotated[bool, _LENIENT] = False,
+    _version: Annotated[bool, _VERSION] = False,
 ) -> None:
     """Serve the OpenAI Responses API on 127.0.0.1 until interrupted. The first line of output is the base URL."""
     if context.invoked_subcommand is not None:

@@ -1,6 +1,7 @@
 """The command `agent-runner`."""
 
 import asyncio
+import importlib.metadata
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -56,8 +57,25 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
+    rich_markup_mode=None,
     help="Run agent scripts: JSON in, typed outputs out, from a terminal or over HTTP.",
 )
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - so a callback gets its value
+    if is_asked:
+        typer.echo(f"agent-runner {importlib.metadata.version('gpt5-agent-runner')}")
+        raise typer.Exit
+
+
+_VERSION = typer.Option(
+    "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+)
+
+
+@app.callback()
+def _take_version(*, _version: Annotated[bool, _VERSION] = False) -> None:
+    """Run agent scripts: JSON in, typed outputs out, from a terminal or over HTTP."""
 
 
 @app.command()

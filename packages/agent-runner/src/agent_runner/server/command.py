@@ -32,7 +32,7 @@ _PASS_ENV = typer.Option(
     help="Variable of this environment that scripts may see; one that is not set is not passed. Repeatable."
 )
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 """The command `serve`."""
 
 

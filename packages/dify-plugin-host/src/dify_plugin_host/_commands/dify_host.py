@@ -10,6 +10,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -24,7 +25,13 @@ from dify_plugin_host._errors import (
     UnknownNameError,
 )
 from dify_plugin_host._platform.model_server import ServerAddressError
-from dify_plugin_packager.commands import PackageOptions, add_command, exit_codes, package_plugins
+from dify_plugin_packager.commands import (
+    PackageOptions,
+    add_command,
+    exit_codes,
+    package_plugins,
+    version_option,
+)
 
 from .options import (
     CallOptions,
@@ -39,6 +46,7 @@ from .options import (
 
 
 _PROGRAM = "dify-host"
+_VERSION = version_option(_PROGRAM, "dify-plugin-host")
 _USAGE_ERRORS = (
     CredentialsMissingError,
     DaemonServerError,
@@ -59,6 +67,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Run, serve, package and check Dify plugins outside of Dify.",
 )
+
+
+@app.callback()
+def _take_version(*, _version: Annotated[bool, _VERSION] = False) -> None:  # pyright: ignore[reportUnusedFunction] - typer calls it
+    """Run, serve, package and check Dify plugins outside of Dify."""
 
 
 @add_command(app)

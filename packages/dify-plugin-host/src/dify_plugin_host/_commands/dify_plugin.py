@@ -13,9 +13,11 @@ from typing import Annotated, Literal
 import typer
 
 from dify_plugin_host._errors import PluginHostError
-from dify_plugin_packager.commands import escape_hidden
+from dify_plugin_packager.commands import escape_hidden, version_option
 from dify_plugin_packager.json_access import JsonObject
 
+
+_VERSION = version_option("dify-plugin", "dify-plugin-host")
 
 app = typer.Typer(
     add_completion=False,
@@ -26,6 +28,11 @@ app = typer.Typer(
 )
 plugin = typer.Typer(no_args_is_help=True, help="Package and run plugins.")
 app.add_typer(plugin, name="plugin")
+
+
+@app.callback()
+def _take_version(*, _version: Annotated[bool, _VERSION] = False) -> None:  # pyright: ignore[reportUnusedFunction] - typer calls it
+    """Package and run Dify plugins as Dify's own command line does."""
 
 
 @app.command()

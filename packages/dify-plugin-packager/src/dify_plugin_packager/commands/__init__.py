@@ -3,7 +3,7 @@
 from ._dify_plugin_packager import run_dify_plugin_packager
 from ._exit_codes import exit_codes
 from ._find_plugins import find_folders, find_plugins_folder
-from ._options import add_command
+from ._options import add_command, version_option
 from ._package import PackageOptions, Refusals, package_plugins
 from ._printable import escape_hidden
 
@@ -18,4 +18,5 @@ __all__ = [
     "find_plugins_folder",
     "package_plugins",
     "run_dify_plugin_packager",
+    "version_option",
 ]

@@ -3,14 +3,17 @@
 Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted.
 """
 
+from typing import Annotated
+
 import typer
 
 from ._exit_codes import exit_codes
-from ._options import add_command
+from ._options import add_command, version_option
 from ._package import PackageOptions, package_plugins
 
 
 _PROGRAM = "dify-plugin-packager"
+_VERSION = version_option(_PROGRAM, _PROGRAM)
 
 app = typer.Typer(
     add_completion=False,
@@ -21,7 +24,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def _describe() -> None:  # pyright: ignore[reportUnusedFunction] - its docstring is the help, and one command stays a command
+def _describe(*, _version: Annotated[bool, _VERSION] = False) -> None:  # pyright: ignore[reportUnusedFunction] - its docstring is the help, and one command stays a command
     """Package Dify plugins."""
 
 

@@ -1,11 +1,25 @@
 """Commands whose options are the fields of a dataclass: each flag is written once, with its type, its limits and its help."""
 
 import dataclasses
+import importlib.metadata
 import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
 import typer
+
+
+def version_option(program: str, distribution: str) -> Any:
+    """Return the option `--version` of a command, which prints a distribution's version and ends the command."""
+
+    def show(is_asked: bool) -> None:  # noqa: FBT001 - so a callback gets its value
+        if is_asked:
+            typer.echo(f"{program} {importlib.metadata.version(distribution)}")
+            raise typer.Exit
+
+    return typer.Option(
+        "--version", callback=show, is_eager=True, help="Show the version and exit."
+    )
 
 
 def add_command[T](app: typer.Typer) -> Callable[[Callable[[T], None]], Callable[[T], None]]:

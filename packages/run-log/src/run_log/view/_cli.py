@@ -4,6 +4,7 @@ Exit codes: 0 stopped, 2 bad usage.
 """
 
 import argparse
+import importlib.metadata
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="run-view",
         description="Show the run logs of a folder on a local page. The address has a key: anybody who knows it can read the logs.",
     )
+    version = importlib.metadata.version("gpt5-run-log")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     parser.add_argument("folder", type=Path, help="the folder of the logs, or the file of one run")
     parser.add_argument(
         "--port", type=_read_port, default=0, help="the port; by default a free one"
