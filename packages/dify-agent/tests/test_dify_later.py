@@ -1,5 +1,6 @@
 """Runs as Dify 1.17 and 1.18 ask for them, to their end: with models that Dify's API calls."""
 
+import json
 import uuid
 
 import pytest
@@ -14,12 +15,21 @@ CONTEXT = {
     "invoke_from": "debugger",
 }
 MODEL = {"plugin_id": "acme/llm", "model_provider": "acme", "model": "fake", "model_settings": None}
+PARAMETERS = {
+    "*": {"effort": "low", "verbosity": "low", "temperature": 0.1},
+    "fa*": {"effort": "high"},
+    "real": {"seed": 1},
+}
 CLOCK = {"provider_type": "builtin", "provider_id": "time", "tool_name": "clock"}
 
 
 @pytest.fixture(scope="module")
 def server(share_server, served_daemon):
-    with share_server(inner_api_url=served_daemon.url, inner_api_key="s3cret-inner-key") as client:
+    with share_server(
+        inner_api_url=served_daemon.url,
+        inner_api_key="s3cret-inner-key",
+        model_parameters=json.dumps(PARAMETERS),
+    ) as client:
         yield client
 
 
@@ -92,6 +102,30 @@ def test_a_run_of_protocol_2_calls_models_and_tools_through_dify_s_api(server, a
     assert callers[1]["invocation_id"] == str(uuid.uuid5(uuid.NAMESPACE_URL, name))
     assert api.headers[0]["X-Inner-Api-Key"] == "s3cret-inner-key"
     assert api.model_requests == []
+
+
+def test_a_model_gets_the_server_s_parameters_for_its_name_on_top_of_the_agent_s(server, api):
+    own = {"temperature": 0.5, "extra_body": {"verbosity": "high"}}
+    for request, settings in ((protocol_2(), own), (protocol_1(), None)):
+        for layer in request["composition"]["layers"]:
+            if layer["name"] == "llm":
+                layer["config"] |= {"model_settings": settings}
+        run(server, request)
+
+    first, second = [body["target"]["model_parameters"] for body in model_requests(api)]
+    assert first == {"temperature": 0.5, "effort": "high", "verbosity": "high"}
+    assert second == {"effort": "high", "verbosity": "low", "temperature": 0.1}
+
+
+def test_what_is_wrong_with_an_agent_s_own_parameters_is_still_said(server):
+    request = protocol_2()
+    for layer in request["composition"]["layers"]:
+        layer["config"] |= {"model_settings": 5} if layer["name"] == "llm" else {}
+
+    refused = server.post("/runs", json=request)
+
+    assert refused.status_code == 422
+    assert "model_settings" in refused.text
 
 
 def test_a_conversation_of_protocol_2_goes_on_from_its_snapshot(server, api):

@@ -20,6 +20,8 @@ from dify_agent.server.executor import build_layer_providers
         ("keep_alive_silence_seconds", "nan", "greater than 0"),
         ("tool_silence_seconds", "-1", "greater than 0"),
         ("run_timeout_seconds", "0", "greater than 0"),
+        ("model_parameters", "s3cret", "expected a JSON object of models and their parameters"),
+        ("model_parameters", '{"gpt-5*": "s3cret"}', "expected a JSON object of models"),
         ("dify_version", "1.15.0", r"expected a version of Dify from 1\.16\.0 on"),
         ("run_retention_seconds", "s3cret", "a valid number"),
         ("api_token", "s3cret,two", "expected printable characters without spaces and commas"),

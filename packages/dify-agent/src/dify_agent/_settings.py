@@ -1,10 +1,20 @@
 """The settings of `dify-agent serve`, on top of those of every server."""
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    Field,
+    JsonValue,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import SettingsConfigDict
 
 from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS, ServerSettings
@@ -29,6 +39,7 @@ RENAMED_SETTINGS: Final = {
 """Earlier names of settings, without their prefix, and the present ones."""
 
 _DAY: Final = 24 * 60 * 60
+_BY_MODEL: Final = TypeAdapter(dict[str, dict[str, JsonValue]])
 # What can stand among the keys, and means itself there.
 _TOKEN: Final = re.compile(r"(?![\s\S]*:(?:start|answer)\Z)[!-+\--~]+")
 
@@ -45,6 +56,7 @@ class DifyAgentSettings(ServerSettings):
         keep_alive_silence_seconds: The same for a model that has shown that it sends keep-alives.
         tool_silence_seconds: How long a tool's reply may be silent before the tool counts as failed.
         max_model_requests: The most model requests of a run.
+        model_parameters: Parameters that models of Dify's agents get on top, as JSON: `{"gpt-5*": {"reasoning_effort": "medium"}}`.
         repeat_shown: Whether to repeat a model request that broke off even if part of the answer was shown.
         run_timeout_seconds: How long a run may be executed at a stretch before it fails; None for as long as it takes.
         store_plain: Whether requests, which hold credentials, may be stored unencrypted by a server that other machines can reach.
@@ -74,6 +86,7 @@ class DifyAgentSettings(ServerSettings):
     keep_alive_silence_seconds: float = Field(default=60, gt=0)
     tool_silence_seconds: float = Field(default=600, gt=0)
     max_model_requests: int = Field(default=MAX_MODEL_REQUESTS, ge=1)
+    model_parameters: str | None = None
     repeat_shown: bool = True
     run_timeout_seconds: float | None = Field(default=None, gt=0)
     store_plain: bool = False
@@ -82,6 +95,13 @@ class DifyAgentSettings(ServerSettings):
     api_token: SecretStr | None = None
     run_retention_seconds: float | None = Field(default=None, ge=0)
     shutdown_grace_seconds: float | None = Field(default=None, ge=0)
+
+    @property
+    def parameters_by_model(self) -> Mapping[str, Mapping[str, JsonValue]]:
+        """The parameters in `model_parameters`, by the names of models."""
+        return (
+            {} if self.model_parameters is None else _BY_MODEL.validate_json(self.model_parameters)
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -121,6 +141,17 @@ class DifyAgentSettings(ServerSettings):
                 "expected printable characters without spaces and commas, that do not end with :start or :answer"
             )
         return value
+
+    @field_validator("model_parameters")
+    @classmethod
+    def _validate_model_parameters(cls, value: str | None) -> str | None:
+        with suppress(ValidationError):
+            if value is not None:
+                _BY_MODEL.validate_json(value)
+            return value
+        raise ValueError(
+            'expected a JSON object of models and their parameters, as {"gpt-5*": {"reasoning_effort": "medium"}}'
+        )
 
     @field_validator("dify_version")
     @classmethod

@@ -13,6 +13,7 @@ __all__ = [
     "CONTEXT_DEP",
     "CONTEXT_KIND",
     "MODEL_KIND",
+    "MODEL_KINDS",
     "TOOLS_KIND",
     "to_layer",
     "to_layer_snapshot",
@@ -32,6 +33,10 @@ TOOLS_KIND: Final = "dify.plugin.tools"
 """The type id of the layer with plugin tools."""
 
 _GATEWAY_KIND: Final = "dify.gateway.llm"
+
+MODEL_KINDS: Final = frozenset({MODEL_KIND, _GATEWAY_KIND})
+"""The type ids of our layers with a model."""
+
 _PLUGIN: Final = "plugin"
 
 

@@ -35,6 +35,7 @@ from dify_agent.server.executor import AGENT
 from .answers import Answer, dump_json
 from .bindings import build_binding_routes
 from .events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, project_run
+from .model_parameters import add_model_parameters
 from .problems import QueryError, like_fastapi
 from .requests import CancelRequest, read_run_request
 
@@ -55,7 +56,7 @@ def build_dify_routes(executor: Executor, settings: DifyAgentSettings) -> Sequen
 
     Args:
         executor: The executor that checks and runs the requests.
-        settings: The version of Dify, and whether requests are replayed.
+        settings: The version of Dify, whether requests are replayed, and what is added for models.
     """
     routes = _RunRoutes(executor, settings)
     return [
@@ -74,6 +75,7 @@ class _RunRoutes:
         text = settings.dify_version
         self._version = None if text is None else DifyVersion.parse(text)
         self._replays = settings.replay_requests
+        self._parameters = settings.parameters_by_model
 
     async def create_run(self, request: Request) -> Response:
         require_start(request)
@@ -97,7 +99,9 @@ class _RunRoutes:
         return NewRun(
             tenant=tenant,
             agent=AGENT,
-            request=self._executor.check(AGENT, asked.to_request(version)),
+            request=self._executor.check(
+                AGENT, add_model_parameters(asked.to_request(version), self._parameters)
+            ),
             metadata={METADATA_KEY: str(version)},
             idempotency_key=key,
         )
