@@ -292,6 +292,29 @@ async def test_a_body_over_the_limit_and_too_many_runs_are_refused(tmp_path):
     assert int(busy.headers["retry-after"]) > 0
 
 
+MANY = 500_000
+TEXTS = ["," * 2 * MANY, ":" * 2 * MANY, '"[,' * MANY, '\\"{,' * MANY, "\\\\,[" * MANY]
+
+
+async def test_a_body_of_very_many_values_is_refused_before_it_is_parsed(tmp_path):
+    many = ["[]," * MANY, '"{,",{"a":0},' * MANY, '{"a":' * MANY]
+    async with asked(tmp_path) as client:
+        for values in (*many, '"a":0,' * 2 * MANY):
+            # It is no JSON at its end, which nobody gets to.
+            body = f'{{"agent": "echo", "question": [{values}'
+            kind = {"Content-Type": "application/json"}
+            for path in ("/v1/runs", "/v1/runs/x/input"):
+                answer = await client.post(path, content=body, headers=kind)
+                assert fields(answer, 413) == []
+
+
+async def test_what_stands_in_a_text_is_no_value(tmp_path):
+    async with asked(tmp_path) as client:
+        for text in TEXTS:
+            run = (await post(client, {"agent": "echo", "question": [text, "b"]})).json()
+            assert run["status"] == "queued"
+
+
 async def test_what_nobody_expected_is_a_problem_document_and_one_log_entry(tmp_path, caplog):
     class Broken(Scripted):
         is_broken = False

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path as Folder
 from typing import Any, Final, cast
 
@@ -156,7 +157,8 @@ class AgentExecutor:
             raise result.cause.__cause__ or result.cause
         if result.waiting is not None:
             return _wait(result.waiting, run.agent, functions, teller.rounds)
-        return _end(result, teller.rounds.get((), 0))
+        end = partial(_end, result, teller.rounds.get((), 0))
+        return end() if run.is_apart else await asyncio.to_thread(end)
 
     async def make_step(self, run: StepExecution, request: bytes) -> bytes:
         """Make a step of a run that is elsewhere.
@@ -176,7 +178,8 @@ class AgentExecutor:
             (f"tools[{n}].parameters", one.parameters) for n, one in enumerate(asked.tools)
         )
         asked.build_agent(self._agents[agent], {})
-        if not asked.messages:
+        # One after the other, since there may be very many.
+        if not sum(1 for _ in asked.iter_messages()):
             raise RequestRefusedError(Problem(field="input", message="expected a message"))
         return request
 
@@ -191,7 +194,7 @@ class AgentExecutor:
             agent=agent,
             state=state,
             functions={tool.name for tool in request.tools},
-            prompt=request.messages if run.resumption is None else None,
+            prompt=list(request.iter_messages()) if run.resumption is None else None,
         )
 
     def _build(self, name: str, request: AgentRequest, state: "_State") -> Agent[Any, Any]:

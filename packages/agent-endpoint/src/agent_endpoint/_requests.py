@@ -99,17 +99,18 @@ class AgentRequest(BaseModel):
     tools: list[ClientTool] = Field(default_factory=list, max_length=128)
     history: str | None = None
 
-    @property
-    def messages(self) -> list[Any]:
-        """The conversation of the run, with what came before it.
+    def iter_messages(self) -> Iterator[Any]:
+        """Yield the messages of the conversation, with what came before the run.
 
         Raises:
             RequestRefusedError: If an item is none that an agent takes.
         """
-        before = () if self.history is None else load_messages(self.history)
+        if self.history is not None:
+            yield from load_messages(self.history)
         if isinstance(self.input, str):
-            return [*before, {"role": "user", "content": self.input}]
-        return [*before, *_join_calls(_iter_messages(self.input))]
+            yield {"role": "user", "content": self.input}
+        else:
+            yield from _join_calls(_iter_messages(self.input))
 
     def build_agent(
         self, agent: Agent[Any, Any], results: Mapping[str, Any], *, is_checked: bool = False

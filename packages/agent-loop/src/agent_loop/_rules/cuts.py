@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_loop._values.messages import Message, ToolCall
+from agent_loop._values.reading import read_role
 from stream_text import read_member
 
 
@@ -161,5 +162,4 @@ def _find_asking(messages: Sequence[Any], index: int) -> int:
 
 
 def _role(message: object) -> str:
-    role = read_member(message, "role")
-    return str(getattr(role, "value", role))
+    return str(read_role(message))

@@ -6,6 +6,7 @@ from typing import Any, cast
 from stream_text import MessageError, read_member, read_written_call
 
 from .inputs import Input, ModelDelta, ToolCallFragment, ToolResult
+from .messages import Message
 from .usage import Usage
 
 
@@ -28,11 +29,18 @@ def read_messages(messages: object) -> tuple[Any, ...]:
     for index, message in enumerate(read):
         if message is None or isinstance(message, str | bytes | int | float | list | tuple):
             raise _wrong_type(f"messages[{index}]", "a message", cast("object", message))
-        role = read_member(message, "role")
-        if isinstance(role := getattr(role, "value", role), str) and role not in _ROLES:
+        role = read_role(message)
+        if isinstance(role, str) and role not in _ROLES:
             place = f"messages[{index}].role"
             raise MessageError(f"{place}: expected {_EXPECTED_ROLES}, got {role!r}", field=place)
     return read
+
+
+def read_role(message: object) -> object:
+    """Return the role of a message; None if it has none."""
+    # A conversation may have very many, and nearly all are of this type.
+    role = message.role if type(message) is Message else read_member(message, "role")
+    return getattr(role, "value", role)
 
 
 def read_input(value: object) -> Input:

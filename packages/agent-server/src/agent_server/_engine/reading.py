@@ -18,7 +18,8 @@ from stream_text import LARGE_TEXT, TRUSTED_DEPTH, parse_json
 
 async def parse_stored(text: bytes) -> Any:
     """Return stored JSON, a large one parsed outside the event loop."""
-    parse = partial(parse_json, text.decode(), max_depth=TRUSTED_DEPTH, yields=True)
+    # What is stored has limits, so that to parse it holds nobody up for long.
+    parse = partial(parse_json, text.decode(), max_depth=TRUSTED_DEPTH)
     return await asyncio.to_thread(parse) if len(text) > LARGE_TEXT else parse()
 
 

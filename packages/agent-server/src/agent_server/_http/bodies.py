@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -10,13 +11,19 @@ from starlette.requests import Request
 
 from agent_server.executor import RequestRefusedError
 from agent_server.settings import ServerSettings
-from stream_text import InvalidJsonError, parse_json
+from stream_text import LARGE_TEXT, InvalidJsonError, parse_json
 
 from .problems import ProblemError, find_problems, refuse_field
 
 
 # Work on more than this may take longer than others should wait: a schema of this size takes a tenth of a second.
 _SMALL_BODY: Final = 4096
+# Few at a time: threads that hold the interpreter keep the event loop waiting, each for some milliseconds.
+_LARGE: Final = ThreadPoolExecutor(2, thread_name_prefix="agent-server-body")
+# Our choice: a value takes up to a hundred bytes once it is parsed, and a name that comes once up to two hundred. 160,000 messages are within both.
+_MOST_VALUES: Final = 850_000
+_MOST_NAMES: Final = 525_000
+_WINDOW: Final = 64 * 1024
 
 
 async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
@@ -58,21 +65,44 @@ async def work_on_body[*Args, Result](
     """
     if len(body) <= _SMALL_BODY:
         return work(*arguments)
-    return await asyncio.to_thread(work, *arguments)
+    pool = _LARGE if len(body) > LARGE_TEXT else None
+    return await asyncio.get_running_loop().run_in_executor(pool, work, *arguments)
 
 
 def parse_body(body: bytes) -> Any:
     """Return the JSON of a body.
 
     Raises:
-        ProblemError: If it is not JSON (422).
+        ProblemError: If it is not JSON (422), or has too many values (413).
     """
+    _check_values(body)
     try:
-        return parse_json(body.decode("utf-8-sig"), yields=True)
+        return parse_json(body.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise refuse_field("body", "expected JSON in UTF-8") from None
     except InvalidJsonError as error:
         raise refuse_field("body", f"expected JSON: {error}") from None
+
+
+def _check_values(body: bytes) -> None:
+    """Refuse a body with so many values that to parse it would hold up all others, and take many times its size."""
+    if _count_values(body) <= _MOST_VALUES and body.count(b":") <= _MOST_NAMES:
+        return  # Even with all that only stands in texts, as nearly always.
+    values = names = 0
+    # Without what is escaped, quotes are where texts begin and end.
+    bare, is_text = body.replace(rb"\\", b"").replace(rb"\"", b""), False
+    for first in range(0, len(bare), _WINDOW):
+        pieces = bare[first : first + _WINDOW].split(b'"')
+        outside = b" ".join(pieces[is_text::2])
+        is_text ^= len(pieces) % 2 == 0
+        values, names = values + _count_values(outside), names + outside.count(b":")
+        if values > _MOST_VALUES or names > _MOST_NAMES:
+            limits = f"{_MOST_VALUES:,} values, objects counted twice, and {_MOST_NAMES:,} names"
+            raise ProblemError(413, f"Expected a body of at most {limits}.")
+
+
+def _count_values(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + 2 * text.count(b"{")
 
 
 async def read_json(request: Request, *, is_optional: bool = False) -> Any:

@@ -16,7 +16,13 @@ from agent_server.settings import DEFAULT_TENANT
 from stream_text import LARGE_TEXT
 
 from .access import find_caller, find_tenant, require_right_to, require_start
-from .bodies import build_model, parse_body, read_body, read_model, work_on_body
+from .bodies import (
+    build_model,
+    parse_body,
+    read_body,
+    read_model,
+    work_on_body,
+)
 from .documents import AnswerRequest, CancelRequest, RunRequest, describe_run, dump_events
 from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
@@ -96,7 +102,9 @@ async def create_run(request: Request) -> Response:
     require_start(request)
     key = read_idempotency_key(request)
     body = await read_body(request)
-    new = await work_on_body(body, _build_run, _executor(request), body, find_tenant(request), key)
+    about = (_executor(request), find_tenant(request), key)
+    new = await work_on_body(body, _build_run, body, *about)
+    del body  # Of megabytes, which nobody needs while the run is stored.
     run, is_new = await find_runs(request).create(new)
     return _to_json(
         describe_run(run),
@@ -105,7 +113,7 @@ async def create_run(request: Request) -> Response:
     )
 
 
-def _build_run(executor: Executor, body: bytes, tenant: str, key: str | None) -> NewRun:
+def _build_run(body: bytes, executor: Executor, tenant: str, key: str | None) -> NewRun:
     value = parse_body(body)
     asked = build_model(RunRequest, value)
     agent = asked.agent
