@@ -3,7 +3,6 @@
 import atexit
 import hashlib
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,20 +34,24 @@ def _share_bytecode(environment: Path) -> None:
     lock = hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()
     shared = use(FOLDER / "bytecode" / lock[:16])
     (own,) = environment.glob("lib/python*/site-packages")
-    # Only where the package is: a folder of its name alone would be a package to Python.
-    _link_bytecode(shared, own, lambda folder: folder.parent.is_dir())
-    atexit.register(_link_bytecode, own, shared, lambda _: True)
+    _link_bytecode(shared, own, everywhere=False)
+    atexit.register(_link_bytecode, own, shared, everywhere=True)
 
 
-def _link_bytecode(source: Path, target: Path, is_wanted: Callable[[Path], bool]) -> None:
-    """Link the bytecode of each `__pycache__` below `source` to its place below `target`, and replace none."""
-    for folder, _, names in os.walk(source):  # in a third of the time that `rglob` takes
+def _link_bytecode(source: Path, target: Path, *, everywhere: bool) -> None:
+    """Link the bytecode of each `__pycache__` below `source` to its place below `target`, and replace none; unless `everywhere`, only where the package is.
+
+    Each session looks, and nearly always there is nothing to link.
+    """
+    for folder, inner, names in os.walk(source):  # in a third of the time that `rglob` takes
+        place = Path(f"{target}{folder.removeprefix(str(source))}")
         if not folder.endswith("__pycache__"):
+            if not (everywhere or place.is_dir()):
+                inner.clear()  # A folder of its name alone would be a package to Python.
             continue
-        place = target / Path(folder).relative_to(source)
-        if is_wanted(place):
-            place.mkdir(parents=True, exist_ok=True)
-            for name in set(names).difference(each.name for each in place.iterdir()):
-                if name.endswith(".pyc"):  # and not one that is being written
-                    with suppress(FileExistsError):
-                        (place / name).hardlink_to(Path(folder, name))
+        there = os.listdir(place) if place.is_dir() else []  # noqa: PTH208 - all but a few names are there
+        for name in set(names).difference(there):
+            if name.endswith(".pyc"):  # and not one that is being written
+                place.mkdir(parents=True, exist_ok=True)
+                with suppress(FileExistsError):
+                    (place / name).hardlink_to(Path(folder, name))
