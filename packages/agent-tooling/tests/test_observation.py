@@ -1,3 +1,5 @@
+import json
+import math
 from enum import Enum
 from types import MappingProxyType, SimpleNamespace
 
@@ -213,6 +215,15 @@ def test_the_tool_layer_shows_what_an_unknown_message_holds():
     assert tool_layer(message("hologram", depth=3, data=b"123")) == (
         '{"depth": 3, "data": "<3 bytes>"}'
     )
+
+
+@policies
+def test_what_json_does_not_have_is_told_as_text(policy):
+    said = {"json_object": {"most": math.inf, "least": -math.inf, "sum": [math.nan, 1.5]}}
+    told = observation_text([{"type": "json", "message": said}], policy=policy)
+    found = told[told.index("{") : told.rindex("}") + 1]
+    strict = json.loads(found, parse_constant=pytest.fail)
+    assert strict == {"most": "Infinity", "least": "-Infinity", "sum": ["NaN", 1.5]}
 
 
 @pytest.mark.parametrize("payload", [None, {"data": "x" * 4096}])

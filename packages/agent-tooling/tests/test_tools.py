@@ -1,6 +1,7 @@
 import asyncio
 import functools
 import json
+import math
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -71,6 +72,7 @@ def returning(value):
         (Point(1, Unit.C), '{"x": 1, "y": "c"}'),
         ({"when": datetime(2026, 11, 22, tzinfo=UTC)}, '{"when": "2026-11-22T00:00:00+00:00"}'),
         ({"price": Decimal("1.50")}, '{"price": "1.50"}'),
+        ([math.inf, -math.inf, math.nan, 1.5], '["Infinity", "-Infinity", "NaN", 1.5]'),
         (PurePosixPath("/a"), '"/a"'),
         ("half \ud83d", "half ?"),
         ([{"type": "file", "name": "a.txt"}], '[{"type": "file", "name": "a.txt"}]'),

@@ -18,12 +18,20 @@ def to_json(value: object) -> str | None:
     """Return a value as JSON text; None if JSON cannot carry it.
 
     Enum members become their values, dataclasses and pydantic models objects of their fields, sets and other collections lists. Bytes become their size. Exceptions,
-    whose texts may hold secrets, and other objects without a text of their own become the name of their type.
+    whose texts may hold secrets, and other objects without a text of their own become the name of their type. Infinity and NaN, which JSON does not have, become
+    texts.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, default=_json_stand_in)
+        return _without_constants(json.dumps(value, ensure_ascii=False, default=_json_stand_in))
     except Exception:  # noqa: BLE001 - a cycle, a key that is not text, a value that cannot be printed, too many digits or levels
         return None
+
+
+def _without_constants(text: str) -> str:
+    """Return JSON without the names that Python writes for Infinity and NaN."""
+    if "NaN" not in text and "Infinity" not in text:
+        return text
+    return json.dumps(json.loads(text, parse_constant=str), ensure_ascii=False)
 
 
 def _json_stand_in(value: object) -> object:  # noqa: PLR0911 - one line per kind of value
