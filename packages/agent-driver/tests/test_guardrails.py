@@ -212,11 +212,17 @@ KEY = b"0123456789abcdef"
 
 def of_the_release_before(asked):
     """Return a question whose snapshot does not hold what was seen."""
-    snapshot = json.loads(asked.snapshot)
+    return replace(asked, snapshot=without_what_was_seen(asked.snapshot))
+
+
+def without_what_was_seen(text):
+    snapshot = json.loads(text)
     del snapshot["state"]["extra"]["seen"], snapshot["signature"]
+    for agent in snapshot["state"]["run"]["waiting_agents"].values():
+        agent["snapshot"] = without_what_was_seen(agent["snapshot"])
     text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"))
     signed = hmac.new(KEY, text.encode(), hashlib.sha256).hexdigest()
-    return replace(asked, snapshot=json.dumps({**snapshot, "signature": signed}))
+    return json.dumps({**snapshot, "signature": signed})
 
 
 def test_a_run_that_waits_since_the_release_before_goes_on(run_of):
@@ -234,6 +240,22 @@ def test_a_run_that_waits_since_the_release_before_goes_on(run_of):
     dear = agent.with_(guardrails=Guardrails(tool_call=[lambda _: {"euros": 900}]))
     assert run_of(dear, resume=waiting, decisions=True).answered
     assert done == [10, 10]
+
+
+def test_an_agent_that_waits_since_the_release_before_is_held_to_what_was_seen(run_of):
+    done = []
+    clerk = as_tool("clerk", "Pays.", Script(pay(50), "Paid."), [paying(done)])
+    agent = Agent(
+        Script(ask(use("clerk", '{"task": "Pay."}', "c")), "So."),
+        [clerk],
+        snapshot_key=KEY,
+        approval_rules={"pay": "always"},
+        guardrails=Guardrails(tool_call=[lambda call: cheap(call) if call.name == "pay" else None]),
+    )
+    waiting = of_the_release_before(run_of(agent, "Pay.").waiting)
+    dear = Guardrails(tool_call=[lambda call: {"euros": 900} if call.name == "pay" else None])
+    result = run_of(agent.with_(guardrails=dear), resume=waiting.snapshot, decisions=True)
+    assert (result.value, done) == ("So.", [10])
 
 
 def test_each_call_is_checked_once(run_of):

@@ -23,7 +23,7 @@ from ._guardrails import Guards
 from ._models import find_no_price_reason
 from ._settings import DriveSettings
 from ._setup import Setup, offer_tools
-from ._tool_calls import Job, ToolCalls, one_text
+from ._tool_calls import Job, ToolCalls, find_seen, one_text
 from ._tool_options import find_timeout, for_agent
 
 
@@ -229,7 +229,8 @@ def _resume(
         _, extra = run.resume(resumed.snapshot, key=key, now=find_now(settings))
     except SnapshotError as error:
         raise RefusedAgentError(_CHANGED) from error
-    calls.load(extra, resumed.decisions)
+    # Of a snapshot from before it held what was seen, the calling run still knows that.
+    calls.load({"seen": find_seen(resumed.calls), **extra}, resumed.decisions)
     return extra["log"]
 
 

@@ -71,7 +71,7 @@ def prepare_approval(
     decisions = read_decisions(settings.decisions, asked)
     if extra is not None:
         # The snapshot of an earlier release holds nothing of what was seen, but who asked may.
-        seen = find_seen(given) if isinstance(given, AskApproval) else {}
+        seen = find_seen(given.calls) if isinstance(given, AskApproval) else {}
         calls.load({"seen": seen, **extra}, decisions)
     resumes = extra and extra.get("log")  # Of an earlier release there is none.
     return decisions, resumes

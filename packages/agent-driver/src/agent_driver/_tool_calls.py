@@ -9,6 +9,7 @@ from typing import Any, cast
 from agent_loop import (
     AgentDecisions,
     AskApproval,
+    AskedCall,
     Decision,
     Message,
     OwnFunction,
@@ -217,14 +218,14 @@ class ToolCalls:
         return {
             "memory": self._memory.save(),
             "budget": self._budget.save(),
-            "seen": find_seen(asked),
+            "seen": find_seen(asked.calls),
         }
 
     def load(self, saved: Mapping[str, Any], decisions: Iterable[Decision]) -> None:
         """Remember what `save` has returned, and hold the calls that were approved to what was seen of them."""
         self._memory.load(saved["memory"])
         self._budget.load(saved["budget"])
-        seen = saved.get("seen", {})  # Of an earlier release there is none.
+        seen = saved["seen"]
         approved = {decision.call_id for decision in decisions if decision.is_approved}
         self._guards.hold({name: seen[name] for name in seen.keys() & approved})
 
@@ -253,9 +254,9 @@ class ToolCalls:
         return ToolResult(call_id=call.call_id, error=self._budget.fit(error))
 
 
-def find_seen(asked: AskApproval) -> dict[str, str]:
-    """Return what a person sees of the run's own calls that wait: the JSON of the arguments, by the ids of the calls."""
-    return {call.call_id: call.arguments for call in asked.calls if not call.path}
+def find_seen(calls: Iterable[AskedCall]) -> dict[str, str]:
+    """Return what a person sees of a run's own calls that wait: the JSON of the arguments, by the ids of the calls."""
+    return {call.call_id: call.arguments for call in calls if not call.path}
 
 
 def _with_note(content: ToolContent, dropped: Sequence[str]) -> ToolContent:

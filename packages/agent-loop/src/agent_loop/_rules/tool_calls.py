@@ -163,7 +163,7 @@ def _resume(agent: AgentWaiting, decisions: Mapping[str, Decision]) -> AgentDeci
     """Return what an agent goes on with: the decisions about its calls, by the keys that they have there."""
     pairs = zip(agent.calls, agent.asked, strict=True)
     found = tuple(replace(decisions[asked.key], call_id=call.key) for call, asked in pairs)
-    return AgentDecisions(snapshot=agent.snapshot, decisions=found)
+    return AgentDecisions(snapshot=agent.snapshot, decisions=found, calls=agent.calls)
 
 
 def _run_tools(

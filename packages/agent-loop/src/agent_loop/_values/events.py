@@ -155,10 +155,12 @@ class AgentDecisions:
     Attributes:
         snapshot: What the agent's run is resumed from.
         decisions: A decision for each call.
+        calls: The calls, as the person was shown them.
     """
 
     snapshot: str = field(repr=False)
     decisions: tuple[Decision, ...]
+    calls: tuple[AskedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
