@@ -31,7 +31,7 @@ def declare(lines):
 def log(level, message):
     print(json.dumps({"event": "log", "data": {"level": level, "message": message}}), flush=True)
 
-print("a print", flush=True)
+print("a print\\n", flush=True)
 print("written to stderr", file=sys.stderr, flush=True)
 log("INFO", "Received event: the credentials")
 log("INFO", "as usual")
@@ -113,16 +113,17 @@ def test_dify_gets_the_plugin_under_another_author_and_calls_it(debug, daemon, m
     monkeypatch.setenv("HEARTBEAT_INTERVAL", "0.01")
 
     def act():
-        try:
+        with contextlib.ExitStack() as ending:
+            ending.callback(os.kill, os.getpid(), signal.SIGTERM)
             with plugin_of(daemon) as (declared, lines):
                 answers = [ask(lines, {"number": number}) for number in range(3)]
                 next_of(lines, "heartbeat")
             # Cut off, it comes again, and tells the same.
             with plugin_of(daemon) as (again, lines):
                 answers.append(ask(lines, {"number": 3}))
+                ending.close()
+                assert all(b"heartbeat" in line or not line.strip() for line in lines)
             return declared, again, answers
-        finally:
-            os.kill(os.getpid(), signal.SIGTERM)
 
     code, out, err, (declared, again, answers) = debug(address_of(daemon), "--verbose", act=act)
     assert code == 143

@@ -94,8 +94,7 @@ class DifyRelay:
             yield self
         finally:
             server.close()
-            for task in self._tasks:
-                task.cancel()
+            _ = [task.cancel() for task in self._tasks]
             await asyncio.gather(*self._tasks, return_exceptions=True)
             self._refusal.cancel()
 
@@ -125,17 +124,13 @@ class DifyRelay:
                 await _first_of(self._up(plugin, to_daemon), self._down(daemon, to_plugin))
 
     async def _up(self, plugin: asyncio.StreamReader, daemon: asyncio.StreamWriter) -> None:
-        is_declared = False
-        while True:
+        is_declared, line = False, b"\n"
+        while line:
             try:
                 async with asyncio.timeout(self._beat_seconds):
                     line = await plugin.readline()
             except TimeoutError:
-                if not is_declared:
-                    continue
-                line = _BEAT
-            if not line:
-                return
+                line = _BEAT if is_declared else b"\n"
             if not is_declared and line.strip():
                 line, is_declared = _declared(line)
             daemon.write(line)
@@ -154,7 +149,7 @@ class DifyRelay:
             await plugin.drain()
 
     def _refuse(self, problem: str) -> None:
-        if not self._refusal.done():
+        with contextlib.suppress(asyncio.InvalidStateError):  # The first reason counts.
             error = DebuggingError(f"the daemon at {self._address} {problem}")
             self._refusal.set_exception(error)
 
