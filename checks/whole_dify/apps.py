@@ -165,11 +165,21 @@ class Apps:
         return service
 
     def chatflow(
-        self, kind: str, node: Json, output: str = "text", *, failed: str | None = None
+        self,
+        kind: str,
+        node: Json,
+        output: str = "text",
+        *,
+        failed: str | None = None,
+        aggregated: bool = False,
     ) -> Service:
-        """Make a chatflow of one node, which it names `node`, that shows what comes out of it, or what is said on its fail branch."""
+        """Make a chatflow of one node, which it names `node`, that shows what comes out of it, by an aggregator of variables if that is said, or what is said on its fail branch."""
         nodes = {"start": ("start", {"variables": []}), "node": (kind, node)}
-        nodes["answer"] = _answer(f"{{{{#node.{output}#}}}}")
+        shown = f"node.{output}"
+        if aggregated:
+            joined = {"output_type": "string", "variables": [["node", output]]}
+            nodes["joined"], shown = ("variable-aggregator", joined), "joined.output"
+        nodes["answer"] = _answer(f"{{{{#{shown}#}}}}")
         if failed is not None:
             nodes |= {
                 "node": (kind, {**node, "error_strategy": "fail-branch"}),

@@ -13,6 +13,9 @@ from dify import Console
 SIZE = {"width": 1440, "height": 900}
 # What Dify calls a language, and what it is called in a plugin's files.
 LANGUAGES = {"en-US": "en_US", "zh-Hans": "zh_Hans", "ja-JP": "ja_JP"}
+# A run's sign of success or failure: up to 1.14, and in 1.16.
+_ENDED = """[data-testid=status-icon-success], [data-testid=status-icon-failed],
+    [data-testid=workflow-process-item] [role=img]:is([class*=check-circle], [class*=error-warning])"""
 _CANVAS = (450, 650)  # a place where nothing stands
 _EDITOR = {"x": 216, "y": 104, "width": 1224, "height": 500}
 TRACING = re.compile("^(tracing|追踪|実行追跡)$", re.IGNORECASE)
@@ -47,10 +50,12 @@ class Web:
     Args:
         page: The tab.
         url: Where Dify's pages are.
+        release: The first two numbers of its version.
     """
 
-    def __init__(self, page: Page, url: str) -> None:
+    def __init__(self, page: Page, url: str, release: tuple[int, ...]) -> None:
         self.page = page
+        self.has_integrations = release >= (1, 16)
         self._url = url
 
     def open(self, path: str) -> None:
@@ -116,9 +121,13 @@ class Web:
 
     def open_model(self, label: str) -> Locator:
         """Open the panel of the model that is chosen in the open form."""
-        self.page.locator("button[aria-haspopup=dialog]").filter(has_text=label).first.click()
-        panel = self.page.get_by_role("dialog")
-        panel.locator("[role=switch]").first.wait_for()
+        button = self.page.locator("button[aria-haspopup=dialog]").filter(has_text=label).first
+        if self.has_integrations:  # There that button opens the list of models.
+            button = button.locator("xpath=following::button[@aria-haspopup='dialog'][1]")
+        button.click()
+        # What Dify says of other things at that moment is a dialog, too.
+        panel = self.page.get_by_role("dialog").filter(has=self.page.locator("[role=switch]"))
+        panel.wait_for()
         return panel
 
     def ask(self, query: str) -> Locator:
@@ -127,8 +136,7 @@ class Web:
         self.page.locator("textarea[placeholder]").first.fill(query)
         self.page.keyboard.press("Enter")
         answer = self.page.get_by_test_id("chat-answer-container").last
-        ended = "[data-testid=status-icon-success], [data-testid=status-icon-failed]"
-        answer.locator(ended).wait_for(timeout=120_000)
+        answer.locator(_ENDED).wait_for(timeout=120_000)
         return answer
 
     def open_log(self, answer: Locator) -> None:
@@ -187,7 +195,7 @@ def open_web(
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     try:
-        yield Web(page, url)
+        yield Web(page, url, console.release)
         assert errors == []
     finally:
         context.close()

@@ -76,8 +76,8 @@ class Upstream:
 
 
 def asks_for_a_name(body: Json) -> bool:
-    """Return whether Dify itself asks, for a conversation's name: no test has a limit of 500."""
-    return body.get("max_output_tokens") == 500
+    """Return whether Dify itself asks, for a conversation's name: no test has a limit of 500 in a call that is not streamed."""
+    return body.get("max_output_tokens") == 500 and not body.get("stream")
 
 
 def thought(text: str = "Let me see.") -> Reasoning:
