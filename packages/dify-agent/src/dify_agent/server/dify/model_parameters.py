@@ -5,7 +5,7 @@ Source: docs/contracts/dify-agent.md, C78.
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeGuard
 
 from agent_server.executor import JsonObject
 
@@ -36,9 +36,8 @@ def add_model_parameters(
 
 def _with_parameters(layer: JsonObject, parameters: Mapping[str, Mapping[str, Any]]) -> JsonObject:
     config = layer["config"]
-    settings = config.get("model_settings") or {}
-    body = settings.get("extra_body") or {} if isinstance(settings, dict) else None
-    if not isinstance(body, dict):
+    settings: JsonObject = config.get("model_settings") or {}
+    if not _is_object(settings) or not _is_object(body := settings.get("extra_body") or {}):
         return layer  # The check of the request says what is wrong with it.
     added = {
         name: value
@@ -49,3 +48,7 @@ def _with_parameters(layer: JsonObject, parameters: Mapping[str, Mapping[str, An
     }
     settings = {**settings, "extra_body": {**added, **body}} if added else settings
     return {**layer, "config": {**config, "model_settings": settings}}
+
+
+def _is_object(value: object) -> TypeGuard[JsonObject]:
+    return isinstance(value, dict)
