@@ -119,6 +119,7 @@ class Execution:
         # Else a fault of this play would look like a run that never ends.
         if not task.cancelled() and task.exception() is not None:
             self.temporal.failed_tasks.append(repr(task.exception()))
+            self.close(WorkflowExecutionStatus.FAILED)
 
     async def _replay(self, served):
         """Play in another worker what was played in one that is gone."""

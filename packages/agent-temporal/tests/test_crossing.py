@@ -204,14 +204,24 @@ async def test_a_timer_that_fires_as_its_workflow_cancels_it_is_not_heard(tmp_pa
     assert execution.result["status"] == "succeeded"
 
 
+@pytest.mark.parametrize("ends_first", [False, True], ids=["", "first"])
 @pytest.mark.parametrize("agent", ["whole", "paying"])
-async def test_a_run_that_is_cancelled_while_its_answer_is_stored_ends(tmp_path, temporal, agent):
+async def test_a_run_that_is_cancelled_while_its_answer_is_stored_ends(
+    tmp_path, temporal, agent, ends_first
+):
     async def before(name, _attempt):
         if name == "answer":
             temporal.before = nothing
             await here.runs.cancel(waiting.run_id, tenant="ada")
+            if ends_first:
+                await heard.wait()
 
-    temporal.before = before
+    def cross(execution, _kinds):
+        if temporal.made["end"] and all(one.name != "end" for one in execution.making.values()):
+            heard.set()
+
+    heard = asyncio.Event()
+    temporal.before, temporal.crossing = before, cross
     executor = Whole() if agent == "whole" else {"paying": paying()}
     async with engine(tmp_path, executor) as here:
         asking = ("wonder", {"question": "?"}) if agent == "whole" else ("paying", {})

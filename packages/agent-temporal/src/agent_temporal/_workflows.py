@@ -90,6 +90,12 @@ class _Waiting:
         self._ask(None)
         return is_answered
 
+    @staticmethod
+    async def _after_answers(summary: Summary) -> Summary:
+        """Return how a run has ended once answers that came with its end are told so, in the place of that the workflow is gone."""
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return summary
+
 
 def _refuse(error: Exception) -> NoReturn:
     raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True)
@@ -114,7 +120,7 @@ class AgentRun(_Waiting):
             told: How much it has told in this attempt, in the histories before.
         """
         try:
-            return await self._run(run_id, number, told)
+            return await self._after_answers(await self._run(run_id, number, told))
         except BaseException as error:
             if not _is_cancelled(error):
                 raise
@@ -124,7 +130,7 @@ class AgentRun(_Waiting):
                 await _end(replace(end, held=held, told=untold))
             # Where it has just begun to wait, it is not held any more.
             await _end(end)
-            return Summary(status="cancelled", abandoned=self._abandoned)
+            return await self._after_answers(Summary(status="cancelled", abandoned=self._abandoned))
 
     async def _run(self, run_id: str, number: int, told: int) -> Summary:
         info, player = workflow.info(), _find_player()
@@ -207,12 +213,12 @@ class WholeRun(_Waiting):
     async def run(self, run_id: str) -> Summary:
         """Have a run executed until it has ended."""
         try:
-            return await self._run(run_id)
+            return await self._after_answers(await self._run(run_id))
         except BaseException as error:
             if not _is_cancelled(error):
                 raise
             await _end(End(run_id=run_id, result=_CANCELLED))
-            return Summary(status="cancelled", abandoned=())
+            return await self._after_answers(Summary(status="cancelled", abandoned=()))
 
     async def _run(self, run_id: str) -> Summary:
         player = _find_player()
