@@ -186,7 +186,7 @@ async def heavy(run):
     return RunResult(status="succeeded", output={"many": [0] * 20_000, "text": "x" * _HEAVY})
 
 
-_HEAVY = 20_000_000
+_HEAVY = 12_000_000
 
 
 async def _heavy_run(client):

@@ -17,7 +17,7 @@ from .access import find_tenant_of
 PIECE_BYTES: Final = 64 * 1024
 """How much is sent at a time: no more than this is copied for a client that does not read."""
 
-_MOST_BYTES: Final = 48 * 1024 * 1024
+_MOST_BYTES: Final = 32 * 1024 * 1024
 _MOST_BUILT: Final = 2
 _MOST_MEASURED: Final = 1000
 
