@@ -5,6 +5,7 @@ import json
 import socket
 import struct
 import threading
+from contextlib import AsyncExitStack
 
 import psutil
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -63,6 +64,10 @@ class Raw:
         except OSError:
             return True
         return False
+
+    async def peek(self):
+        """Return how the answer begins."""
+        return await asyncio.get_running_loop().sock_recv(self._socket, 12)
 
     async def read(self):
         """Read to the end; what a reset swallows is not there."""
@@ -174,6 +179,66 @@ async def test_a_stream_that_nobody_reads_is_dropped(tmp_path):
 
     assert received.startswith(b"HTTP/1.1 200 ")
     assert len(received) < _EVENTS * _BYTES  # it is not sent to its end
+
+
+async def heavy(run):
+    await run.tell("many", {"all": [*range(2000)]})
+    return RunResult(status="succeeded", output={"many": [0] * 20_000, "text": "x" * _HEAVY})
+
+
+_HEAVY = 12_000_000
+
+
+async def _heavy_run(client):
+    accepted = await client.post("/v1/runs", json={"agent": "heavy"})
+    path = accepted.headers["location"]
+    await client.get(f"{path}/events", headers={"Accept": "text/event-stream"})
+    return path
+
+
+async def test_large_answers_that_a_tenant_does_not_read_are_not_heaped_up(tmp_path):
+    agents = executor(heavy=heavy)
+    async with (
+        listening(tmp_path, agents, client_seconds=60) as (port, _),
+        client_at(port) as client,
+    ):
+        path = await _heavy_run(client)
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+        async with Raw(port, buffer=200_000) as first, Raw(port, buffer=200_000) as second:
+            heads = []
+            for raw in (first, second):
+                await raw.send(head)
+                heads.append(await raw.peek())
+            refused = await client.get(path)
+            small = await client.get("/v1/agents")
+            whole = [len(await raw.read()) for raw in (first, second)]
+        again = await client.get(path)
+
+    assert all(one.startswith(b"HTTP/1.1 200") for one in heads)
+    assert (refused.status_code, small.status_code, again.status_code) == (429, 200, 200)
+    assert int(refused.headers["retry-after"]) > 0
+    assert min(whole) > _HEAVY
+    assert len(again.json()["output"]["text"]) == _HEAVY
+
+
+async def test_streams_of_large_events_wait_for_each_other(tmp_path):
+    agents = executor(heavy=heavy)
+    async with (
+        listening(tmp_path, agents, client_seconds=60) as (port, runs),
+        AsyncExitStack() as stack,
+    ):
+        async with client_at(port) as client:
+            path = await _heavy_run(client)
+        raws = [await stack.enter_async_context(Raw(port, buffer=200_000)) for _ in range(4)]
+        for raw in raws:
+            await raw.send(_follow(path.rpartition("/")[2]))
+            await raw.peek()
+        await until(lambda: runs.statistics().watchers == len(raws))
+        received = await asyncio.gather(*(raw.read() for raw in raws))
+
+    for one in received:
+        assert len(one) > _HEAVY
+        assert one.endswith(b"\r\n0\r\n\r\n")
 
 
 async def test_a_reader_that_is_slow_but_reads_gets_everything(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from ._http.pages import build_pages
 from ._http.problems import HANDLERS, LastResort
 from ._http.routes import build_routes
 from ._http.streams import Watchers
+from ._http.waiting import Unread
 from ._responses.description import describe_responses
 from ._responses.routes import build_responses_routes
 from .executor import Conversational, Executor
@@ -53,5 +54,6 @@ def build_app(
     app.state.runs = runs
     app.state.described = describe_responses() if has_responses else {}
     app.state.watchers = Watchers(settings)
+    app.state.unread = Unread()
     app.state.is_ending = False
     return app

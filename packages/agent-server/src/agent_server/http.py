@@ -9,9 +9,11 @@ from ._http.routes import find_runs, stream_events
 from ._http.schemas import check_schemas
 from ._http.server import Server
 from ._http.streams import build_frame
+from ._http.waiting import Answer
 
 
 __all__ = [
+    "Answer",
     "ProblemError",
     "Server",
     "are_parts",

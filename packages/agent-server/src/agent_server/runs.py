@@ -29,6 +29,7 @@ __all__ = [
     "Statistics",
     "StoredEvent",
     "TooManyWatchersError",
+    "TooMuchUnreadError",
     "WaitingFor",
     "refuse_own_event",
 ]
@@ -241,6 +242,10 @@ class IdempotencyConflictError(Exception):
 
 class TooManyWatchersError(Exception):
     """A server with as many watchers as it may have."""
+
+
+class TooMuchUnreadError(Exception):
+    """A tenant whose clients have not read what is held for them."""
 
 
 class DatabaseAwayError(Exception):

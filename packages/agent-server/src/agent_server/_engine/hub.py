@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 from agent_server._store.encryption import Encryption
 from agent_server._store.events import Reach, read_events, read_reaches
@@ -23,6 +24,10 @@ _PACE_SECONDS = 2.0
 _LAST = LAST_EVENTS | {"run_waiting"}
 
 
+class _Page(list[StoredEvent]):
+    """Events, which others may have as long as somebody has them."""
+
+
 @dataclass(slots=True, eq=False)
 class _Channel:
     """A run that is watched.
@@ -35,6 +40,7 @@ class _Channel:
         changed: Set when watchers should look for more.
         watchers: The number of watchers.
         reads: The reads under way, by the number after which they begin.
+        pages: What was read and is still held by a watcher, likewise: watchers that do not read stand at the same places.
         woken_at: When the watchers were last woken, by the loop's clock.
         timer: Wakes them. There is one for all, since a thousand timers cost more than what they wait for.
     """
@@ -46,6 +52,7 @@ class _Channel:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     watchers: int = 0
     reads: dict[int, asyncio.Task[Sequence[StoredEvent]]] = field(default_factory=dict)
+    pages: WeakValueDictionary[int, _Page] = field(default_factory=WeakValueDictionary[int, _Page])
     woken_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
 
@@ -178,15 +185,19 @@ class Hub:
         recent = channel.recent
         if recent and recent[0].number <= position + 1:
             return recent[position + 1 - recent[0].number :]
+        if (page := channel.pages.get(position)) is not None:
+            return page
         read = channel.reads.get(position)
         if read is None:
             # Watchers that ask for the same events at the same time share one read.
-            read = asyncio.ensure_future(self._read_page(seq, position))
+            read = asyncio.ensure_future(self._read_page(seq, channel, position))
             channel.reads[position] = read
             read.add_done_callback(lambda _: channel.reads.pop(position))
         return await asyncio.shield(read)
 
-    async def _read_page(self, seq: int, after: int) -> Sequence[StoredEvent]:
-        return await self._readers.read(
+    async def _read_page(self, seq: int, channel: _Channel, after: int) -> Sequence[StoredEvent]:
+        found = await self._readers.read(
             read_events, seq, after=after, limit=_PAGE, encryption=self._encryption
         )
+        page = channel.pages[after] = _Page(found)
+        return page

@@ -104,9 +104,14 @@ def find_caller(request: Request) -> Caller:
     return request.scope[_CALLER]
 
 
+def find_tenant_of(scope: Scope) -> str:
+    """Return the tenant of a request by its scope."""
+    return scope[_CALLER].holder.tenant
+
+
 def find_tenant(request: Request) -> str:
     """Return the tenant of a request, by its key; `default` if the server needs no keys."""
-    return find_caller(request).holder.tenant
+    return find_tenant_of(request.scope)
 
 
 def require_start(request: Request) -> None:

@@ -32,6 +32,7 @@ CHUNKS: Final = "agent_server.chunks"
 # The application answers with 408 if a body does not arrive; the connection ends it only if nothing
 # reads the body.
 _GRACE_SECONDS: Final = 2.0
+_SEND_BYTES: Final = 256 * 1024
 _TWO_LENGTHS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
@@ -65,8 +66,11 @@ class PatientProtocol(H11Protocol):
         # Has the kernel drop a client whose machine is gone, once it has not acknowledged data for this
         # long. Not every system and kind of socket has the option.
         with contextlib.suppress(AttributeError, OSError):
+            connection = transport.get_extra_info("socket")
+            # Else it takes megabytes for a client that does not read, and a stream goes on that far.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
             option, milliseconds = socket.TCP_USER_TIMEOUT, int(self.client_seconds * 1000)
-            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, option, milliseconds)
+            connection.setsockopt(socket.IPPROTO_TCP, option, milliseconds)
         self._expect()
 
     @override

@@ -24,6 +24,7 @@ from agent_server.runs import (
     RunActiveError,
     RunNotFoundError,
     TooManyWatchersError,
+    TooMuchUnreadError,
 )
 
 
@@ -202,6 +203,7 @@ _ANSWERS: Final[Mapping[type[Exception], tuple[int, str, int]]] = {
     RunNotFoundError: (404, "There is no such run.", 0),
     QueueFullError: (429, "Too many runs wait.", 10),
     TooManyWatchersError: (429, "Too many streams of events are open.", 10),
+    TooMuchUnreadError: (429, "Other clients of this tenant have not read their answers.", 10),
     DatabaseAwayError: (503, "The database cannot be reached just now.", 2),
 }
 

@@ -1,5 +1,6 @@
 """The routes of every server: `/v1`, health and metrics."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from agent_server.executor import Executor
 from agent_server.runs import FINISHED, RESTING, NewRun, Runs
 from agent_server.settings import DEFAULT_TENANT
-from stream_text import LARGE_TEXT
+from stream_text import LARGE_TEXT, has_many_values
 
 from .access import find_caller, find_tenant, require_right_to, require_start
 from .bodies import (
@@ -29,6 +30,7 @@ from .openapi import build_description
 from .problems import ProblemError, dump_json, refuse_field
 from .queries import read_events_query, read_runs_query, wants_stream
 from .streams import EventStream, Project, find_watchers, project_event, share_frames, watch_run
+from .waiting import Answer, Unread
 
 
 _MAX_KEY: Final = 255
@@ -145,18 +147,19 @@ def _build_fingerprint(body: bytes, value: Any, agent: str) -> str:
 async def list_runs(request: Request) -> Response:
     """Return a page of the tenant's runs."""
     query = read_runs_query(request)
-    page = await find_runs(request).list(
-        query.to_filter(), tenant=find_tenant(request), limit=query.limit, cursor=query.cursor
-    )
-    return _to_json(
-        {"runs": [describe_run(run) for run in page.runs], "next_cursor": page.next_cursor}
-    )
+    async with find_unread(request).building:
+        page = await find_runs(request).list(
+            query.to_filter(), tenant=find_tenant(request), limit=query.limit, cursor=query.cursor
+        )
+        found = [describe_run(run) for run in page.runs]
+        return await _to_json_apart({"runs": found, "next_cursor": page.next_cursor})
 
 
 async def get_run(request: Request) -> Response:
     """Return a run."""
-    run = await find_runs(request).get(_run_id(request), tenant=find_tenant(request))
-    return _to_json(describe_run(run))
+    async with find_unread(request).building:
+        run = await find_runs(request).get(_run_id(request), tenant=find_tenant(request))
+        return await _to_json_apart(describe_run(run))
 
 
 async def cancel_run(request: Request) -> Response:
@@ -188,12 +191,13 @@ async def read_events(request: Request) -> Response:
         return await stream_events(request, _run_id(request), project_event, view="v1")
     query = read_events_query(request)
     runs, run_id, tenant = find_runs(request), _run_id(request), find_tenant(request)
-    run = await runs.get(run_id, tenant=tenant)
-    events = await runs.read_events(run_id, tenant=tenant, after=query.after, limit=query.limit)
-    content = dump_events(
-        events, after=query.after, last_event=run.last_event, is_over=run.status in FINISHED
-    )
-    return Response(content, media_type="application/json")
+    async with find_unread(request).building:
+        run = await runs.get(run_id, tenant=tenant)
+        events = await runs.read_events(run_id, tenant=tenant, after=query.after, limit=query.limit)
+        content = dump_events(
+            events, after=query.after, last_event=run.last_event, is_over=run.status in FINISHED
+        )
+    return Answer(content, media_type="application/json")
 
 
 async def stream_events(
@@ -237,6 +241,11 @@ def find_runs(request: Request) -> Runs:
     return request.app.state.runs
 
 
+def find_unread(request: Request) -> Unread:
+    """Return what is held for the clients of a request's server."""
+    return request.app.state.unread
+
+
 def _executor(request: Request) -> Executor:
     return request.app.state.executor
 
@@ -259,9 +268,14 @@ def read_idempotency_key(request: Request) -> str | None:
     return key
 
 
+async def _to_json_apart(value: object) -> Response:
+    """Return an answer that may be large, which is then written beside the event loop."""
+    return await asyncio.to_thread(_to_json, value) if has_many_values(value) else _to_json(value)
+
+
 def _to_json(
     value: object, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
 ) -> Response:
-    return Response(
+    return Answer(
         dump_json(value), status_code=status, media_type="application/json", headers=headers
     )

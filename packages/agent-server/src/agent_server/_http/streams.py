@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
+from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from agent_server.settings import ServerSettings
 
 from .connections import CHUNKS, WriteChunk
 from .documents import dump_event
+from .waiting import PIECE_BYTES, Unread, group_small, measure
 
 
 type Project = Callable[[StoredEvent], bytes]
@@ -26,15 +28,13 @@ type Project = Callable[[StoredEvent], bytes]
 
 type Batches = AsyncGenerator[Sequence[StoredEvent]]
 
-type Frames = AsyncGenerator[bytes]
-"""Frames as they come, any number at a time."""
+type Frames = AsyncGenerator[tuple[int, Callable[[], bytes]]]
+"""Frames of one event at a time, or of some that are small together, each with about how many bytes they will have: they are built once there is room."""
 
 _AWAY_SECONDS: Final = 1.0
 _BEATS: Final = 10  # How often all streams are checked within `keep_alive_seconds`.
 _COMMENT: Final = b": keep-alive\n\n"
-# How much is sent at a time: no more than this is kept in memory for a client that does not read.
-_PIECE_BYTES: Final = 64 * 1024
-# How many forms of a batch are kept for other streams, besides the JSON of its last event.
+# How many forms of events are kept for other streams, besides the JSON of the last.
 _MOST_SHARED: Final = 4
 # Line readers that follow Unicode instead of the event stream standard take these for line ends.
 _LINE_ENDS: Final = {
@@ -186,6 +186,7 @@ class EventStream(Response):
         try:
             head = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **head})
+            self._unread: Unread = scope["app"].state.unread
             self._write = scope.get("extensions", {}).get(CHUNKS) or _as_message(send)
             self._sent_at = asyncio.get_running_loop().time()
             self._pump = asyncio.create_task(self._send_frames())
@@ -213,14 +214,15 @@ class EventStream(Response):
 
     async def _send_frames(self) -> None:
         async with aclosing(self._frames) as frames:
-            async for data in frames:
-                if data:
-                    await self._send(data)
+            async for size, build in frames:
+                async with self._unread.holding(self._tenant, size, waits=True):
+                    if data := build():
+                        await self._send(data)
 
     async def _send(self, data: bytes) -> None:
         async with self._sending:
-            for first in range(0, len(data), _PIECE_BYTES):
-                await self._write(data[first : first + _PIECE_BYTES])
+            for first in range(0, len(data), PIECE_BYTES):
+                await self._write(data[first : first + PIECE_BYTES])
         self._sent_at = asyncio.get_running_loop().time()
 
 
@@ -257,14 +259,19 @@ async def share_frames(batches: Batches, project: Project, *, view: str) -> Fram
     """
     async with aclosing(batches):
         async for batch in batches:
-            shared = batch[-1].shared
-            key = f"{view} {batch[0].number}"
-            frames = shared.get(key)
-            if frames is None:
-                frames = b"".join(map(project, batch))
-                if len(shared) <= _MOST_SHARED:
-                    shared[key] = frames
-            yield frames
+            for size, group in group_small(batch, lambda event: measure(event.data)):
+                yield size, partial(_project_once, group, project, view)
+
+
+def _project_once(events: Sequence[StoredEvent], project: Project, view: str) -> bytes:
+    shared = events[-1].shared
+    key = f"{view} {events[0].number}"
+    frames = shared.get(key)
+    if frames is None:
+        frames = b"".join(map(project, events))
+        if len(shared) <= _MOST_SHARED:
+            shared[key] = frames
+    return frames
 
 
 async def watch_run(runs: Runs, run_id: str, *, tenant: str, after: int) -> Batches:

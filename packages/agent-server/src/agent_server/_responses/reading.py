@@ -1,9 +1,10 @@
 """Responses as they are read: found by their id, told from their run's events."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from agent_server._http.streams import (
     wait_for_leave,
     watch_run,
 )
+from agent_server._http.waiting import group_small, measure
 from agent_server.executor import Conversational, JsonObject
 from agent_server.runs import Run, RunNotFoundError
 
@@ -96,7 +98,8 @@ async def find_response(request: Request, text: str) -> Found:
         raise not_found()
     runs, tenant = find_runs(request), find_tenant(request)
     try:
-        run = await runs.get(response_id.run_id, tenant=tenant)
+        # Without its result: a stream lasts, and tells it from the events.
+        run = replace(await runs.get(response_id.run_id, tenant=tenant), result=None)
         shown = await runs.read_shown(response_id.run_id, tenant=tenant)
     except RunNotFoundError:
         raise not_found() from None
@@ -170,10 +173,12 @@ async def stream_response(request: Request, found: Found, *, after: int) -> Fram
         after: The `sequence_number` of the last event that the client has; -1 for none.
     """
     projection = found.start_projection(request)
-    yield _build_frames(projection.begin(), after)
+    for size, group in _group(projection.begin(), after):
+        yield size, partial(_build_frames, group)
     async with aclosing(_watch(request, found, projection)) as watched:
         async for events in watched:
-            yield _build_frames(events, after)
+            for size, group in _group(events, after):
+                yield size, partial(_build_frames, group)
 
 
 async def _watch(
@@ -188,9 +193,9 @@ async def _watch(
                 return
 
 
-def _build_frames(events: Sequence[JsonObject], after: int) -> bytes:
-    return b"".join(
-        build_frame(dump_json(one), type_=one["type"])
-        for one in events
-        if one["sequence_number"] > after
-    )
+def _group(events: Sequence[JsonObject], after: int) -> Iterator[tuple[int, list[JsonObject]]]:
+    return group_small((one for one in events if one["sequence_number"] > after), measure)
+
+
+def _build_frames(events: Sequence[JsonObject]) -> bytes:
+    return b"".join(build_frame(dump_json(one), type_=one["type"]) for one in events)

@@ -24,8 +24,9 @@ from agent_server._http.bodies import (
 )
 from agent_server._http.documents import QueryNumber
 from agent_server._http.problems import ProblemError, dump_json
-from agent_server._http.routes import find_runs, read_idempotency_key
+from agent_server._http.routes import find_runs, find_unread, read_idempotency_key
 from agent_server._http.streams import EventStream, find_watchers
+from agent_server._http.waiting import Answer
 from agent_server.executor import Executor, JsonObject
 from agent_server.runs import FINISHED, AnswerConflictError, NewAnswer
 from agent_server.settings import ServerSettings
@@ -96,8 +97,9 @@ async def create_response(request: Request) -> Response:
     if asked.is_stream:
         return _stream(request, found, after=-1)
     # Who asks in the background comes back for the rest.
-    read = read_response if asked.is_background else wait_for_response
-    return _to_json((await read(request, found)).response)
+    if asked.is_background:
+        return await _answer_with(request, found)
+    return _to_json((await wait_for_response(request, found)).response)
 
 
 async def _answer_history(request: Request, asked: Creation, body: bytes) -> Found | None:
@@ -184,7 +186,13 @@ async def answer_response(request: Request) -> Response:
     query = _read_query(request, _ReadQuery)
     if query.stream and request.method == "GET":
         return _stream(request, found, after=query.starting_after)
-    return _to_json((await read_response(request, found)).response)
+    return await _answer_with(request, found)
+
+
+async def _answer_with(request: Request, found: Found) -> Response:
+    """Answer with a response as far as it is stored."""
+    async with find_unread(request).building:
+        return _to_json((await read_response(request, found)).response)
 
 
 async def cancel_response(request: Request) -> Response:
@@ -255,4 +263,4 @@ def _stream(request: Request, found: Found, *, after: int) -> Response:
 
 
 def _to_json(value: Any) -> Response:
-    return Response(dump_json(value), status_code=HTTPStatus.OK, media_type="application/json")
+    return Answer(dump_json(value), status_code=HTTPStatus.OK, media_type="application/json")

@@ -3,7 +3,7 @@
 import json
 from typing import Any, override
 
-from starlette.responses import JSONResponse
+from agent_server.http import Answer as Base
 
 
 __all__ = [
@@ -12,8 +12,10 @@ __all__ = [
 ]
 
 
-class Answer(JSONResponse):
+class Answer(Base):
     """An answer in JSON."""
+
+    media_type = "application/json"
 
     @override
     def render(self, content: Any) -> bytes:

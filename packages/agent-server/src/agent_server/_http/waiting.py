@@ -1,0 +1,114 @@
+"""What is held for clients that have not read it yet: large answers, and frames of streams, in pieces and with a limit for each tenant."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, Final, override
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from agent_server.runs import TooMuchUnreadError
+
+from .access import find_tenant_of
+
+
+PIECE_BYTES: Final = 64 * 1024
+"""How much is sent at a time: no more than this is copied for a client that does not read."""
+
+_MOST_BYTES: Final = 32 * 1024 * 1024
+_MOST_BUILT: Final = 2
+_MOST_MEASURED: Final = 1000
+
+
+class Unread:
+    """The bytes that are held for the clients of each tenant.
+
+    Attributes:
+        building: Held while a large answer may be built: few at a time.
+    """
+
+    def __init__(self) -> None:
+        self._bytes: Counter[str] = Counter()
+        self._changed = asyncio.Event()
+        self.building = asyncio.Semaphore(_MOST_BUILT)
+
+    @asynccontextmanager
+    async def holding(self, tenant: str, size: int, *, waits: bool) -> AsyncGenerator[None]:
+        """Hold bytes for a client of a tenant until the end of the context; little is not counted.
+
+        Args:
+            tenant: The tenant.
+            size: How many.
+            waits: Whether to wait until there is room.
+
+        Raises:
+            TooMuchUnreadError: If there is none. There always is for one at a time.
+        """
+        if size <= PIECE_BYTES:
+            yield
+            return
+        while self._bytes[tenant] and self._bytes[tenant] + size > _MOST_BYTES:
+            if not waits:
+                raise TooMuchUnreadError
+            await self._changed.wait()
+        self._bytes[tenant] += size
+        try:
+            yield
+        finally:
+            self._bytes[tenant] -= size
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+
+class Answer(Response):
+    """An answer that is sent in pieces, as its client reads it. A GET is refused while too much is held for its tenant."""
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        body = bytes(self.body)
+        unread: Unread = scope["app"].state.unread
+        waits = scope["method"] not in {"GET", "HEAD"}
+        async with unread.holding(find_tenant_of(scope), len(body), waits=waits):
+            head = {"status": self.status_code, "headers": self.raw_headers}
+            await send({"type": "http.response.start", **head})
+            last = max(len(body) - PIECE_BYTES, 0)
+            for first in range(0, last, PIECE_BYTES):
+                piece = body[first : first + PIECE_BYTES]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            rest = body[-(-last // PIECE_BYTES) * PIECE_BYTES :]
+            await send({"type": "http.response.body", "body": rest})
+
+
+def group_small[One](
+    items: Iterable[One], size_of: Callable[[One], int]
+) -> Iterator[tuple[int, list[One]]]:
+    """Yield items in groups that fill a piece, a large one by itself, each group with its size."""
+    group: list[One] = []
+    total = 0
+    for one in items:
+        size = size_of(one)
+        if group and total + size > PIECE_BYTES:
+            yield total, group
+            group, total = [], 0
+        group.append(one)
+        total += size
+    if group:
+        yield total, group
+
+
+def measure(value: Any) -> int:
+    """Return about how many characters JSON has: those of its first texts, where all that is long stands."""
+    waiting, size = [value], 0
+    for _ in range(_MOST_MEASURED):
+        if not waiting:
+            break
+        one = waiting.pop()
+        if isinstance(one, str):
+            size += len(one)
+        elif isinstance(one, dict | list):
+            inner: Any = one.values() if isinstance(one, dict) else one  # pyright: ignore[reportUnknownVariableType] - any JSON
+            waiting += inner
+    return size
