@@ -176,6 +176,7 @@ def test_a_thought_left_open_in_a_text_is_closed_if_more_is_shown_behind_it():
         ("<think>\r\nPlan\r\n</think>\r\nAnswer", "Answer"),
         ("One\n<think>\nb\n</think>two", "One\ntwo"),
         ("<think>\nThe `</think>` tag, </think>\n</think>Answer", "Answer"),
+        ("<think>\n```\nopen\n</think>\n```\n</think>\n```", "```\n</think>\n```"),
         ("<think>\nPlan</think>Answer", "Answer"),
         ("<think>\ncut off", ""),
         ("<think>", ""),

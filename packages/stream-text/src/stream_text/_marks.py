@@ -161,8 +161,9 @@ class LineMarks:
     def _take_inner_tag(self, tag: str, found: list[str | Mark]) -> None:
         """Take a tag inside a thought."""
         ends = tag[1] == "/"
-        is_doubtful = self._thought.is_code() or not (
-            self._thought.begins_line or self._is_anywhere
+        # A program that renders thoughts breaks all tags inside, those in code, too, which may be left open.
+        is_doubtful = (
+            self._thought.is_code() if self._is_anywhere else not self._thought.begins_line
         )
         if not is_doubtful:
             self._depth += -1 if ends else 1
