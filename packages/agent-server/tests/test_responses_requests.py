@@ -1,4 +1,5 @@
 import asyncio
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from openai.types.responses.response_create_params import (
 )
 from talking import created, post, talking
 from test_responses import error_of
+
+from agent_server.http import are_parts
 
 
 _PAGE = Path(__file__).parents[3] / "docs" / "agent-server" / "responses.md"
@@ -128,6 +131,16 @@ async def test_hints_are_taken_whatever_they_are(tmp_path):
             "invalid_value",
         ),
         (
+            {"tools": [_FUNCTION | {"parameters": {"enum": ["x" * 300_000]}}]},
+            "tools[0].parameters",
+            "invalid_value",
+        ),
+        (
+            {"tools": [_FUNCTION | {"parameters": json.loads('{"not":' * 64 + "{}" + "}" * 64)}]},
+            "tools[0].parameters",
+            "invalid_value",
+        ),
+        (
             {"tools": [_LARGE], "text": {"format": {"type": "json_schema", "schema": [0] * 3000}}},
             "text.format.schema",
             "invalid_value",
@@ -160,6 +173,13 @@ async def test_the_agent_may_be_named_as_the_server_of_its_tools(tmp_path):
         assert (await created(client, tools=[own, _FUNCTION]))["tools"][0]["name"] == "mine"
 
 
+def test_content_is_told_from_other_json():
+    text = {"type": "input_text", "text": "a"}
+
+    assert are_parts([text, {"type": "input_image"}])
+    assert not any(map(are_parts, ("a", [], [text, 1], [text, {"type": "dog"}], [{"type": []}])))
+
+
 async def test_a_body_is_an_object(tmp_path):
     async with talking(tmp_path) as (client, _):
         assert error_of(await client.post("/v1/responses", json=[])) == ("body", "invalid_type")
@@ -173,6 +193,8 @@ async def test_a_body_is_an_object(tmp_path):
         ({"type": "input_text"}, "text", "invalid_type"),
         ({"type": "input_image"}, "image_url", "invalid_value"),
         ({"type": "input_image", "image_url": "https://secret"}, "image_url", "invalid_value"),
+        ({"type": "input_image", "image_url": _PNG, "detail": "secret"}, "detail", "invalid_value"),
+        ({"type": "input_file", "file_data": _PNG, "filename": 1}, "filename", "invalid_type"),
         ({"type": "input_image", "file_id": "secret"}, "file_id", "unsupported_parameter"),
         ({"type": "input_file", "file_url": "secret"}, "file_url", "unsupported_parameter"),
         ({"type": "input_file", "file_data": "secret"}, "file_data", "invalid_value"),
@@ -205,6 +227,7 @@ async def test_data_urls_and_what_a_response_put_out_are_taken(tmp_path):
                 {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
                 {"type": "mcp_call", "name": "look", "approval_request_id": "mcpr_1"},
                 {"type": "mcp_call", "name": "look", "error": {"content": "No.", "code": 3}},
+                {"type": "mcp_call", "name": "look", "error": {"type": "gone"}},
                 {
                     "type": "message",
                     "role": "assistant",

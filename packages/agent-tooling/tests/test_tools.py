@@ -452,6 +452,7 @@ def test_a_value_is_hidden_whatever_stands_elsewhere():
         {"properties": {"a": {"$ref": "#/$defs/a~1b~0c"}}, "$defs": {"a/b~c": {}}},
         {"properties": {"a": {"$ref": "#/allOf/0"}}, "allOf": [{}]},
         {"properties": {"a": {"$ref": "#room"}}, "$defs": {"A": {"$anchor": "room"}}},
+        {"properties": {key: {"$ref": "#room"} for key in "ab"}, "$defs": {"A": {"$anchor": "room"}}},
         {"properties": {"a": {"$ref": "#ro%6Fm"}}, "$defs": {"A": {"$anchor": "room"}}},
         {"properties": {"a": {"$dynamicRef": "#room"}}, "$defs": {"A": {"$dynamicAnchor": "room"}}},
         {"properties": {"a": {"const": {"$ref": "#/nowhere"}, "default": [{"$ref": "https://x"}]}}},
