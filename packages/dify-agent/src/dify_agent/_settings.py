@@ -145,13 +145,13 @@ class DifyAgentSettings(ServerSettings):
     @field_validator("model_parameters")
     @classmethod
     def _validate_model_parameters(cls, value: str | None) -> str | None:
-        with suppress(ValidationError):
-            if value is not None:
-                _BY_MODEL.validate_json(value)
-            return value
-        raise ValueError(
-            'expected a JSON object of models and their parameters, as {"gpt-5*": {"reasoning_effort": "medium"}}'
-        )
+        try:
+            _BY_MODEL.validate_json("{}" if value is None else value)
+        except ValidationError:
+            raise ValueError(
+                'expected a JSON object of models and their parameters, as {"gpt-5*": {"reasoning_effort": "medium"}}'
+            ) from None
+        return value
 
     @field_validator("dify_version")
     @classmethod
