@@ -134,7 +134,8 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
     for event in _events(completion):
         if isinstance(event, ResponseFailure):
             said = redact_text(call.connection.secrets.redact(event.message))
-            return _failed(f"The response failed: {said[:_MOST_SAID_CHARACTERS]}")
+            words = " ".join(said.split())
+            return _failed(f"The response failed: {words[:_MOST_SAID_CHARACTERS]}")
         text += visible.feed(event)
     text += visible.close()
     if completion.finish_reason == "length" and not completion.text:

@@ -228,7 +228,11 @@ def test_an_outage_while_it_is_asked_for_ends_nothing(hasty: ModelPlugin) -> Non
     queued = {"id": "resp_1", "status": "queued", "output": [], "created_at": time.time()}
     message = {"type": "message", "content": [{"type": "output_text", "text": "300 pages."}]}
     done = {**queued, "status": "completed", "output": [message]}
-    failed = {**queued, "status": "failed", "error": {"code": "server_error", "message": "Oh."}}
+    failed = {
+        **queued,
+        "status": "failed",
+        "error": {"code": "server_error", "message": "Oh.\r\nNo."},
+    }
     outages = (answering({}, "503 Service Unavailable"), answering({}, "429 Too Many Requests"))
     refused = answering({}, "401 Unauthorized")
     answers = [answering(queued), *outages, answering(done), answering(failed), refused]
@@ -246,7 +250,7 @@ def test_an_outage_while_it_is_asked_for_ends_nothing(hasty: ModelPlugin) -> Non
         assert done.get("error") is None
         assert done["result"]["message"]["content"] == "300 pages."
         # What lasts is told.
-        assert node.check(state)["error"] == "The response failed: Oh."
+        assert node.check(state)["error"] == "The response failed: Oh. No."
         assert "key" in node.check(state)["error"]
 
 
