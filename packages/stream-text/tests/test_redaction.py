@@ -81,6 +81,7 @@ def test_ordinary_words_are_no_secrets(key):
         "thinking.budget_tokens: Input should be greater than or equal to 1024",
         "usage: {'input_tokens_details': {'cached_tokens': 0}, 'total_tokens': 12}",
         "total tokens: 120000, tokens = 30,000, x-ratelimit-reset-tokens: 6",
+        r"(tokens: 5). {\"rate_tokens\": 7}",
         r"{\"maxTokens\": \"many\"} of tokens_per_minute=30k",
         '"name": "max_output_tokens", "value": "12"',
     ],
@@ -98,6 +99,8 @@ def test_words_about_counts_of_tokens_stay(text):
         f"max_tokens_secret = {SECRET}",
         f"admin_tokens: {SECRET}",
         f"tokens=12345{SECRET}",
+        f"bot_tokens: 12345:{SECRET}",
+        f"tokens=1.{SECRET}",
         f'"name": "auth_max_tokens", "value": "{SECRET}"',
     ],
 )

@@ -14,6 +14,8 @@ from ._model import Model
 _FIELD = "allowed_tools"
 # Not where one tool is forced by its name: that name is the tool choice itself.
 _CHOICES_WITH_NAMES = {None, "auto", "required"}
+# A list of exactly this length is refused by `openai_gpt5_responses` (A12): Dify cuts texts there.
+_CUT_CHARACTERS = 1_024
 
 
 def read_allowed_tools(value: object) -> tuple[str, ...] | None:
@@ -80,4 +82,5 @@ def build_model_parameter(request: CallModel, model: Model) -> dict[str, Any]:
     own = [tool.name for tool in request.tools if isinstance(tool, Tool)]  # of the run
     allowed = [name for name in request.allowed_tools if name in offered]
     names = list(dict.fromkeys([*names, *own])) if names else allowed
-    return {_FIELD: "\n".join(names)}
+    lines = "\n".join(names)
+    return {_FIELD: f"{lines}\n" if len(lines) == _CUT_CHARACTERS else lines}

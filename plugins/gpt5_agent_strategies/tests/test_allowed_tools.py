@@ -107,6 +107,16 @@ def test_a_model_that_takes_names_is_told_them(agent, completion_params, names):
     assert sent(agent) == names
 
 
+def test_names_are_not_as_long_as_a_text_that_dify_has_cut(agent):
+    """A12: the model's plugin refuses a list of 1,024 characters."""
+    tools = [tool(f"{index:x<{63 if index < 5 else 62}}") for index in range(16)]
+    names = [one["identity"]["name"] for one in tools]
+    agent.dify.model = [[chunk("Done.")]]
+    agent.run(tools=tools, allowed_tools="\n".join(names), model={"entity": TAKES_NAMES})
+    assert len("\n".join([*names, "read_result"])) == 1_024
+    assert sent(agent) == ["\n".join([*names, "read_result", ""])]
+
+
 def test_the_closing_call_names_no_tools(agent):
     ask(agent, "mail", allowed_tools="mail", maximum_iterations=2, model={"entity": TAKES_NAMES})
     assert sent(agent) == ["mail\nread_result", None]

@@ -51,7 +51,8 @@ _PATTERNS: Final = (
 )
 
 _COUNT_HEAD: Final = rf"""(?:{_COUNT}|(?P<bare>tokens))\\?["']?\s*[:=]\s*\Z"""
-_NUMBER: Final = re.compile(r"\d[\d,._]{0,14}(?![\w-])")
+# With nothing behind it that would make it the beginning of a longer value, such as `123:abc`.
+_NUMBER: Final = re.compile(r"""\d[\d,._]{0,14}+(?![^\s;)}\]"'`\\!?%<|])""")
 _LONGEST_COUNTED: Final = 24  # characters before `tokens`, such as cache_creation_
 
 

@@ -60,7 +60,7 @@ def _steps(folder: PluginFolder, daemon: DaemonAddress) -> str:
     steps.append(f"choose it in the node or the app, in the place of {installed}")
     lines = [
         f"debugging in the Dify at {daemon} as {debugged_author(folder.author)}/{folder.name}, with '(debug)' behind its labels",
-        f"{installed} stays as it is there and goes on answering. In Dify, under Integrations (before 1.16: Plugins):",
+        f"{installed} stays as it is there and goes on answering. In Dify, under Integrations (before 1.15: Plugins):",
         *(f"  {number}. {step}" for number, step in enumerate(steps, 1)),
         "Ctrl-C ends it: it is gone from Dify then, and what has chosen it needs the other one again.",
     ]
