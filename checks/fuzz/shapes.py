@@ -67,7 +67,7 @@ VALUES = st.recursive(
 )
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each place in a JSON value, as what holds it and its key or index."""
     waiting = [value]
     while waiting:
@@ -98,17 +98,17 @@ def mutated(draw: st.DrawFn, original: Any, most: int = 4) -> Any:
     """Return a copy of a JSON value in which a few places hold something else, or nothing, or what stands at another place."""
     value = _copy(original)
     for _ in range(draw(st.integers(1, most))):
-        places = list(_places(value)) if isinstance(value, dict | list) else []
-        if not places:
+        found = list(places(value)) if isinstance(value, dict | list) else []
+        if not found:
             return _copy(draw(VALUES))
-        holder, key = places[draw(st.integers(0, len(places) - 1))]
+        holder, key = found[draw(st.integers(0, len(found) - 1))]
         match draw(st.sampled_from(["replace", "replace", "remove", "copy", "rename", "repeat"])):
             case "replace":
                 holder[key] = _copy(draw(VALUES))  # what is sampled is one object for all
             case "remove":
                 del holder[key]
             case "copy":
-                other, other_key = places[draw(st.integers(0, len(places) - 1))]
+                other, other_key = found[draw(st.integers(0, len(found) - 1))]
                 holder[key] = _copy(other[other_key])
             case "rename" if isinstance(holder, dict):
                 holder[draw(TEXTS)] = holder.pop(key)
