@@ -35,8 +35,16 @@ def bind(schema, args):
             "patternProperties": {pattern: {"type": "null"}},
             "additionalProperties": {"type": "null"},
         },
+        lambda pattern: {
+            "properties": {"c": {"$ref": "#/examples/0"}},
+            "examples": [{"$schema": DRAFT_2019, "pattern": pattern}],
+        },
+        lambda pattern: {
+            "properties": {"c": {"type": "null", "$ref": "#/default", "unevaluatedProperties": {}}},
+            "default": {"patternProperties": {pattern: {}}, "unevaluatedProperties": False},
+        },
     ],
-    ids=["property", "draft", "reference", "names"],
+    ids=["property", "draft", "reference", "names", "value", "unevaluated"],
 )
 def test_no_pattern_keeps_a_check_busy(pattern, place):
     """Python's own matching would take longer than the sun has."""

@@ -3,6 +3,7 @@ import functools
 import json
 import math
 import re
+import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -25,6 +26,8 @@ from agent_tooling import (
 )
 
 
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 IMAGE = {"type": "image", "image_url": "data:image/png;base64,AAAA"}
 
@@ -347,10 +350,12 @@ def test_with_jsonschema_all_that_a_schema_says_is_checked(inner, value, said):
     assert made.bind(json.dumps({"a": value})).error.endswith(f": {said}")
 
 
+@pytest.mark.parametrize("more", [{}, {"$schema": DRAFT_2020}])
 @pytest.mark.parametrize("reference", ["$ref", "$dynamicRef"])
-def test_references_that_multiply_keep_no_check_busy(reference):
+def test_references_that_multiply_keep_no_check_busy(reference, more):
     levels = {
-        f"L{level}": {"anyOf": [{reference: f"#/$defs/L{level + 1}"}] * 2} for level in range(40)
+        f"L{level}": {"anyOf": [{reference: f"#/$defs/L{level + 1}"}] * 2, **more}
+        for level in range(40)
     }
     schema = {
         "properties": {"a": {reference: "#/$defs/L0"}},
@@ -359,6 +364,33 @@ def test_references_that_multiply_keep_no_check_busy(reference):
     made = Tool.from_schema("t", "", schema, print)
 
     assert made.bind('{"a": 1}').error.endswith(": the arguments could not be checked")
+
+
+@pytest.mark.parametrize("keyword", ["unevaluatedProperties", "unevaluatedItems"])
+def test_unevaluated_parts_within_each_other_keep_no_check_busy(keyword):
+    inner = {"type": "object"}
+    for _ in range(25):
+        inner = {keyword: False, "allOf": [inner]}
+    made = Tool.from_schema("t", "", {"properties": {"a": inner}}, print)
+
+    told = made.bind(json.dumps({"a": {} if keyword == "unevaluatedProperties" else []}))
+    assert "could not be checked" in (told.error or "")
+
+
+def test_a_list_that_cannot_be_sorted_is_looked_through_once_for_what_is_there_twice():
+    many = [*map(str, range(20_000)), 1]
+    unique = {"properties": {"a": {"uniqueItems": True}}}
+    listed = {"$schema": DRAFT_4, "properties": {"a": {"enum": many}}}
+    before = time.process_time()
+    made, other = (Tool.from_schema("t", "", schema, print) for schema in (unique, listed))
+
+    assert made.bind(json.dumps({"a": [*many, True, 1.5]})).ok
+    assert (
+        "non-unique"
+        in made.bind(json.dumps({"a": [{"x": 1, "y": [2]}, {"y": [2.0], "x": 1}]})).error
+    )
+    assert other.bind('{"a": 1}').ok
+    assert time.process_time() - before < 10, "a minute, if each is compared with each other"
 
 
 def test_with_jsonschema_what_the_whole_schema_says_is_checked():

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final, Literal, Self, cast
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema
+from agent_tooling._json_text import JsonSchema, canonical_text
 from agent_tooling._schemas.linear_pattern import LinearPattern
 from stream_text import InvalidJsonError, parse_json
 
@@ -341,8 +341,8 @@ def _read_tests(tests: object, place: str, ask: Ask) -> tuple[_Test, ...]:
 
 
 def _read_equals(wanted: object, _: str, __: Ask) -> _Test:
-    canonical = _canonical(wanted)
-    return lambda value: _canonical(value) == canonical
+    canonical = canonical_text(wanted)
+    return lambda value: canonical_text(value) == canonical
 
 
 def _read_above(least: object, place: str, _: Ask) -> _Test:
@@ -396,21 +396,7 @@ def _to_number(value: object) -> float | None:
 
 
 def _to_text(value: object) -> str:
-    return value if isinstance(value, str) else _canonical(value)
-
-
-def _canonical(value: object) -> str:
-    """Return a text for a value, the same for values that are equal in JSON, where 1 equals 1.0."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, Mapping):
-        items = cast("Mapping[object, object]", value).items()
-        return (
-            f"{{{', '.join(sorted(f'{_canonical(str(k))}: {_canonical(v)}' for k, v in items))}}}"
-        )
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_canonical, cast('Sequence[object]', value)))}]"
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return value if isinstance(value, str) else canonical_text(value)
 
 
 def _hold(tests: Sequence[_Test], value: object) -> bool | None:

@@ -3,15 +3,17 @@
 jsonschema matches them with Python's `re`, which a pattern such as `(a+)+$` can keep busy for years; meanwhile nothing else in the process runs.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from functools import lru_cache, partial
 from typing import Any, Final, cast
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema, shorten
+from agent_tooling._json_text import JsonSchema, canonical_text, shorten
 
 from .linear_pattern import LinearPattern
-from .references import VALUES, iter_schemas
+from .references import iter_schemas
 
 
 _MAX_CHARACTERS: Final = 100
@@ -51,22 +53,26 @@ def validate_patterns(schema: JsonSchema, *, field: str) -> None:
 def bound_patterns(kind: Any, schema: JsonSchema) -> tuple[Any, JsonSchema]:
     """Return a jsonschema validator that matches the patterns of a schema in bounded time, and the schema for it.
 
-    It does not check what `validate_patterns` refuses.
+    It does not check what `validate_patterns` refuses, and compares the items of a list that may have none twice in time linear in the list.
 
     Args:
         kind: The validator class for the draft of the schema.
         schema: The schema.
     """
-    if not find_patterns(schema):
-        return kind, schema
-    # If a part of it named its draft, jsonschema would use its own validator for that part.
-    return _extend(kind), cast("JsonSchema", _without_drafts(schema))
+    # Wherever it stands: a reference may lead into a value too, such as an example.
+    has_named = "patternProperties" in json.dumps(schema, skipkeys=True, default=str)
+    return bound_class(kind, has_named=has_named), schema
 
 
-# One entry for each draft that jsonschema knows.
-@lru_cache(maxsize=8)
-def _extend(kind: Any) -> Any:
-    """Return the validator class of a draft with our pattern keywords instead of its own."""
+# Two entries for each draft that jsonschema knows.
+@lru_cache(maxsize=16)
+def bound_class(kind: Any, *, has_named: bool = True) -> Any:
+    """Return the validator class of a draft with our keywords instead of its own where those may take long.
+
+    Args:
+        kind: The class.
+        has_named: Whether there may be `patternProperties`; then `unevaluatedProperties`, which would match them with `re`, is not checked.
+    """
     import jsonschema  # noqa: PLC0415 - an extra, and slow to import
 
     library: Any = jsonschema
@@ -74,10 +80,24 @@ def _extend(kind: Any) -> Any:
         "additionalProperties": partial(_check_additional, kind.VALIDATORS["additionalProperties"]),
         "pattern": partial(_check_pattern, library.ValidationError),
         "patternProperties": _check_named,
+        "uniqueItems": partial(_check_unique, library.ValidationError),
     }
-    if original := kind.VALIDATORS.get("unevaluatedProperties"):
-        checks["unevaluatedProperties"] = partial(_check_unevaluated, original)
-    return library.validators.extend(kind, checks)
+    if has_named and "unevaluatedProperties" in kind.VALIDATORS:
+        checks["unevaluatedProperties"] = _check_nothing
+    return keep_kind(library.validators.extend(kind, checks))
+
+
+def keep_kind(kind: Any) -> Any:
+    """Have a validator class of jsonschema's check all parts of a schema itself. Otherwise a part that names its draft is checked by jsonschema's own class for that, without what bounds ours."""
+    kind.evolve = _evolve
+    return kind
+
+
+def _evolve(validator: Any, **changes: Any) -> Any:
+    evolved = copy(validator)
+    for name, value in changes.items():
+        setattr(evolved, name, value)
+    return evolved
 
 
 # The keyword functions below have jsonschema's signature: the validator, the keyword's value, the
@@ -119,13 +139,18 @@ def _check_additional(
     yield from original(validator, allowed, value, schema)
 
 
-def _check_unevaluated(
-    original: _Keyword, validator: Any, allowed: Any, value: Any, schema: Mapping[str, Any]
+def _check_unique(
+    problem: Callable[[str], Any], validator: Any, wanted: Any, value: Any, _: object
 ) -> Iterator[Any]:
-    # The original would match patterns with `re`; `validate_patterns` refuses such schemas.
-    nodes = iter_schemas(dict(schema))
-    if all("patternProperties" not in node for node in nodes):
-        yield from original(validator, allowed, value, schema)
+    # The original compares each item with each other where they cannot be sorted.
+    if not wanted or not validator.is_type(value, "array"):
+        return
+    if len({canonical_text(item) for item in value}) < len(value):
+        yield problem(f"{value!r} has non-unique elements")
+
+
+def _check_nothing(*_: object) -> Iterator[Any]:
+    return iter(())
 
 
 @lru_cache(maxsize=64)
@@ -141,15 +166,3 @@ def _may_match(pattern: str, text: str) -> bool:
     compiled = _compile(pattern)
     # Unknown counts as a match, so that the key is not refused as an unknown property.
     return compiled is None or compiled.is_in(text) is not False
-
-
-def _without_drafts(value: object) -> object:
-    if isinstance(value, list):
-        return [_without_drafts(item) for item in cast("list[object]", value)]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: member if key in VALUES else _without_drafts(member)
-        for key, member in cast("JsonSchema", value).items()
-        if key != "$schema" or not isinstance(member, str)
-    }

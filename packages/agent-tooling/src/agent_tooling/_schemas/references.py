@@ -52,8 +52,8 @@ def validate_references(schema: JsonSchema, *, field: str) -> None:
 
 def _is_there(resource: JsonSchema, reference: str, anchors: dict[int, Collection[object]]) -> bool:
     """Return whether a reference leads to something; `anchors` keeps those of each resource, since to look for each anew takes time that grows with the square."""
-    fragment = reference.removeprefix("#")
-    if not fragment or fragment.startswith("/") or "%" in fragment:
+    fragment = _to_fragment(reference)
+    if not fragment or fragment.startswith("/"):
         return find_referenced(resource, reference) is not None
     if (known := anchors.get(id(resource))) is None:
         known = anchors[id(resource)] = {
@@ -66,7 +66,7 @@ def find_referenced(schema: JsonSchema, reference: object) -> object:
     """Return what a reference such as `#/$defs/Room` or `#room` leads to; None if that is missing."""
     if not isinstance(reference, str):
         return None
-    fragment = _ENCODED.sub(_decode, reference.removeprefix("#"))
+    fragment = _to_fragment(reference)
     if fragment and not fragment.startswith("/"):
         anchors = (node for _, node in _iter_nodes(schema, schema) if fragment in _iter_names(node))
         return next(anchors, None)
@@ -87,6 +87,10 @@ def iter_schemas(schema: JsonSchema) -> Iterator[JsonSchema]:
     """Yield a schema and every schema inside it."""
     for _, node in _iter_nodes(schema, schema):
         yield node
+
+
+def _to_fragment(reference: str) -> str:
+    return _ENCODED.sub(_decode, reference.removeprefix("#"))
 
 
 def _decode(encoded: re.Match[str]) -> str:

@@ -9,13 +9,15 @@ from typing import Any, Final
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, path_text, shorten
 
-from .patterns import bound_patterns
+from .patterns import bound_class, bound_patterns, keep_kind
 from .references import REFERENCES
 
 
 _MAX_CHARACTERS: Final = 300
 # Our choice, far above what a schema for people needs: 30 references that each follow two others are two thousand million steps.
 _MAX_FOLLOWED: Final = 10_000
+# Each checks anew what stands beside it, so nested ones multiply as references do.
+_MULTIPLYING: Final = (*REFERENCES, "unevaluatedItems", "unevaluatedProperties")
 _followed: ContextVar[Iterator[int]] = ContextVar("followed references")
 
 
@@ -52,14 +54,21 @@ def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False)
     kind = library.validators.validator_for(schema, default=library.Draft202012Validator)
     try:
         if not is_checked:
-            kind.check_schema(schema)
-    except library.SchemaError as error:
+            _check_schema(kind, schema)
+    except library.ValidationError as error:
         place = f"{path_text(error.path)} of {field}" if error.path else field
         found = shorten(error.message, _MAX_CHARACTERS)
         raise DeclarationError(place, "a valid JSON schema", found=found) from error
     kind, schema = bound_patterns(kind, schema)
     # Else it would fetch remote references.
     return _bound_references(kind)(schema, registry=EMPTY_REGISTRY)
+
+
+def _check_schema(kind: Any, schema: JsonSchema) -> None:
+    """Raise the first finding of a draft about a schema, as `kind.check_schema` does, which compares each item of some lists with each other."""
+    checker = bound_class(kind)(kind.META_SCHEMA, format_checker=kind.FORMAT_CHECKER)
+    for error in checker.iter_errors(schema):
+        raise error
 
 
 # One entry for each draft that jsonschema knows, with and without our patterns.
@@ -69,10 +78,9 @@ def _bound_references(kind: Any) -> Any:
     import jsonschema  # noqa: PLC0415 - an extra, and slow to import
 
     library: Any = jsonschema
-    known = [name for name in REFERENCES if name in kind.VALIDATORS]
-    return library.validators.extend(
-        kind, {name: partial(_follow, kind.VALIDATORS[name]) for name in known}
-    )
+    known = [name for name in _MULTIPLYING if name in kind.VALIDATORS]
+    follow = {name: partial(_follow, kind.VALIDATORS[name]) for name in known}
+    return keep_kind(library.validators.extend(kind, follow))
 
 
 def _follow(original: Any, validator: Any, reference: Any, value: Any, schema: Any) -> Any:
