@@ -40,6 +40,7 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             '_BACKEND: httpcore.AsyncNetworkBackend = cast("Any", httpcore.AnyIOBackend)()': "_BACKEND = httpcore.SyncBackend()",
             "import asyncio\n": "",
             "await asyncio.to_thread(resolve, host)": "resolve(host)",
+            "asyncio.sleep(0)": "time.sleep(0)",
             "Awaitable[bytes]": "bytes",
             "import Awaitable, Callable": "import Callable",
             "one asynchronous connection": "one blocking connection",

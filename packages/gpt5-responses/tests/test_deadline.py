@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -194,6 +195,19 @@ def test_a_plugin_s_call_stays_under_the_limit_of_its_daemon(
 
     assert (connection.total_seconds, connection.total_limit) == (seconds, limit)
     assert connection.try_seconds == (900 if seconds is None else seconds + 1)
+
+
+@pytest.mark.parametrize("value", [None, "", "soon", "0", "-1", "inf", "nan"])
+def test_a_plugin_may_know_the_limit_of_a_daemon_that_names_none(value: str | None) -> None:
+    environ = {} if value is None else {"PLUGIN_MAX_EXECUTION_TIMEOUT": value}
+    read = partial(Connection.from_credentials, {"openai_api_key": "k"}, platform_seconds=600)
+
+    unnamed = read(environ=environ)
+    limited = read(environ={"OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS": "20", **environ})
+
+    assert (unnamed.total_seconds, unnamed.total_limit) == (590, "PLUGIN_MAX_EXECUTION_TIMEOUT")
+    assert limited.total_seconds == 20
+    assert read(environ={"PLUGIN_MAX_EXECUTION_TIMEOUT": "900"}).total_seconds == 890
 
 
 def test_a_call_of_anybody_else_has_no_daemon() -> None:

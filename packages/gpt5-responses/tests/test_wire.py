@@ -499,7 +499,7 @@ async def test_an_error_whose_body_breaks_off_keeps_its_status(transport: Transp
 async def test_an_error_whose_body_does_not_come_keeps_its_status(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpt5_responses._http.steps._MOST_SECONDS", 0.1)
+    monkeypatch.setattr("gpt5_responses._http.client._MOST_BODY_SECONDS", 0.1)
     answer = whole(b"{", "429 No", content_length="100")
 
     assert isinstance(failure(answer, transport), RateLimitError)

@@ -21,6 +21,9 @@ _BEGUN_SIZE = re.compile(rb"[0-9a-fA-F]{0,8}\r?")
 class ChunkJoiner:
     r"""A joiner of HTTP chunks that have arrived together on one connection.
 
+    Attributes:
+        bytes_ahead: How many bytes of informational answers (1xx) came before the answer itself.
+
     Example:
         >>> joiner = ChunkJoiner()
         >>> joiner.feed(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + b"1\r\na\r\n")[
@@ -34,12 +37,18 @@ class ChunkJoiner:
     def __init__(self) -> None:
         self.begin()
 
+    @property
+    def is_in_head(self) -> bool:
+        """Whether the head of the answer has not been read to its end."""
+        return self._head is not None
+
     def begin(self) -> None:
         """Expect the head of an answer next."""
         self._head: bytearray | None = bytearray()
         self._is_joining = False
         self._left = 0  # bytes of the last chunk that are still to come
         self._begun_size = b""
+        self.bytes_ahead = 0
 
     def feed(self, data: bytes) -> bytes:
         """Return the next bytes in fewer chunks, with the same content."""
@@ -61,6 +70,7 @@ class ChunkJoiner:
                 self._is_joining = _CHUNKED.search(head, 0, end.end()) is not None
                 self._head = None
                 return len(data) - (len(head) - end.end())
+            self.bytes_ahead += end.end()
             del head[: end.end()]
             searched = 0
         if len(head) > _MOST_HEAD_BYTES:  # the HTTP library will refuse it

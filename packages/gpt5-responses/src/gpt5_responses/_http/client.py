@@ -7,6 +7,7 @@ Everything is written once, as generators that yield each step on the network an
 they are yielded, and `aplay` for an asynchronous one, which awaits each step.
 """
 
+import math
 import os
 import socket
 import ssl
@@ -23,14 +24,15 @@ from urllib.parse import quote, urlsplit
 import certifi
 import httpcore
 
+from gpt5_responses._errors import ConnectionTimeoutError
 from gpt5_responses._settings.connection import Connection
 from stream_text.addresses import plain_host
 
 from .async_network import AsyncNetwork
 from .bodies import ACCEPTED, MOST_WHOLE_BYTES, BoundedBody
-from .connection_errors import NoAnswerError
+from .connection_errors import NoAnswerError, TooMuchAheadError
 from .error_answer import ErrorAnswer, usual_pause_seconds
-from .error_messages import to_responses_error
+from .error_messages import TOO_LONG, to_responses_error
 from .network import Network
 from .proxies import find_proxy
 from .request_body import RequestBody
@@ -38,6 +40,7 @@ from .steps import Blocking, NetworkKind
 
 
 _MOST_ERROR_BYTES = 64 * 1024
+_MOST_BODY_SECONDS = 10.0  # for the body of an error, a list or a stored response
 _MOST_IDLE = 100  # as many as the official client keeps
 # As in httpx. Servers allow more, so a kept connection has seldom been closed at their end.
 _IDLE_SECONDS = 5.0
@@ -53,6 +56,8 @@ _FAILURES = (
     OSError,  # the library lets some through
 )
 
+# Failures of a server that may be at work on the request.
+_UNDER_WAY = (httpcore.ReadTimeout, TooMuchAheadError)
 # Failures before any part of a request has been sent.
 _UNSENT = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError)
 
@@ -138,6 +143,7 @@ class HttpClient:
         self._headers = _headers(connection, host, parts.port)
         self._timeouts = dict.fromkeys(("connect", "read", "write"), connection.try_seconds)
         self._max_retries = connection.max_retries
+        self._total_seconds = connection.total_seconds or math.inf
         # Each with the time when it is too old; the most recently used is last, and taken first.
         self._idle: deque[tuple[float, Any, Network | AsyncNetwork]] = deque()
         self._lock = threading.Lock()  # looking at an idle connection and taking it are one step
@@ -155,6 +161,7 @@ class HttpClient:
         content: RequestBody | None = None,
         *,
         only_once: bool = False,
+        until: float | None = None,
     ) -> Steps[HttpAnswer]:
         """Make a request, with retries, and return the answer, whose body is read as it arrives.
 
@@ -163,16 +170,20 @@ class HttpClient:
             path: The path below the base URL.
             content: The request's body.
             only_once: Whether not to send it again if the server may have received it, because closing the connection does not end its work.
+            until: When the call is over, by `time.monotonic`; by default the connection's total limit from now.
 
         Raises:
             ErrorAnswer: If the server answers with an error status.
             NoAnswerError: If no answer comes.
-            ResponsesError: If the server's address leads to a metadata service.
+            ResponsesError: If the server's address leads to a metadata service, or the call takes too long in all.
         """
+        until = self._until() if until is None else until
         request, tried = self._request(method, path, content), 0
         while True:
             is_last = tried == self._max_retries
-            answer = yield from self._answer(request, may_fail=not is_last, only_once=only_once)
+            answer = yield from self._answer(
+                request, until, may_fail=not is_last, only_once=only_once
+            )
             if answer is None:
                 pause = usual_pause_seconds(tried)
             elif answer.status_code in _SUCCESS:
@@ -180,13 +191,14 @@ class HttpClient:
             else:
                 body = b""
                 with suppress(Exception):  # its status says enough
-                    body = yield from self._read(answer, _MOST_ERROR_BYTES)
+                    body = yield from self._read(answer, _MOST_ERROR_BYTES, until)
                 refusal = ErrorAnswer(answer.status_code, answer.headers, body)
                 if is_last or not refusal.is_passing:
                     raise refusal
                 pause = refusal.pause_seconds(tried)
             tried += 1
-            yield self._kind.sleep(pause)
+            yield self._kind.sleep(max(min(pause, until - time.monotonic()), 0))
+            self._validate_time(until)
 
     def call(
         self,
@@ -201,12 +213,14 @@ class HttpClient:
         Raises:
             ErrorAnswer: If the server answers with an error status.
             NoAnswerError: If no answer comes.
-            ResponsesError: If the server's address leads to a metadata service.
+            ResponsesError: If the server's address leads to a metadata service, or the call takes too long in all.
         """
-        answer = yield from self.ask(method, path, content, only_once=only_once)
+        until = self._until()
+        answer = yield from self.ask(method, path, content, only_once=only_once, until=until)
         try:
-            return (yield from self._read(answer, MOST_WHOLE_BYTES))
+            return (yield from self._read(answer, MOST_WHOLE_BYTES, until))
         except _FAILURES as error:
+            self._validate_time(until)
             raise NoAnswerError(
                 is_proxied=answer.network.is_proxied, may_be_at_work=only_once
             ) from error
@@ -248,7 +262,7 @@ class HttpClient:
             yield self._kind.close(self._idle.pop()[1])
 
     def _answer(
-        self, request: httpcore.Request, *, may_fail: bool, only_once: bool
+        self, request: httpcore.Request, until: float, *, may_fail: bool, only_once: bool
     ) -> Steps[HttpAnswer | None]:
         """Send a request, a second time if a kept connection turns out to be closed or out of step; return None if it failed and may fail.
 
@@ -260,15 +274,17 @@ class HttpClient:
         else:
             connection, network, is_kept = yield from self._take()
         while True:
+            network.until = until
             try:
                 response = yield self._kind.send(connection, request)
             except _FAILURES as error:
+                self._validate_time(until)
                 may_be_at_work = only_once and not isinstance(error, _UNSENT)
-                is_silent = isinstance(error, httpcore.ReadTimeout) or may_be_at_work
+                is_under_way = isinstance(error, _UNDER_WAY) or may_be_at_work
                 # Closed by the server while it was kept. The new connection does not count as a retry.
-                if is_kept and not is_silent and not network.has_answered:
+                if is_kept and not is_under_way and not network.has_answered:
                     (connection, network), is_kept = self._connect(), False
-                elif may_fail and not is_silent:
+                elif may_fail and not is_under_way:
                     return None
                 else:
                     raise NoAnswerError(
@@ -303,10 +319,19 @@ class HttpClient:
         pool = make_pool(ssl_context=trusted(), proxy=self._proxy, network_backend=network)
         return pool.create_connection(self._origin), network
 
-    def _read(self, answer: HttpAnswer, max_bytes: int) -> Steps[bytes]:
+    def _until(self) -> float:
+        """Return when a call that begins now is over, by `time.monotonic`."""
+        return time.monotonic() + self._total_seconds
+
+    def _validate_time(self, until: float) -> None:
+        if time.monotonic() >= until:
+            raise ConnectionTimeoutError(TOO_LONG.format(self.connection.total_limit)) from None
+
+    def _read(self, answer: HttpAnswer, max_bytes: int, until: float) -> Steps[bytes]:
         body = BoundedBody(answer.headers.get("content-encoding", ""), max_bytes=max_bytes)
         try:
-            yield self._kind.read(answer.response, body)
+            seconds = min(_MOST_BODY_SECONDS, until - time.monotonic())
+            yield self._kind.read(answer.response, body, seconds)
         except Exception:
             if answer.status_code in _SUCCESS:
                 raise

@@ -10,8 +10,14 @@ import httpcore
 
 _CHECK = "Check the network and base_url."
 _TOO_SLOW = "The server did not answer in time. Try again, or raise timeout_seconds or lower reasoning_effort."
+_TOO_MUCH = "sent more than 100 KiB of informational answers (1xx) before its answer"
+_NO_ANSWER = "closed the connection without an answer, or answered with something that is no HTTP"
 _CERTIFICATES = ("SSL_CERT_FILE", "SSLKEYLOGFILE")  # Python itself opens the second
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
+
+
+class TooMuchAheadError(httpcore.RemoteProtocolError):
+    """Informational answers (1xx) without end, in place of an answer."""
 
 
 class NoAnswerError(Exception):
@@ -80,8 +86,8 @@ def _cause(error: NoAnswerError) -> str:
     if (proxy := find_cause(error, httpcore.ProxyError)) is not None:
         status = re.match(r"\d{3}\b", str(proxy))
         return f"the proxy did not connect to it{f' (status {status[0]})' if status else ''}"
-    if find_cause(error, httpcore.RemoteProtocolError) is not None:
-        return f"{who} closed the connection without an answer, or answered with something that is no HTTP"
+    if (broken := find_cause(error, httpcore.RemoteProtocolError)) is not None:
+        return f"{who} {_TOO_MUCH if isinstance(broken, TooMuchAheadError) else _NO_ANSWER}"
     failed = find_cause(error, OSError)
     return f"{failed.strerror}" if failed is not None and failed.errno and failed.strerror else ""
 

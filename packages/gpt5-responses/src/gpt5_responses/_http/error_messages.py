@@ -93,6 +93,7 @@ _MAY_BE_AT_WORK = (
 )
 SILENT = "The server kept the connection open and sent no event in time. Try again, or raise timeout_seconds or lower reasoning_effort."
 INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
+TOO_LONG = "The call took longer than it may in all ({}). What arrived is shown; try again, or ask for less at once."
 
 
 def instead(what: str) -> str:

@@ -4,7 +4,9 @@
 The connections are the library's own, checked before anything is sent.
 """
 
+import math
 import ssl
+import time
 from collections.abc import Callable
 from typing import Any, cast, override
 
@@ -12,9 +14,17 @@ import httpcore
 
 from .addresses import resolve, validate_addresses
 from .chunks import ChunkJoiner
+from .connection_errors import TooMuchAheadError
 
 
 _BACKEND = httpcore.SyncBackend()
+
+# Some dozens of events: little enough that others wait for milliseconds at most.
+_TURN_BYTES = 8 * 1024
+_SHORTEST_WAIT = 0.001  # 0 would not wait, and fail in another way than a timeout
+_READ_BYTES = 64  # what a read costs beside its bytes
+# Servers keep a connection open, and name what a page needs, in some kilobytes of informational answers.
+_MOST_BYTES_AHEAD = 100 * 1024
 
 type Read = Callable[[int, float | None], bytes]
 
@@ -27,11 +37,13 @@ class Network(httpcore.NetworkBackend):
 
     Attributes:
         has_answered: Whether anything has been read since the last write.
+        until: When the head of an answer has to be there at the latest, by `time.monotonic`.
     """
 
     def __init__(self, *, is_proxied: bool) -> None:
         self.is_proxied = is_proxied
         self.has_answered = False
+        self.until = math.inf
 
     @override
     def connect_tcp(
@@ -66,20 +78,32 @@ class BodyStream(httpcore.NetworkStream):
         self._stream = stream
         self._network = network
         self._joiner = ChunkJoiner()
+        self._head_until: float | None = None
+        self._turn = 0  # what has been read since others had their turn
         self.read_network: Read = stream.read
         self.read_plainly: Read = stream.read
 
     @override
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._turn > _TURN_BYTES:  # what never has to be waited for would let nobody else begin
+            self._turn = 0
+            time.sleep(0)
+        if self._joiner.is_in_head:
+            timeout = self._head_seconds(timeout)
         data = self.read_network(max_bytes, timeout)
+        self._turn += len(data) + _READ_BYTES
         self._network.has_answered |= bool(data)
-        return self._joiner.feed(data)
+        joined = self._joiner.feed(data)
+        if self._joiner.bytes_ahead > _MOST_BYTES_AHEAD:
+            raise TooMuchAheadError
+        return joined
 
     @override
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         # Whatever has been read before belongs to an earlier answer.
         self._network.has_answered = False
         self._joiner.begin()
+        self._head_until = None
         # A view, because whatever one send leaves of megabytes would be copied for the next.
         self._stream.write(cast("bytes", memoryview(buffer)), timeout)
 
@@ -101,6 +125,13 @@ class BodyStream(httpcore.NetworkStream):
     @override
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
+
+    def _head_seconds(self, timeout: float | None) -> float:
+        """Return how long to wait for more of a head; neither a piece of it nor an informational answer starts the time anew."""
+        now = time.monotonic()
+        if self._head_until is None:
+            self._head_until = min(now + (timeout or math.inf), self._network.until)
+        return max(self._head_until - now, _SHORTEST_WAIT)
 
 
 def _validate_peer(stream: httpcore.NetworkStream, network: Network) -> None:

@@ -11,10 +11,6 @@ from .bodies import BoundedBody
 from .network import BodyStream, Network
 
 
-_MOST_SECONDS = 10.0  # for the body of an error, a list or a stored response
-_SHORTEST_WAIT = 0.001  # 0 would not wait, and fail in another way than a timeout
-
-
 class Blocking:
     """The steps of a blocking client."""
 
@@ -37,14 +33,16 @@ class Blocking:
         time.sleep(seconds)
 
     @staticmethod
-    def read(response: Any, body: BoundedBody) -> None:
-        """Read an answer until its bounded body is full."""
+    def read(response: Any, body: BoundedBody, seconds: float) -> None:
+        """Read an answer until its bounded body is full or the time is over."""
         stream: BodyStream = response.extensions["network_stream"]
-        until = time.monotonic() + _MOST_SECONDS
+        until = time.monotonic() + seconds
 
-        # The library's timeout is for each read, and a server could send byte by byte.
+        # The library's timeout is for each read, and a server could send byte by byte, or more than is ever read.
         def read(max_bytes: int, timeout: float | None) -> bytes:
-            left = max(until - time.monotonic(), _SHORTEST_WAIT)
+            left = until - time.monotonic()
+            if left <= 0:
+                raise httpcore.ReadTimeout
             return plainly(max_bytes, left if timeout is None else min(timeout, left))
 
         plainly, stream.read_network = stream.read_network, read
@@ -74,9 +72,9 @@ class Asynchronous:
         await it.aclose()
 
     @staticmethod
-    async def read(response: Any, body: BoundedBody) -> None:
-        """Read an answer until its bounded body is full."""
-        async with asyncio.timeout(_MOST_SECONDS):
+    async def read(response: Any, body: BoundedBody, seconds: float) -> None:
+        """Read an answer until its bounded body is full or the time is over."""
+        async with asyncio.timeout(seconds):
             async for chunk in response.aiter_stream():
                 if not body.take(chunk):
                     break

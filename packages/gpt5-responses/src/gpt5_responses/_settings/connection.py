@@ -97,7 +97,11 @@ class Connection:
 
     @classmethod
     def from_credentials(
-        cls, credentials: Mapping[str, Any], *, environ: Mapping[str, str] | None = None
+        cls,
+        credentials: Mapping[str, Any],
+        *,
+        environ: Mapping[str, str] | None = None,
+        platform_seconds: float | None = None,
     ) -> Self:
         """Read the credentials of the plugin's form.
 
@@ -106,13 +110,14 @@ class Connection:
                 `request_timeout_seconds` (default 300, limited to 30 to 900), `max_retries` (default 1, limited to 0 to 5) and
                 `extra_headers` and `mcp_tokens` (each a JSON object, or a mapping).
             environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit if that is among them.
+            platform_seconds: The daemon's limit, in seconds above 0, where the environment names none; None for no limit.
 
         Raises:
             SettingsError: If the key is missing, or the key, organisation, base URL, an extra header or a token is not usable.
 
         Source: docs/contracts/openai-gpt5-responses.md, A4 to A7.
         """
-        return cls._read(credentials, _CREDENTIAL_NAMES, environ)
+        return cls._read(credentials, _CREDENTIAL_NAMES, environ, platform_seconds)
 
     @classmethod
     def from_settings(
@@ -146,14 +151,20 @@ class Connection:
 
     @classmethod
     def _read(
-        cls, values: Mapping[str, Any], names: "_Names", environ: Mapping[str, str] | None
+        cls,
+        values: Mapping[str, Any],
+        names: "_Names",
+        environ: Mapping[str, str] | None,
+        platform_seconds: float | None = None,
     ) -> Self:
         variables = os.environ if environ is None else environ
         url, allowed_hosts = (
             _text(values, names.base_url),
             variables.get(ALLOWED_HOSTS_VARIABLE, ""),
         )
-        total_seconds, total_limit = _total_seconds(values, names, variables)
+        total_seconds, total_limit = _total_seconds(
+            values, names, variables, platform_seconds or _NO_LIMIT
+        )
         return cls(
             api_key=_header_text(values, names.api_key, required=True),
             organization=_header_text(values, names.organization) or None,
@@ -295,26 +306,26 @@ def _extra_headers(value: object, names: _Names) -> SecretTexts[str]:
 
 
 def _total_seconds(
-    values: Mapping[str, Any], names: _Names, environ: Mapping[str, str]
+    values: Mapping[str, Any], names: _Names, environ: Mapping[str, str], platform_seconds: float
 ) -> tuple[float | None, str]:
     """Return the limit of a whole call and the setting that it comes from: the operator's, or the platform's less the time to report a timeout."""
     text = _number_text(values, "total_seconds") or environ.get(TOTAL_SECONDS_VARIABLE, "")
     limits = [(_seconds(text), TOTAL_SECONDS_VARIABLE)]
     if names.platform_seconds is not None:
-        most = _seconds(environ.get(names.platform_seconds, ""))
+        most = _seconds(environ.get(names.platform_seconds, ""), platform_seconds)
         # A tenth, so that the margin does not use up a short limit.
         limits.append((most - min(_PLATFORM_MARGIN, most / 10), names.platform_seconds))
     seconds, name = min(limits)
     return (None, TOTAL_SECONDS_VARIABLE) if seconds == _NO_LIMIT else (seconds, name)
 
 
-def _seconds(text: str) -> float:
-    """Return a limit in seconds; anything but a number above 0 means no limit."""
+def _seconds(text: str, default: float = _NO_LIMIT) -> float:
+    """Return a limit in seconds; anything but a finite number above 0 means the default."""
     try:
         seconds = float(text)
     except ValueError:
-        return _NO_LIMIT
-    return seconds if seconds > 0 else _NO_LIMIT
+        return default
+    return seconds if 0 < seconds < _NO_LIMIT else default
 
 
 def _clamped(values: Mapping[str, Any], name: str, default: int, lowest: int, highest: int) -> int:

@@ -4,7 +4,6 @@ Only where the HTTP library reads its connection does it show that everything re
 """
 
 import ssl
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from traceback import clear_frames
@@ -19,8 +18,6 @@ from .reader import ResponseReader
 from .time_limits import MOST_REST_BYTES, TimeLimits, is_delimited
 
 
-# Some dozens of events: little enough that others wait for milliseconds at most.
-_TURN_BYTES = 8 * 1024
 _NOTHING_THERE = (BlockingIOError, ssl.SSLWantReadError)
 
 type Pause = Callable[[], bool]
@@ -91,7 +88,7 @@ def iter_batches(
 
 def _iter_bytes(answer: HttpAnswer, reader: ResponseReader, limits: TimeLimits) -> Iterator[bytes]:
     """Yield the body as it arrives; any error of the HTTP library counts as a broken connection."""
-    turn, chunks = 0, iter(answer.response.iter_stream())
+    chunks = iter(answer.response.iter_stream())
     while True:
         try:
             data = next(chunks, None)
@@ -104,10 +101,6 @@ def _iter_bytes(answer: HttpAnswer, reader: ResponseReader, limits: TimeLimits) 
             answer.is_read = True
             return
         yield data
-        turn += len(data)
-        if turn > _TURN_BYTES:  # under gevent, others would wait until everything here is read
-            turn = 0
-            time.sleep(0)
 
 
 def _read_rest(chunks: Iterator[bytes], limits: TimeLimits) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 
 from gpt5_responses._errors import ConnectionTimeoutError
-from gpt5_responses._http.error_messages import SILENT
+from gpt5_responses._http.error_messages import SILENT, TOO_LONG
 from gpt5_responses._settings.connection import Connection
 
 
@@ -13,8 +13,6 @@ REST_SECONDS = 0.25
 
 MOST_REST_BYTES = 64 * 1024
 """How much of the rest of a body to read."""
-
-_TOO_LONG = "The call took longer than it may in all ({}). What arrived is shown; try again, or ask for less at once."
 
 
 class TimeLimits:
@@ -68,7 +66,7 @@ class TimeLimits:
         if progress != self._progress or self._silent_until is None:
             self._progress = progress
             self._silent_until = time.monotonic() + self._silent_seconds
-        elif time.monotonic() >= self._silent_until:
+        elif time.monotonic() >= min(self._silent_until, self._rest_until or self._silent_until):
             raise ConnectionTimeoutError(SILENT)
         self.validate()
 
@@ -93,7 +91,7 @@ class TimeLimits:
 
     def took_too_long(self) -> ConnectionTimeoutError:
         """Return the error for a call that took longer than it may in all."""
-        return ConnectionTimeoutError(_TOO_LONG.format(self._limit))
+        return ConnectionTimeoutError(TOO_LONG.format(self._limit))
 
 
 def is_delimited(headers: Mapping[str, str]) -> bool:
