@@ -36,6 +36,8 @@ from gpt5_responses import (
     find_secrets,
 )
 
+from ._model_call import read_connection
+
 
 # The first entry that fits decides, so narrow errors come before wide ones, and the root last.
 INVOKE_ERRORS: dict[type[InvokeError], list[type[Exception]]] = {
@@ -148,7 +150,7 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
     """
     try:
         _validate_ranges(credentials)
-        yield Connection.from_credentials(credentials)
+        yield read_connection(credentials)
     except (ResponsesError, PayloadError) as error:
         raise CredentialsValidateFailedError(_to_sentence(error, credentials)) from None
     except Exception:  # noqa: BLE001  a form shows one sentence, whatever happens

@@ -16,6 +16,21 @@ from ._parameters import wants_thoughts
 # The form's default for Base Model: the model's name decides.
 BY_NAME = "by-name"
 
+_PLATFORM_SECONDS = (
+    600.0  # Dify ends calls after it, unless its daemon has another limit and names it.
+)
+
+
+def read_connection(credentials: Mapping[str, Any]) -> Connection:
+    """Return the connection to the server, with the key; its calls end before Dify's limit.
+
+    Raises:
+        SettingsError: If the credentials cannot be used.
+
+    Source: docs/contracts/openai-gpt5-responses.md, A7.
+    """
+    return Connection.from_credentials(credentials, platform_seconds=_PLATFORM_SECONDS)
+
 
 # Without slots, because `cached_property` needs a `__dict__`.
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +53,7 @@ class ModelCall:
         Raises:
             SettingsError: If the credentials cannot be used.
         """
-        return Connection.from_credentials(self.credentials)
+        return read_connection(self.credentials)
 
     @property
     def shows_thoughts(self) -> bool:

@@ -205,12 +205,16 @@ def test_what_nobody_expected_comes_out_without_its_text(run_inside: Callable[..
     assert form_cause == call_cause == ["None", True]
 
 
+EARLY = b"HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n"
+BARREN_HEAD = HEAD.replace(b"connection: close", b"transfer-encoding: chunked")
 FLOODS: dict[str, bytes] = {
     "comments": HEAD + b": " + b"x" * 65_536 + b"\n\n",
     "one event": HEAD + b"data: " + b"x" * 65_536,
     "deltas": HEAD + delta("word " * 200) * 64,
     "an error": b"HTTP/1.1 400 No\r\ncontent-type: application/json\r\n\r\n" + b" " * 65_536,
     "one body": b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n" + b"[" * 65_536,
+    "informational answers": EARLY * 1_300,
+    "comments in chunks": BARREN_HEAD + (b"1;" + b"x" * 65_536 + b"\r\n \r\n"),
 }
 
 

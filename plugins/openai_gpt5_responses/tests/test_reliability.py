@@ -211,6 +211,23 @@ def test_a_silent_server_gives_our_sentence_before_the_daemon_s_limit(
         assert (seconds < slept + 1, connections) == (True, 1)
 
 
+LIMIT = """
+import dify_plugin, json
+from model_adapter import ModelCall, validated_connection
+
+credentials = {"openai_api_key": "k"}
+with validated_connection(credentials) as checked:
+    called = ModelCall(model="gpt-5.2", credentials=credentials).connection
+    print(json.dumps([[one.total_seconds, one.total_limit] for one in (checked, called)]))
+"""
+
+
+def test_a_call_ends_before_600_seconds_where_no_daemon_names_its_limit(
+    run_inside: Callable[..., Any],
+) -> None:
+    assert run_inside(LIMIT) == [[590, "PLUGIN_MAX_EXECUTION_TIMEOUT"]] * 2
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("SSL_CERT_FILE", "/no/such/file"), ("HTTP_PROXY", "http://host:port")]
 )
