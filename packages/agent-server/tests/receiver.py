@@ -33,15 +33,16 @@ class Call:
 class Receiver:
     """Receives what it is sent, in threads of its own, and answers with one status after the other; the last of them again and again.
 
-    With a certificate, a file that also holds its key, it speaks TLS.
+    With a flood it sends that again and again before its answer, until whoever asks has gone. With a certificate, a file that also holds its key, it speaks TLS.
 
     Attributes:
         calls: What it was sent.
         answers: Set while it answers; what comes before waits.
     """
 
-    def __init__(self, *statuses, certificate=None):
+    def __init__(self, *statuses, certificate=None, flood=b""):
         self.calls = []
+        self._flood = flood
         self.answers = threading.Event()
         self.answers.set()
         self._statuses = list(statuses) or [204]
@@ -80,6 +81,8 @@ class Receiver:
                 several = len(receiver._statuses) > 1
                 status = receiver._statuses.pop(0) if several else receiver._statuses[0]
                 with suppress(OSError):  # whoever sent it may be gone
+                    while receiver._flood:
+                        self.wfile.write(receiver._flood)
                     self.send_response(status)
                     self.send_header("location", "/elsewhere")
                     self.end_headers()

@@ -187,6 +187,19 @@ async def test_a_webhook_that_does_not_answer_holds_no_run_up(database, monkeypa
     assert len(left(database)) == 21
 
 
+async def test_a_webhook_that_never_comes_to_its_answer_holds_no_run_up(database, caplog):
+    early = b"HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n"
+    with Receiver(flood=early * 1_000) as receiver:
+        async with engine(database, **receiver.settings) as runs:
+            ids = [await start(runs) for _ in range(10)]
+            # Each is given up by itself: whatever is under way here would take ten seconds.
+            ended = [await finish(runs, run_id, seconds=5) for run_id in ids]
+            await eventually(lambda: [tries for _, tries, _ in left(database)] == [1] * 10)
+
+    assert [run.status for run in ended] == ["succeeded"] * 10
+    assert "RemoteProtocolError" in caplog.text
+
+
 def make_certificate(path):
     """Write a certificate of this machine that nobody has signed but itself, with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
