@@ -21,6 +21,7 @@ _BACKEND: httpcore.AsyncNetworkBackend = cast("Any", httpcore.AnyIOBackend)()
 
 # Some dozens of events: little enough that others wait for milliseconds at most.
 _TURN_BYTES = 8 * 1024
+_SHORTEST_WAIT = 0.001  # 0 would not wait, and fail in another way than a timeout
 _READ_BYTES = 64  # what a read costs beside its bytes
 # Servers keep a connection open, and name what a page needs, in some kilobytes of informational answers.
 _MOST_BYTES_AHEAD = 100 * 1024
@@ -130,9 +131,7 @@ class AsyncBodyStream(httpcore.AsyncNetworkStream):
         now = time.monotonic()
         if self._head_until is None:
             self._head_until = min(now + (timeout or math.inf), self._network.until)
-        if now >= self._head_until:
-            raise httpcore.ReadTimeout
-        return self._head_until - now
+        return max(self._head_until - now, _SHORTEST_WAIT)
 
 
 def _validate_peer(stream: httpcore.AsyncNetworkStream, network: AsyncNetwork) -> None:
