@@ -274,6 +274,7 @@ async def test_a_result_that_is_content_is_content_that_agents_take(tmp_path):
         ({"input": "x", "tools": [SMALL, _wide(2000), _wide(2001)]}, "tools[2].parameters"),
         ({"input": "x", "tools": [_function({"enum": ["x" * 10**6]})]}, "tools[0].parameters"),
         ({"input": "x", "tools": [_function(_nested(64))]}, "tools[0].parameters"),
+        ({"input": "x", "tools": [[]]}, "tools.0"),
         ({"input": "x", "more": 1}, "more"),
     ],
 )
@@ -285,6 +286,7 @@ async def test_a_wrong_request_names_its_field(tmp_path, body, field):
     [problem] = answer.json()["errors"]
     assert problem["field"].startswith(field)
     assert {*problem["field"]}.isdisjoint("{(,")  # Not where pydantic has looked.
+    assert "ClientTool" not in problem["message"]
 
 
 async def test_what_the_server_sets_no_client_may(tmp_path):

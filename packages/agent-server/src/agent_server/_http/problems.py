@@ -154,7 +154,10 @@ def find_problems(error: ValidationError, value: Any) -> Sequence[Problem]:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     for one in found[:_MOST_PROBLEMS]:
         field = ".".join(map(str, _find_path(one["loc"], value, one["type"]))) or "body"
-        problems.setdefault(field, one["msg"].removeprefix("Value error, "))
+        # Else it would tell the name of our class.
+        is_object = one["type"] == "model_type"
+        message = "expected an object" if is_object else one["msg"].removeprefix("Value error, ")
+        problems.setdefault(field, message)
     return [Problem(field=field, message=message) for field, message in problems.items()]
 
 
