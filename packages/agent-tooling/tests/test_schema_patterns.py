@@ -3,8 +3,16 @@
 import json
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from agent_tooling import AnswerSchema, DeclarationError, LinearPattern, RefusedArguments, Tool
+from agent_tooling import (
+    AnswerSchema,
+    DeclarationError,
+    LinearPattern,
+    RefusedArguments,
+    Tool,
+    find_findings,
+)
 
 
 HOSTILE = ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(a*)*b", r"^(\w+\s?)*$"]
@@ -163,3 +171,14 @@ def test_a_pattern_is_not_matched_where_that_could_take_long(pattern, text, foun
 def test_a_fence_that_never_ends_keeps_nothing_busy(text):
     assert problem_of({}, {}) is None
     assert AnswerSchema.parse({}).check(text).problem.startswith("it is no JSON")
+
+
+def test_all_findings_about_a_value_are_found_in_bounded_time():
+    schema = {"properties": {"a": {"pattern": "(a+)+$"}, "b": {"$ref": "#/properties/a"}}}
+    found = find_findings(Draft202012Validator, schema, {"a": LONG, "b": LONG})
+
+    assert [one.json_path for one in found] == ["$.a", "$.b"]
+    with pytest.raises(RecursionError):
+        find_findings(
+            Draft202012Validator, {"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {}}}, [1] * 10_001
+        )

@@ -45,6 +45,16 @@ def test_a_pattern_of_a_caller_keeps_no_server_busy():
         layer.validate_output({"age": 3, "name": "a" * 40 + "!"})
 
 
+def test_references_of_a_caller_that_multiply_keep_no_server_busy():
+    levels = {f"L{n}": {"anyOf": [{"$ref": f"#/$defs/L{n + 1}"}] * 2} for n in range(40)}
+    layer = a_layer(
+        properties={"age": {"$ref": "#/$defs/L0"}},
+        **{"$defs": {**levels, "L40": {"type": "string"}}},
+    )
+    with pytest.raises(ModelRetry, match="could not be checked"):
+        layer.validate_output({"age": 3})
+
+
 def test_a_schema_may_refer_to_its_own_parts():
     layer = a_layer(
         properties={"age": {"$ref": "#/$defs/age"}, "$ref": {"type": "string"}},

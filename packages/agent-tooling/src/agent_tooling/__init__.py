@@ -54,6 +54,7 @@ from ._results.output import ContentPart, ToolContent, ToolOutput
 from ._schemas.answers import AnswerSchema, CheckedAnswer
 from ._schemas.linear_pattern import LinearPattern
 from ._schemas.patterns import bound_patterns, validate_patterns
+from ._schemas.validation import find_findings
 from ._sentences import (
     BUDGET_USED_UP,
     REPEATED_FAILURE,
@@ -135,6 +136,7 @@ __all__ = [
     "denied_call_text",
     "disallowed_tool_text",
     "dropped_arguments_text",
+    "find_findings",
     "invoke_error_text",
     "is_async_function",
     "llm_json_schema",

@@ -34,6 +34,28 @@ def find_finding(validator: Any, value: object) -> Any:
         _followed.reset(before)
 
 
+def find_findings(kind: Any, schema: JsonSchema, value: object) -> list[Any]:
+    """Return all of jsonschema's findings about a value, found in bounded time. Nothing is fetched.
+
+    Args:
+        kind: The validator class for the draft of the schema.
+        schema: The schema, which is valid.
+        value: The value.
+
+    Raises:
+        RecursionError: If references and `unevaluated…` multiply to more than 10,000.
+    """
+    from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - an extra
+
+    bounded, schema = bound_patterns(kind, schema)
+    validator = _bound_references(bounded)(schema, registry=EMPTY_REGISTRY)
+    before = _followed.set(count(1))
+    try:
+        return list(validator.iter_errors(value))
+    finally:
+        _followed.reset(before)
+
+
 def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False) -> Any:
     """Return jsonschema's validator for a schema; None if that is not installed. It never fetches references, and no pattern takes it long.
 

@@ -19,7 +19,7 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from agent_tooling import bound_patterns, validate_patterns
+from agent_tooling import find_findings, validate_patterns
 from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
 
 
@@ -104,10 +104,12 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
             ModelRetry: If it does not; the message lists the problems for the model.
         """
         schema = self.config.json_schema
-        # A pattern such as `(a+)+$` must not keep the process busy.
-        kind, bounded = bound_patterns(_validator_class(schema), schema)
-        validator: Validator = kind(bounded, registry=Registry[Any]())
-        problems = sorted(validator.iter_errors(output), key=lambda error: error.json_path)
+        try:
+            # A pattern such as `(a+)+$` must not keep the process busy.
+            found = find_findings(_validator_class(schema), schema, output)
+        except RecursionError:
+            raise ModelRetry("the answer could not be checked") from None
+        problems = sorted(found, key=lambda error: error.json_path)
         if problems:
             texts = (f"{problem.json_path}: {problem.message}" for problem in problems)
             raise ModelRetry("\n".join(islice(texts, _MAX_PROBLEMS)))
