@@ -525,7 +525,7 @@ def tool_search(session: nox.Session) -> None:
 def fuzz(session: nox.Session) -> None:
     """Try what holds for any input; `-- --minutes 120` goes on for that long, with other cases, and processes too."""
     sync(session, "--all-packages", "--all-extras")
-    session.install("hypothesis", "openai", "pytest")
+    session.install("hypothesis", "openai", "psutil", "pytest")
     session.run("python", "-m", "fuzz", *session.posargs, env=_MODULES)
 
 

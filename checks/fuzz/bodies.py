@@ -10,7 +10,9 @@ from shapes import mutated, places
 from test_texts import JSON_TEXTS
 
 
-_MARK = b"What grows here"
+_MARK = "What grows here"
+_UNKNOWN = "unknown"
+_WORST = "lists"
 SMALL = (300, 20_000)
 
 
@@ -102,17 +104,35 @@ def whole(value: Any) -> bytes:
 @st.composite
 def grown(draw: st.DrawFn, body: dict[str, Any], sizes: tuple[int, ...]) -> tuple[str, bytes]:
     """Return a body that has grown at one of its places, or by a member that nobody knows, and what it is; perhaps it is cut off."""
-    value = json.loads(json.dumps({**body, "unknown": None}))
+    value = _copy(body)
     holder, key = draw(st.sampled_from(list(places(value))))
     kind, size = draw(st.sampled_from(sorted(GROWTHS))), draw(st.sampled_from(sizes))
     is_cut = draw(st.integers(0, 9)) == 0
-    holder[key] = _MARK.decode()
-    if key != "unknown":
-        value.pop("unknown", None)
-    made = whole(value).replace(b'"' + _MARK + b'"', GROWTHS[kind](size))
-    if is_cut:
-        made = made[: -len(made) // 3]
-    return f"{size:,} bytes of {kind} at {key!r}{', cut off' if is_cut else ''}", made
+    what, made = _grow(value, holder, key, kind, size)
+    return (f"{what}, cut off", made[: -len(made) // 3]) if is_cut else (what, made)
+
+
+def worst(body: dict[str, Any], size: int) -> tuple[str, bytes]:
+    """Return a body in which the largest member has become what has held up servers most, and what it is."""
+    value = _copy(body)
+    key = max(value, key=lambda name: len(whole(value[name])))
+    return _grow(value, value, key, _WORST, size)
+
+
+def _copy(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy that has one place more."""
+    copy: dict[str, Any] = json.loads(json.dumps({**body, _UNKNOWN: None}))
+    return copy
+
+
+def _grow(
+    value: dict[str, Any], holder: Any, key: str | int, kind: str, size: int
+) -> tuple[str, bytes]:
+    holder[key] = _MARK
+    if value[_UNKNOWN] is None:
+        del value[_UNKNOWN]
+    made = whole(value).replace(whole(_MARK), GROWTHS[kind](size))
+    return f"{size:,} bytes of {kind} at {key!r}", made
 
 
 def small(body: dict[str, Any]) -> st.SearchStrategy[tuple[str, bytes]]:

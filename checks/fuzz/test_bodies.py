@@ -1,13 +1,10 @@
-"""The three servers of agents, sent bodies of every shape and size at every route while others use them: each is taken or refused by the field, nobody waits, no run is lost.
-
-The limits are those that a server keeps on a machine with two cores.
-"""
+"""The three servers of agents, sent bodies of every shape and size at every route while others use them: each is taken or refused by the field, nobody waits, no run is lost."""
 
 import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,17 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bodies import grown, small
+from bodies import grown, small, worst
 from servers import SECRET, Server, running
 from shapes import LEAVES, TEXTS
 from watching import Seen, await_rest, make_run, watched
 
 
 _PATIENCE_SECONDS = 120
-_MOST_SECONDS = 0.5
+# Twice what a quiet machine has to keep: beside others the same work takes up to twice as long.
+_MOST_SECONDS = 1
 _MOST_MEGABYTES = 100
-# Of these many are tried for each large one.
-_SMALL_FOR_ONE = 5
+# Of a body that is larger than 8 MB as many copies may be held at once: a server whose requests may have 64 MB takes more for one.
+_COPIES = 4
+_MEGABYTE = 1024 * 1024
+_REST = 5_000  # of a body, beside what grows
 # What only somebody who knows our code could understand, or has to.
 _INNER = re.compile(
     r"pydantic|Traceback|object at 0x|codec can't|json-or-|function-|lax-or|/src/|<class"
@@ -82,7 +82,7 @@ _AGENT_RUN = {
 _SCRIPT_RUN = {
     "agent": "echo",
     "metadata": {"a": "b"},
-    "input": {"q": "x", "n": 1},
+    "input": {"prompt": "x", "n": 1},
     "files": [{"name": "a.txt", "data": "eA=="}],
     "client_request_id": "r1",
 }
@@ -146,14 +146,12 @@ class Case:
         bodies: A body that is right, by the route that takes it.
         begin: The route at which others begin runs, and with which body.
         waiting: The request at `/v1/runs` for a run that waits; None where none can.
-        largest: The largest body that it takes, in bytes.
     """
 
     server: Server
     bodies: dict[str, dict[str, Any]]
     begin: tuple[str, dict[str, Any]]
     waiting: dict[str, Any] | None
-    largest: int
 
 
 @contextmanager
@@ -168,7 +166,7 @@ def endpoint(folder: Path) -> Iterator[Case]:
     }
     with running(folder, command, patience=_PATIENCE_SECONDS) as server:
         begin = ("/v1/runs", {"agent": "plain", "input": "Hi"})
-        yield Case(server, bodies, begin, {"agent": "paying", "input": "Hi"}, 8 * 1024**2)
+        yield Case(server, bodies, begin, {"agent": "paying", "input": "Hi"})
 
 
 @contextmanager
@@ -180,8 +178,8 @@ def scripts(folder: Path) -> Iterator[Case]:
         json.dumps(
             {
                 "type": "object",
-                "properties": {"n": {"type": "integer"}, "q": {"type": "string"}},
-                "required": ["q"],
+                "properties": {"n": {"type": "integer"}, "prompt": {"type": "string"}},
+                "required": ["prompt"],
             }
         )
     )
@@ -193,8 +191,8 @@ def scripts(folder: Path) -> Iterator[Case]:
         **_COMMON,
     }
     with running(folder, command, patience=_PATIENCE_SECONDS) as server:
-        begin = ("/v1/runs", {"agent": "echo", "input": {"q": "Hi"}})
-        yield Case(server, bodies, begin, None, 8 * 1024**2)
+        begin = ("/v1/runs", {"agent": "echo", "input": {"prompt": "Hi"}})
+        yield Case(server, bodies, begin, None)
 
 
 class _Daemon(BaseHTTPRequestHandler):
@@ -240,89 +238,102 @@ def dify(folder: Path) -> Iterator[Case]:
     }
     try:
         with running(folder, command, patience=_PATIENCE_SECONDS, **environment) as server:
-            yield Case(server, bodies, ("/runs", _DIFY_RUN), None, 64 * 1024**2)
+            yield Case(server, bodies, ("/runs", _DIFY_RUN), None)
     finally:
         daemon.shutdown()
         daemon.server_close()
 
 
-@pytest.mark.parametrize("serve", [endpoint, dify, scripts], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    ("serve", "largest"),
+    [
+        (endpoint, 8 * _MEGABYTE),
+        (scripts, 8 * _MEGABYTE),
+        (dify, 8 * _MEGABYTE),
+        pytest.param(dify, 64 * _MEGABYTE, marks=pytest.mark.long),
+    ],
+)
 def test_whatever_a_server_is_sent_others_are_served(
-    tmp_path: Path, serve: Callable[[Path], Any]
+    tmp_path: Path, serve: Callable[[Path], AbstractContextManager[Case]], largest: int
 ) -> None:
     with serve(tmp_path) as case:
-        held = _try_bodies(case)
+        seen = _try_bodies(case, largest)
+
+        print(f"{serve.__name__}: {seen}")  # noqa: T201 - the figures
+        assert not seen.faults
+        assert seen.runs
         assert not _LOST.search(case.server.log)
-        print(f"{serve.__name__}: {held.seconds} s, {held.megabytes} MB")  # noqa: T201 - the figures
-        assert not held.faults
-        assert held.runs
-        assert held.seconds < (_MOST_SECONDS, "")
-        assert held.megabytes < (_MOST_MEGABYTES, "")
+        assert seen.seconds < (_MOST_SECONDS, "")
+        assert seen.megabytes < (max(_MOST_MEGABYTES, _COPIES * largest / _MEGABYTE), "")
 
 
-def _try_bodies(case: Case) -> Seen:
+def _try_bodies(case: Case, largest: int) -> Seen:
     server = case.server
     assert _find_routes(server) <= case.bodies.keys()
     with server.client() as client:
         run = make_run(client, *case.begin)
-        for _ in range(
-            20
-        ):  # whatever is loaded with the first runs is there before the watching begins
-            make_run(client, *case.begin)
     places = {"run_id": run["run_id"], "wait_id": "w"}
     if "/v1/responses" in case.bodies:
         said = {"model": case.bodies["/v1/responses"]["model"], "input": "Hi"}
-        answer = server.ask("POST", "/v1/responses", json=said)
-        places["response_id"] = answer.json()["id"]
+        places["response_id"] = server.ask("POST", "/v1/responses", json=said).json()["id"]
     with watched(server, *case.begin, run["status"]) as seen:
-
-        def send(route: str, told: tuple[str, bytes]) -> None:
-            what, body = told
-            if case.waiting and "{run_id}" in route:
-                _make_waiting(case, places)
-            body = body.replace(b"{wait_id}", places["wait_id"].encode())
-            kind = {"content-type": "application/json"}
-            with seen.sending(f"{what} to {route}"):
-                answer = server.ask("POST", _fill(route, places), content=body, headers=kind)
-                if answer.status_code == HTTPStatus.ACCEPTED:
-                    _end(server, answer.json()["run_id"])
-            assert answer.status_code < 500 or "backend_unavailable" in answer.text, answer.text
-            assert answer.status_code < 400 or not _INNER.search(answer.text), answer.text
-
-        routes = st.sampled_from(sorted(case.bodies))
-        sizes = (case.largest // 50, case.largest // 4, case.largest - 5_000)
-        tries = settings().max_examples
-
-        @settings(max_examples=tries * _SMALL_FOR_ONE)
-        @given(routes.flatmap(lambda one: st.tuples(st.just(one), small(case.bodies[one]))))
-        def try_small(asked: tuple[str, tuple[str, bytes]]) -> None:
-            send(*asked)
-
-        @settings(max_examples=tries)
-        @given(routes.flatmap(lambda one: st.tuples(st.just(one), grown(case.bodies[one], sizes))))
-        def try_large(asked: tuple[str, tuple[str, bytes]]) -> None:
-            send(*asked)
-
-        @settings(max_examples=tries * _SMALL_FOR_ONE)
-        @given(st.sampled_from(_find_paths(server, case)), METHODS, QUERIES, TEXTS)
-        def try_asking(path: str, method: str, query: dict[str, str], last: str) -> None:
-            seen.sent = f"{query} to {path}"
-            headers = {"last-event-id": last.encode(errors="replace")}
-            server.ask(method, _fill(path, places), params=query, headers=headers)
-
-        try_small()
-        try_asking()
-        try_large()
+        _send_all(case, seen, places, largest)
     return seen
+
+
+def _send_all(case: Case, seen: Seen, places: dict[str, str], largest: int) -> None:
+    routes = st.sampled_from(sorted(case.bodies))
+    sizes = (largest // 50, largest // 4, largest - _REST)
+    tries = settings().max_examples
+
+    @settings(max_examples=tries * 3)
+    @given(routes.flatmap(lambda one: st.tuples(st.just(one), small(case.bodies[one]))))
+    def try_small(asked: tuple[str, tuple[str, bytes]]) -> None:
+        _send(case, seen, places, *asked)
+
+    @settings(max_examples=tries)
+    @given(st.sampled_from(_find_paths(case)), METHODS, QUERIES, TEXTS)
+    def try_asking(path: str, method: str, query: dict[str, str], last: str) -> None:
+        seen.sent = f"{query} to {path}"
+        headers = {"last-event-id": last.encode(errors="replace")}
+        case.server.ask(method, _fill(path, places), params=query, headers=headers)
+
+    @settings(max_examples=tries // 3)
+    @given(routes.flatmap(lambda one: st.tuples(st.just(one), grown(case.bodies[one], sizes))))
+    def try_large(asked: tuple[str, tuple[str, bytes]]) -> None:
+        _send(case, seen, places, *asked)
+
+    for route, body in case.bodies.items():
+        _send(case, seen, places, route, worst(body, sizes[-1]))
+    try_small()
+    try_asking()
+    try_large()
+
+
+def _send(
+    case: Case, seen: Seen, places: dict[str, str], route: str, told: tuple[str, bytes]
+) -> None:
+    """Send a body, and hold what holds for any; a run that it begins comes to its end."""
+    what, body = told
+    if case.waiting and "{run_id}" in route:
+        _make_waiting(case, places)
+    body = body.replace(b"{wait_id}", places["wait_id"].encode())
+    kind = {"content-type": "application/json"}
+    with seen.sending(f"{what} to {route}"):
+        answer = case.server.ask("POST", _fill(route, places), content=body, headers=kind)
+        if answer.status_code == HTTPStatus.ACCEPTED:
+            _end(case.server, answer.json()["run_id"])
+    assert answer.status_code < 500 or "backend_unavailable" in answer.text, answer.text
+    assert answer.status_code < 400 or not _INNER.search(answer.text), answer.text
 
 
 def _fill(route: str, places: dict[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: places.get(found[1], "x"), route)
 
 
-def _find_paths(server: Server, case: Case) -> list[str]:
+def _find_paths(case: Case) -> list[str]:
     """Return all paths, and some that lead nowhere."""
-    paths = server.ask("GET", "/openapi.json").json()["paths"]
+    paths = case.server.ask("GET", "/openapi.json").json()["paths"]
     odd = {"/runs/x/events", "/runs/x/events/sse", "/v1/runs/%00", "/v1/runs/../x", "/v1/runs/é"}
     return sorted({*paths, *case.bodies} | odd)
 

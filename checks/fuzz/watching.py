@@ -16,7 +16,7 @@ from servers import Server
 
 
 _PAUSE_SECONDS = 0.02
-_RUN_PAUSE_SECONDS = 0.3
+_RUN_PAUSE_SECONDS = 0.5
 _MEGABYTE = 1024 * 1024
 _RESTED = {"succeeded", "failed", "cancelled", "waiting"}
 
@@ -64,7 +64,7 @@ class Seen:
         faults: What went wrong for them.
     """
 
-    process: Process
+    process: Process = field(repr=False)
     seconds: tuple[float, str] = (0, "")
     waited_seconds: float = 0
     megabytes: tuple[float, str] = (0, "")
