@@ -20,6 +20,7 @@ from scripted import (
 )
 
 from agent_driver import Agent, agent_tool
+from agent_endpoint import AgentExecutor
 from agent_server.runs import NewRun
 from agent_tooling import Context
 
@@ -214,6 +215,24 @@ async def test_functions_that_are_large_are_taken_and_larger_ones_go_on_if_they_
         ended = await runs.get(run_.run_id, tenant="t")
 
     assert ended.status == "succeeded"
+
+
+async def test_a_large_request_is_not_kept_beside_its_messages(tmp_path, monkeypatch):
+    execute, left = AgentExecutor.execute, []
+
+    async def watch(executor, run):
+        result = await execute(executor, run)
+        left.append(run.request)
+        return result
+
+    monkeypatch.setattr(AgentExecutor, "execute", watch)
+    items = [{"role": "user", "content": f"{number}"} for number in range(10_001)]
+    async with asked(tmp_path, {"agent": Agent(script("Done."))}) as client:
+        body = {"agent": "agent", "input": items}
+        run = (await client.post("/v1/runs", json=body)).json()
+        ended = await rests(client, run["run_id"])
+
+    assert (ended["status"], left) == ("succeeded", [{}])
 
 
 def _image(**members):

@@ -270,6 +270,20 @@ def test_messages_come_back_from_json_as_they_were():
         ),
     )
     assert load_messages(dump_messages(messages)) == messages
+    assert load_messages(dump_messages([])) == ()
+
+
+def test_of_many_messages_only_what_they_have_is_written():
+    messages = [Message(role="user", content=f"{number}") for number in range(1001)]
+    text = dump_messages(messages)
+
+    assert load_messages(text) == tuple(messages)
+    assert len(text) < 70 * len(messages)
+    whole = '"content": "0", "tool_calls": {"$": "tuple", "items": []}, "tool_call_id": null, "name": null, "opaque_body": null'
+    as_before = text.replace('"content": "0"', whole)
+    assert load_messages(as_before) == tuple(messages)
+    with pytest.raises(SnapshotError, match=r"messages\[1000\]\.opaque_body: expected plain JSON"):
+        dump_messages([*messages[1:], Message(role="assistant", opaque_body=object())])
 
 
 def test_inputs_come_back_from_json_as_they_were():

@@ -106,6 +106,20 @@ def _served_connections(port):
                 yield one
 
 
+def _count_resident():
+    pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _keep_after_large_work():
+    """Return how many bytes more the process has after large texts were freed."""
+    before = _count_resident()
+    for size, count in ((16_000_000, 1), (1_000_000, 20)):
+        texts = [b"0" * size for _ in range(count)]
+        del texts
+    return _count_resident() - before
+
+
 def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
     port, told, ready, delays = _free_port(), [], [], []
 
@@ -137,6 +151,8 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"scripted listens on http://127.0.0.1:{port}\n"
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    # What clients have not read for a while does not stay for as long as the process.
+    assert _keep_after_large_work() < 10_000_000
 
 
 def test_a_server_that_is_stopped_before_it_listens_stops_in_good_order(tmp_path, monkeypatch):

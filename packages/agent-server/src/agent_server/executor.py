@@ -323,7 +323,7 @@ class Execution(Protocol):
 
     @property
     def request(self) -> JsonObject:
-        """What `Executor.check` returned for the client's request."""
+        """What `Executor.check` returned for the client's request. It is this attempt's own: who has read it may empty it, since a large one takes many times its size."""
         ...
 
     @property

@@ -51,13 +51,13 @@ class Marks:
     @classmethod
     def of(cls, messages: Sequence[Any]) -> "Marks":
         """Return the marks for the messages that a run begins with: all system messages, and the last ones of the user."""
-        fixed = {index for index, message in enumerate(messages) if _role(message) == "system"}
+        roles = [*map(_role, messages)]
         # A question may come as several messages, such as files before their text.
-        for index in reversed(range(len(messages))):
-            if _role(messages[index]) not in {"user", "system"}:
-                break
-            fixed.add(index)
-        return cls(fixed=tuple(sorted(fixed)))
+        asked = len(roles)
+        while asked and roles[asked - 1] in {"user", "system"}:
+            asked -= 1
+        system = (index for index in range(asked) if roles[index] == "system")
+        return cls(fixed=(*system, *range(asked, len(roles))))
 
 
 def find_cut(messages: Sequence[Any], sizes: Sequence[int], marks: Marks, room: int) -> Cut | None:

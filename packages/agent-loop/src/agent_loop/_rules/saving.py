@@ -41,6 +41,7 @@ from .transitions import next_state
 
 
 _KIND: Final = "$"  # The key that holds the kind of a marked value.
+_TOGETHER: Final = 500
 _CLASSES: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind
     for kind in (
@@ -72,6 +73,7 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
 _FIELDS: Final[Mapping[Any, tuple[str, ...]]] = {
     kind: tuple(known.name for known in fields(kind) if known.init) for kind in _CLASSES.values()
 }
+_OF_MESSAGE: Final = {known.name: known.default for known in fields(Message)}
 
 
 def save_run(run: RunContext, *, key: bytes, expires_at: float, extra: Any) -> str:
@@ -138,7 +140,13 @@ def dump_messages(messages: Iterable[object]) -> str:
     Raises:
         SnapshotError: If one of them contains a value that JSON cannot express.
     """
-    return json.dumps(_to_plain(tuple(messages), "messages"), ensure_ascii=False)
+    given, slices = tuple(messages), list[str]()
+    # As plain values they are many times as large, and no other thread can run until `dumps` returns.
+    for first in range(0, len(given), _TOGETHER):
+        few = enumerate(given[first : first + _TOGETHER], first)
+        plain = [_to_plain(one, f"messages[{index}]") for index, one in few]
+        slices.append(json.dumps(plain, ensure_ascii=False)[1:-1])
+    return f'{{"{_KIND}": "tuple", "items": [{", ".join(slices)}]}}'
 
 
 def load_messages(text: str) -> tuple[Any, ...]:
@@ -217,6 +225,13 @@ def _to_plain(value: Any, path: str) -> Any:
             plain = _to_list(cast("list[Any]", value), path)
         case Mapping():
             plain = _to_object(cast("Mapping[Any, Any]", value), path)
+        case Message():
+            # What it has not is left out: that would be most of a long conversation.
+            plain = {_KIND: "Message"} | {
+                name: _to_plain(given, f"{path}.{name}")
+                for name, default in _OF_MESSAGE.items()
+                if (given := getattr(value, name)) is not default
+            }
         case _ if (names := _FIELDS.get(value.__class__)) is not None:
             plain = {_KIND: type(value).__name__} | {
                 name: _to_plain(getattr(value, name), f"{path}.{name}") for name in names

@@ -27,6 +27,9 @@ def read_messages(messages: object) -> tuple[Any, ...]:
         raise _wrong_type("messages", "a list of messages", cast("object", messages))
     read = tuple(cast("Iterable[Any]", messages))
     for index, message in enumerate(read):
+        # A conversation may have very many, and nearly all are such.
+        if type(message) is Message and message.role in _ROLES:
+            continue
         if message is None or isinstance(message, str | bytes | int | float | list | tuple):
             raise _wrong_type(f"messages[{index}]", "a message", cast("object", message))
         role = read_role(message)
@@ -38,9 +41,8 @@ def read_messages(messages: object) -> tuple[Any, ...]:
 
 def read_role(message: object) -> object:
     """Return the role of a message; None if it has none."""
-    # A conversation may have very many, and nearly all are of this type.
     role = message.role if type(message) is Message else read_member(message, "role")
-    return getattr(role, "value", role)
+    return role if type(role) is str else getattr(role, "value", role)
 
 
 def read_input(value: object) -> Input:

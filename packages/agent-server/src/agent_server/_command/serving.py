@@ -1,11 +1,12 @@
 """Starting a server, and stopping it on a signal."""
 
 import asyncio
+import ctypes
 import gc
 import signal
 import socket
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 from types import FrameType
 from typing import Final, cast
@@ -26,6 +27,8 @@ from .listening import refuse
 # With Python's default, a burst of a thousand streams looks like garbage in the making, and the
 # whole heap is searched each time.
 _ALLOCATIONS_BEFORE_SEARCH: Final = 20_000
+_M_MMAP_THRESHOLD: Final = -3
+_LARGE_BYTES: Final = 128 * 1024
 
 
 def serve(
@@ -42,6 +45,9 @@ def serve(
     """
     gc.set_threshold(_ALLOCATIONS_BEFORE_SEARCH)
     gc.freeze()  # What was imported lives as long as the process and need not be searched.
+    # Once some megabytes were freed, glibc would keep as much in each thread, for good. Other C libraries do not.
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
     _make_logs_folder(settings)
     asyncio.run(_serve(executor, settings, routes, listener))
 
