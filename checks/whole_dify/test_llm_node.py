@@ -47,6 +47,17 @@ def test_the_model_gets_the_files_of_a_message(apps, upstream):
     assert {"input_image", "input_file"} <= set(parts)
 
 
+@pytest.mark.parametrize("format_of_node", [{"reasoning_format": "separated"}, {}])
+def test_a_text_that_others_read_has_no_thoughts_where_they_are_set_apart_or_off(
+    apps, upstream, format_of_node
+):
+    upstream.plays([thought("Hm."), said("Monday.")])
+    summary = {} if format_of_node else {"reasoning_summary": "off"}
+    node = llm_node(query="{{#start.text#}}", **summary) | format_of_node
+    run = apps.workflow("llm", node).run({"text": "Which day?"})
+    assert (run.error, run.outputs["found"]) == ("", "Monday.")
+
+
 def test_the_answer_ends_before_a_stop_sequence(apps, upstream):
     upstream.plays([said("one two STOP three")])
     run = apps.chatflow("llm", llm_node(stop=["STOP"])).chat("Count.")
