@@ -92,7 +92,9 @@ class Editor:
     def _read(self, is_wanted):
         """Return the first message that is wanted, and keep the others."""
         while not (found := [message for message in self._messages if is_wanted(message)]):
-            length = int(self._file.readline().removeprefix(b"Content-Length: "))
+            if not (head := self._file.readline()):
+                raise ConnectionAbortedError
+            length = int(head.removeprefix(b"Content-Length: "))
             assert self._file.readline() == b"\r\n"
             self._messages.append(json.loads(self._file.read(length)))
         self._messages.remove(found[0])
@@ -118,9 +120,9 @@ class Desk:
         return int(found[1])
 
     def attach(self, port, *breakpoints):
-        """Attach an editor as soon as something listens."""
+        """Attach an editor as soon as the debugger listens, and not somebody who had the port before it."""
         for _ in range(2_400):
-            with contextlib.suppress(ConnectionRefusedError):
+            with contextlib.suppress(ConnectionError):
                 editor = Editor(port)
                 self._stack.callback(editor.close)
                 return editor.attach(*breakpoints)
