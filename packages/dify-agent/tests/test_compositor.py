@@ -366,7 +366,7 @@ async def test_a_configuration_of_another_layer_is_refused():
     class Other(LayerConfig):
         pass
 
-    with pytest.raises(CompositionError, match=r"config: Input should be a valid dictionary"):
+    with pytest.raises(CompositionError, match=r"config: expected an object$"):
         COUNTER.create(Other())
 
 

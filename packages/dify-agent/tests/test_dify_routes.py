@@ -217,6 +217,8 @@ def test_each_wrong_layer_is_named(client):
         {"name": "c", "type": "plain.prompt", "config": {"surprise": "s3cret"}},
         {"name": "d", "type": "plain.prompt", "deps": {"x": "nobody"}},
         {"name": "e", "type": "dify.plugin.llm", "deps": {"plugin": "b"}, "config": {}},
+        {"name": "f", "type": "plain.prompt", "config": {"prefix": 1}},
+        {"name": "g", "type": "dify.user_prompt", "config": {"text": "", "files": [1]}},
     ]
     refused = client.post("/runs", json={"composition": {"layers": layers}})
 
@@ -225,9 +227,12 @@ def test_each_wrong_layer_is_named(client):
     assert [detail["loc"][:-1] for detail in refused.json()["detail"]] == [
         ["body", "composition", "layers"]
     ] * len(named)
-    assert named.keys() == {1, 2, 3, 4}
+    assert named.keys() == {1, 2, 3, 4, 5, 6}
     assert "surprise" in named[2]
     assert "invalid config" in named[4]
+    # Not `prefix.str`, which is pydantic's word for what it has tried.
+    assert "invalid config: prefix: " in named[5]
+    assert named[6].endswith("invalid config: files.0: expected an object")
     assert "s3cret" not in refused.text
 
 
