@@ -118,18 +118,16 @@ class VisibleText:
         return said + thought if self._thoughts else said
 
     def _say(self, words: str) -> str:
-        words = self._break(words)
-        if self.is_stopped and self._words:
-            words += self._words.close()
-        return self._shown("", words)
+        return self._shown("", self._break(words, ends=self.is_stopped))
 
-    def _break(self, words: str) -> str:
-        return self._words.feed(words) if self._words else words
+    def _break(self, words: str, *, ends: bool = False) -> str:
+        if self._words is None:
+            return words
+        return self._words.feed(words) + (self._words.close() if ends else "")
 
     def _rest_of_words(self) -> str:
         """Return what is held back of the answer."""
-        rest = self._break(self._stop.flush())
-        return rest + self._words.close() if self._words else rest
+        return self._break(self._stop.flush(), ends=True)
 
     def _rest_of_summary(self) -> str:
         """Show what is held back of the summary."""
