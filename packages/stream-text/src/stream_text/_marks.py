@@ -3,13 +3,12 @@
 import re
 from enum import Enum
 from itertools import chain
-from typing import Final, Protocol
+from typing import Final
 
 from ._places import Place
-from ._tags import break_tags, find_tag_start
+from ._tags import TagSplitter, break_tags
 
 
-_TAGS: Final = re.compile(r"(</?think>)", re.IGNORECASE | re.ASCII)
 # With a line break behind it, unless the text ends there.
 _RENDERED: Final = re.compile(r"(<think>(?=\r?\n|\Z)|</think>)")
 
@@ -21,47 +20,11 @@ class Mark(Enum):
     ENDS = "ends"
 
 
-class Marks(Protocol):
-    """A reader that finds the marks of thoughts."""
-
-    def feed(self, text: str) -> list[str | Mark]:
-        """Take the next piece of the text and return the texts and marks that are certain by now, in order."""
-        ...
-
-    def end(self) -> list[str | Mark]:
-        """Return what is held back, because no more of the text comes."""
-        ...
-
-
-class _Tags:
-    """The tags of a text, wherever its pieces are cut."""
-
-    def __init__(self, pattern: re.Pattern[str] = _TAGS) -> None:
-        self._pattern = pattern
-        self._held = ""  # what may become a tag; shorter than one
-
-    def split(self, text: str) -> list[str]:
-        """Return texts and tags by turns, beginning and ending with a text, without the end that may become a tag."""
-        if self._held:
-            text, self._held = self._held + text, ""
-        if "<" not in text:
-            return [text]
-        found = self._pattern.split(text)
-        certain = find_tag_start(found[-1])
-        self._held, found[-1] = found[-1][certain:], found[-1][:certain]
-        return found
-
-    def end(self) -> str:
-        """Return what is held back."""
-        held, self._held = self._held, ""
-        return held
-
-
 class EveryMark:
     """The marks of a text in which every tag is one."""
 
     def __init__(self) -> None:
-        self._tags = _Tags()
+        self._tags = TagSplitter()
 
     def feed(self, text: str) -> list[str | Mark]:
         """Take the next piece of the text and return the texts and marks that are certain by now, in order."""
@@ -89,7 +52,7 @@ class LineMarks:
 
     def __init__(self, *, eager: bool = False, rendered: bool = False) -> None:
         self._eager = eager
-        self._tags = _Tags(_RENDERED if rendered else _TAGS)
+        self._tags = TagSplitter(_RENDERED) if rendered else TagSplitter()
         self._is_anywhere = not rendered  # whether a tag inside a thought counts wherever it stands
         self._said = Place()
         self._has_said = False  # whether anything but thoughts and blank space has come

@@ -8,14 +8,14 @@ OPENING: Final = "<think>"
 CLOSING: Final = "</think>"
 
 # Letters of ASCII only: otherwise the dotless i and the Kelvin sign would count as letters of a tag too.
-TAG: Final = re.compile(r"</?think>", re.IGNORECASE | re.ASCII)
+_TAG: Final = re.compile(r"(</?think>)", re.IGNORECASE | re.ASCII)
 _TAG_START: Final = re.compile(r"</?(?:t(?:h(?:i(?:nk?)?)?)?)?", re.IGNORECASE | re.ASCII)
 
 
-def find_tag_start(text: str) -> int:
+def _find_tag_start(text: str, beginning: re.Pattern[str] = _TAG_START) -> int:
     """Return the position where the end of `text` may be the beginning of a tag; the length of `text` if it is none."""
     start = text.rfind("<")
-    return start if start >= 0 and _TAG_START.fullmatch(text, start) else len(text)
+    return start if start >= 0 and beginning.fullmatch(text, start) else len(text)
 
 
 def break_tags(text: str) -> str:
@@ -25,7 +25,39 @@ def break_tags(text: str) -> str:
         >>> break_tags("The tag </think> ends it.")
         'The tag < /think> ends it.'
     """
-    return TAG.sub(lambda tag: f"< {tag[0][1:]}", text)
+    return _TAG.sub(lambda tag: f"< {tag[0][1:]}", text)
+
+
+class TagSplitter:
+    """The tags of a text, wherever its pieces are cut.
+
+    Args:
+        tag: What a tag is, as the only group.
+        beginning: What a text ends with that may become a tag.
+    """
+
+    def __init__(
+        self, tag: re.Pattern[str] = _TAG, beginning: re.Pattern[str] = _TAG_START
+    ) -> None:
+        self._tag = tag
+        self._beginning = beginning
+        self._held = ""  # what may become a tag; shorter than one
+
+    def split(self, text: str) -> list[str]:
+        """Return texts and tags by turns, beginning and ending with a text, without the end that may become a tag."""
+        if self._held:
+            text, self._held = self._held + text, ""
+        if "<" not in text:
+            return [text]
+        found = self._tag.split(text)
+        certain = _find_tag_start(found[-1], self._beginning)
+        self._held, found[-1] = found[-1][certain:], found[-1][:certain]
+        return found
+
+    def end(self) -> str:
+        """Return what is held back."""
+        held, self._held = self._held, ""
+        return held
 
 
 class Seam:
@@ -47,14 +79,10 @@ class Seam:
         """Return the next piece of the text, never empty, with a space before it if it needs one."""
         if self._is_cut:
             self._is_cut = False
-            if find_tag_start(self._last) < len(self._last):
+            if _find_tag_start(self._last) < len(self._last):
                 text = f" {text}"
         self._last = text
         return text
-
-    def ends_with(self, text: str) -> bool:
-        """Return whether the last piece ends with a text."""
-        return self._last.endswith(text)
 
 
 class LeadingBlank:

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, NamedTuple
 
-from ._marks import EveryMark, LineMarks, Mark, Marks
+from ._marks import EveryMark, LineMarks, Mark
 from ._tags import LeadingBlank, Seam, break_tags
 
 
@@ -23,15 +23,33 @@ class ThinkPiece(NamedTuple):
     text: str
 
 
-class MarkedReader:
-    """The thoughts and the answer of a text whose marks are found for it.
+class ThinkReader:
+    r"""The thoughts and the answer of a text with `<think>` blocks, wherever its pieces are cut.
+
+    Tags may be in upper or lower case. A block lasts to the tag that closes it, or to the end of the text. Tags that open and
+    close within a block, and closing tags without a block, vanish; the text around such a tag
+    never becomes a tag itself: where it could, a space comes between. That holds within a block. Do not join pieces of
+    different blocks as they are, since a tag could arise there; `ThinkFilter` joins them safely.
+
+    Args:
+        trim: Leave out the layout of the text: one line break next to each tag of a block, blank space between a
+            block and the answer, and an answer of nothing but blank space.
+        by_line: Take only blocks that begin at the beginning of a line, outside code, as a `ThinkFilter` does; other tags stay in the text.
 
     Attributes:
-        block: The number of the block that the next text belongs to, from 0.
+        block: The number of the block that the next text belongs to, from 0. Every tag that begins or ends a block begins
+            the next number.
+
+    Example:
+        >>> reader = ThinkReader(trim=True)
+        >>> pieces = [*reader.feed("<think>\nAdd th"), *reader.feed("em.\n</thi")]
+        >>> pieces += [*reader.feed("nk>\n\n4"), *reader.close()]
+        >>> [(piece.kind, piece.text) for piece in pieces]
+        [('thought', 'Add th'), ('thought', 'em.'), ('answer', '4')]
     """
 
-    def __init__(self, marks: Marks, *, trim: bool) -> None:
-        self._marks = marks
+    def __init__(self, *, trim: bool = False, by_line: bool = False) -> None:
+        self._marks = LineMarks() if by_line else EveryMark()
         self._trim = trim
         self._depth = 0
         self._has_thought = False
@@ -102,35 +120,6 @@ class MarkedReader:
             self._layout = _ThoughtLayout(after_tag=by_tag)
         elif self._trim:
             self._layout = _AnswerLayout(after_thought=self._has_thought)
-
-
-class ThinkReader(MarkedReader):
-    r"""The thoughts and the answer of a text with `<think>` blocks, wherever its pieces are cut.
-
-    Tags may be in upper or lower case. A block lasts to the tag that closes it, or to the end of the text. Tags that open and
-    close within a block, and closing tags without a block, vanish; the text around such a tag
-    never becomes a tag itself: where it could, a space comes between. That holds within a block. Do not join pieces of
-    different blocks as they are, since a tag could arise there; `ThinkFilter` joins them safely.
-
-    Args:
-        trim: Leave out the layout of the text: one line break next to each tag of a block, blank space between a
-            block and the answer, and an answer of nothing but blank space.
-        by_line: Take only blocks that begin at the beginning of a line, outside code, as a `ThinkFilter` does; other tags stay in the text.
-
-    Attributes:
-        block: The number of the block that the next text belongs to, from 0. Every tag that begins or ends a block begins
-            the next number.
-
-    Example:
-        >>> reader = ThinkReader(trim=True)
-        >>> pieces = [*reader.feed("<think>\nAdd th"), *reader.feed("em.\n</thi")]
-        >>> pieces += [*reader.feed("nk>\n\n4"), *reader.close()]
-        >>> [(piece.kind, piece.text) for piece in pieces]
-        [('thought', 'Add th'), ('thought', 'em.'), ('answer', '4')]
-    """
-
-    def __init__(self, *, trim: bool = False, by_line: bool = False) -> None:
-        super().__init__(LineMarks() if by_line else EveryMark(), trim=trim)
 
 
 class _ThoughtLayout:

@@ -1,8 +1,9 @@
 """The thoughts of a streamed text, shown or hidden."""
 
-from ._marks import LineMarks
-from ._tags import CLOSING, OPENING, LeadingBlank, Seam
-from ._think import MarkedReader, ThinkPiece
+from collections.abc import Iterable
+
+from ._marks import LineMarks, Mark
+from ._tags import CLOSING, OPENING, LeadingBlank
 
 
 class ThinkFilter:
@@ -28,12 +29,11 @@ class ThinkFilter:
 
     def __init__(self, *, show: bool) -> None:
         self._marks = LineMarks(eager=show)
-        self._reader = MarkedReader(self._marks, trim=False)
-        self._filter = _ShowingFilter() if show else _HidingFilter()
+        self._display = _Display(shows_thoughts=show)
 
     def feed(self, text: str) -> str:
         """Take the next piece and return as much of the text as can be shown by now."""
-        return self._filter.take(self._reader.feed(text), block=self._reader.block)
+        return self._display.take(self._marks.feed(text))
 
     def close(self, *, goes_on: bool = False) -> str:
         """End the text: return the part that was held back, with a closing tag if a thought is open. Nothing may be fed afterwards.
@@ -41,73 +41,56 @@ class ThinkFilter:
         Args:
             goes_on: Whether more will be shown behind this text, which a tag that is left open would swallow.
         """
-        shown = self._filter.take(self._reader.close(), block=self._reader.block)
-        return shown + self._filter.close(closes=goes_on or not self._marks.is_inside_text)
+        shown = self._display.take(self._marks.end())
+        return shown + self._display.close(closes=goes_on or not self._marks.is_inside_text)
 
 
-class _HidingFilter:
-    def __init__(self) -> None:
-        self._seam = Seam()
-        self._leading = LeadingBlank()
-        self._block = 0
+class _Display:
+    """What is shown of the texts and marks of a stream.
 
-    def take(self, pieces: list[ThinkPiece], *, block: int) -> str:  # noqa: ARG002 - only the other one needs it
-        shown = [self._take(piece) for piece in pieces if piece.kind == "answer"]
-        return shown[0] if len(shown) == 1 else "".join(shown)
+    A mark has nothing but blank space before it in its line, so that the texts around one that is left out never form a tag.
+    """
 
-    def _take(self, piece: ThinkPiece) -> str:
-        text = piece.text
-        if piece.block != self._block:
-            self._block = piece.block
-            self._seam.cut()
-        if not self._leading.is_over:
-            text = self._leading.feed(text)
-            text = text.lstrip() if piece.block else text
-        return self._seam.join(text) if text else ""
+    def __init__(self, *, shows_thoughts: bool) -> None:
+        self._shows_thoughts = shows_thoughts
+        self._leading = LeadingBlank()  # of a thought if they are shown, else of the answer
+        self._in_thought = False
+        self._has_thought = False
+        self._last = ""
 
-    def close(self, *, closes: bool) -> str:  # noqa: ARG002 - only the other one needs it
-        return ""
+    def take(self, found: Iterable[str | Mark]) -> str:
+        return "".join(map(self._take, found))
 
-
-class _ShowingFilter:
-    def __init__(self) -> None:
-        self._seam = Seam()
-        self._leading = LeadingBlank()  # of a thought, which is shown once it has a word
-        self._block = 0
-        self._is_open = False
-
-    def take(self, pieces: list[ThinkPiece], *, block: int) -> str:
-        shown: list[str] = []
-        for piece in pieces:
-            shown.append(self._enter(piece.block))
-            shown.append(self._take(piece))
-        shown.append(self._enter(block))
-        return "".join(shown)
-
-    def _enter(self, block: int) -> str:
-        """Move on to another block, and return the tag that closes the thought before it."""
-        if block == self._block:
+    def _take(self, part: str | Mark) -> str:
+        if isinstance(part, Mark):
+            return self._take_mark(part)
+        self._last = part or self._last
+        if self._in_thought and not self._shows_thoughts:
             return ""
-        was_open, self._is_open = self._is_open, False
-        self._block = block
-        self._leading = LeadingBlank()
-        self._seam.cut()
-        return self._seam.join(CLOSING) if was_open else ""
+        if self._leading.is_over or (self._shows_thoughts and not self._in_thought):
+            return part
+        text = self._leading.feed(part)
+        if text and self._shows_thoughts:
+            return OPENING + text
+        return text.lstrip() if self._has_thought else text
 
-    def _take(self, piece: ThinkPiece) -> str:
-        text = piece.text
-        if piece.kind == "thought" and not self._is_open:
-            text = self._leading.feed(text)
-            self._is_open = bool(text)
-            text = OPENING + text if text else ""
-        return self._seam.join(text) if text else ""
+    def _take_mark(self, mark: Mark) -> str:
+        self._has_thought, self._in_thought = True, mark is Mark.BEGINS
+        if not self._shows_thoughts:
+            return ""
+        if self._in_thought:
+            self._leading = LeadingBlank()
+            return ""
+        return CLOSING if self._leading.is_over else ""
 
     def close(self, *, closes: bool) -> str:
-        if not closes:
-            return "" if self._is_open else OPENING + self._leading.end()
-        if not self._is_open:
+        if not (self._shows_thoughts and self._in_thought):
             return ""
-        return CLOSING if self._seam.ends_with("\n") else f"\n{CLOSING}"
+        if not closes:
+            return "" if self._leading.is_over else OPENING + self._leading.end()
+        if not self._leading.is_over:
+            return ""
+        return CLOSING if self._last.endswith("\n") else f"\n{CLOSING}"
 
 
 def strip_think(text: str, *, rendered: bool = False) -> str:
@@ -127,6 +110,5 @@ def strip_think(text: str, *, rendered: bool = False) -> str:
     """
     if "<" not in text:
         return text
-    reader = MarkedReader(LineMarks(rendered=rendered), trim=False)
-    hiding = _HidingFilter()
-    return hiding.take([*reader.feed(text), *reader.close()], block=0)
+    marks = LineMarks(rendered=rendered)
+    return _Display(shows_thoughts=False).take([*marks.feed(text), *marks.end()])
