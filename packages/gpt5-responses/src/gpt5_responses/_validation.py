@@ -15,12 +15,7 @@ from ._errors import (
 )
 from ._http.client import HttpClient, play
 from ._http.error_answer import ErrorAnswer
-from ._http.error_messages import (
-    from_event,
-    is_unverified,
-    to_responses_error,
-    verify_sentence,
-)
+from ._http.error_messages import VERIFY, from_event, is_unverified, to_responses_error
 from ._settings.connection import Connection
 from ._shutdown_dates import read_shutdown_dates
 from ._streams.reader import find_error
@@ -88,9 +83,9 @@ def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
     """Return the error without any text of the server's, for the person who fills in a form."""
     if not isinstance(error, (InvalidRequestError, ResponseFailedError)):
         return error
-    is_verified = not is_unverified(error.explanation)
+    sentence = VERIFY if is_unverified(error.explanation) else _REFUSED
     return type(error)(
-        _REFUSED.format(model) if is_verified else verify_sentence(model),
+        sentence.format(model),
         status_code=error.status_code,
         code=error.code,
         param=error.param,

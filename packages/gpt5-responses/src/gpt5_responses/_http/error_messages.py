@@ -52,7 +52,7 @@ _SENTENCES: dict[type[ResponsesError], str] = {
 # As OpenAI refuses such a model, with 403 or as a model that it does not have.
 # Source: docs/evidence/responses-api.md, R39.
 _NOT_VERIFIED = re.compile(r"organi[sz]ation must be verified", re.IGNORECASE)
-_VERIFY = (
+VERIFY = (
     "OpenAI has not verified the key's organisation, which the model {!r} needs. Have it verified at platform.openai.com/settings/organization/general; "
     "that can take 15 minutes to count. Or choose another model."
 )
@@ -253,15 +253,10 @@ def is_unverified(said: str) -> bool:
     return _NOT_VERIFIED.search(said) is not None
 
 
-def verify_sentence(model: str) -> str:
-    """Return the package's own message for an organisation that OpenAI has not verified."""
-    return _VERIFY.format(model)
-
-
 def _own_sentence(kind: type[ResponsesError], model: str, code: object, said: str) -> str | None:
     """Return the package's own message for an error; None if the server's explanation says more."""
     if kind is PermissionDeniedError and is_unverified(said):
-        return verify_sentence(model)
+        return VERIFY.format(model)
     if kind is ModelNotFoundError:
         return _model_sentence(model, code)
     sentence = _SENTENCES.get(kind)
