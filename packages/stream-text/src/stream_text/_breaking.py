@@ -46,7 +46,7 @@ class TagBreaker:
 
     def close(self) -> str:
         """Return the part that was held back, which is no tag. More may follow."""
-        return self._take(self._tags.end())
+        return self._take(self._tags.release())
 
     def _take(self, text: str) -> str:
         self._place.feed(text)

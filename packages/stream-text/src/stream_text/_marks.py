@@ -20,22 +20,19 @@ class Mark(Enum):
     ENDS = "ends"
 
 
-class EveryMark:
+class EveryMark(TagSplitter):
     """The marks of a text in which every tag is one."""
-
-    def __init__(self) -> None:
-        self._tags = TagSplitter()
 
     def feed(self, text: str) -> list[str | Mark]:
         """Take the next piece of the text and return the texts and marks that are certain by now, in order."""
-        parts = self._tags.split(text)
+        parts = self.split(text)
         found: list[str | Mark] = [*parts]
         found[1::2] = [Mark.ENDS if tag[1] == "/" else Mark.BEGINS for tag in parts[1::2]]
         return found
 
     def end(self) -> list[str | Mark]:
         """Return what is held back."""
-        return [self._tags.end()]
+        return [self.release()]
 
 
 class LineMarks:
@@ -83,7 +80,7 @@ class LineMarks:
     def end(self) -> list[str | Mark]:
         """Return what is held back, as it turns out now that no more comes. A thought that has been given out stays open."""
         found: list[str | Mark] = []
-        self._take_text(self._tags.end(), found)
+        self._take_text(self._tags.release(), found)
         if self._kept is None:
             return found
         kept, self._kept, self._depth = self._kept, None, 0

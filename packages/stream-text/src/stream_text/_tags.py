@@ -54,7 +54,7 @@ class TagSplitter:
         self._held, found[-1] = found[-1][certain:], found[-1][:certain]
         return found
 
-    def end(self) -> str:
+    def release(self) -> str:
         """Return what is held back."""
         held, self._held = self._held, ""
         return held
