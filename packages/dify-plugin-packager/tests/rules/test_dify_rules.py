@@ -2,11 +2,13 @@
 
 import pytest
 from damages import base, pack, put, swap
+from packaging.version import Version
 
 from dify_plugin_packager.rules import (
     DIFY_RELEASES,
     PackageRules,
     find_release,
+    nearest_sdks,
     newest_of_each_line,
     read_sdk,
 )
@@ -253,3 +255,11 @@ def test_what_official_plugins_do_to_good_effect_is_not_spoken_of(findings, plug
 @pytest.mark.parametrize("plugin", [MODEL, AGENT, TOOL])
 def test_what_works_in_dify_is_not_spoken_of(findings, plugin):
     assert not [text for _, text in findings(plugin) if "Dify" in text]
+
+
+@pytest.mark.parametrize(
+    ("version", "near"),
+    [("0.0.1", ["0.1.0"]), ("0.2.3", ["0.2.2", "0.2.4"]), ("99", ["0.10.2"])],
+)
+def test_the_sdks_around_a_version_that_cannot_be_installed_are_found(version, near):
+    assert [str(one) for one in nearest_sdks(Version(version))] == near

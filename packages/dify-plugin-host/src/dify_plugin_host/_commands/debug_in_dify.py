@@ -5,8 +5,10 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
+
+import typer
 
 from dify_plugin_host._errors import ParameterError, PluginExitedError
 from dify_plugin_host._process.child import Child
@@ -20,7 +22,7 @@ from stream_text.signals import cancelled_by_signals
 
 from .find_plugins import install_settings, open_source
 from .options import DebugOptions
-from .screen import is_quiet, printable
+from .serve_report import Reporter
 
 
 _KEY = "REMOTE_INSTALL_KEY"
@@ -46,7 +48,8 @@ def debug_in_dify(options: DebugOptions, address: str, debugger: Debugger, *, ou
         )
     out.write(_steps(folder, daemon))
     out.flush()
-    asyncio.run(_run(folder, daemon, debugger, _Printer(folder.name, verbose=options.verbose)))
+    reporter = Reporter(sys.stderr, as_json=False, verbose=options.verbose)
+    asyncio.run(_run(folder, daemon, debugger, reporter))
 
 
 def _steps(folder: PluginFolder, daemon: DaemonAddress) -> str:
@@ -68,39 +71,40 @@ def _steps(folder: PluginFolder, daemon: DaemonAddress) -> str:
 
 
 async def _run(
-    folder: PluginFolder, daemon: DaemonAddress, debugger: Debugger, printer: "_Printer"
+    folder: PluginFolder, daemon: DaemonAddress, debugger: Debugger, reporter: Reporter
 ) -> None:
     settings = HostSettings()
+
+    def say(level: str, text: str, kind: Any = "log") -> None:
+        shown = redact_text(text)
+        reporter.report_notice(Notice(plugin=folder.name, kind=kind, level=level, text=shown))
+
     relay = DifyRelay(
         daemon,
         beat_seconds=2 * _interval(os.environ),
-        on_declared=lambda: printer.tell("Dify has it now"),
+        on_declared=lambda: typer.echo(f"{folder.name}: Dify has it now", err=True),
     )
-    with cancelled_by_signals():
-        async with relay.open():
-            child = await Child.start(
-                debugger.command(folder),
-                cwd=folder.path,
-                environment=_environment(os.environ, relay.port),
-                on_stderr=lambda line: printer.say("INFO", line, kind="stderr"),
+    with cancelled_by_signals(), contextlib.closing(await relay.listen()) as server:
+        child = await Child.start(
+            debugger.command(folder),
+            cwd=folder.path,
+            environment=_environment(os.environ, server.sockets[0].getsockname()[1]),
+            on_stderr=lambda line: say("INFO", line, "stderr"),
+        )
+        reading = asyncio.create_task(_read(child, say, settings.line_limit_bytes))
+        try:
+            await asyncio.wait({relay.refusal, reading}, return_when=asyncio.FIRST_COMPLETED)
+            if relay.refusal.done():
+                relay.refusal.result()
+            raise PluginExitedError(
+                folder.name,
+                f"ended with exit code {await child.reap()}",
+                stderr_tail=child.stderr_tail,
+                setup_command=folder.setup_command,
             )
-            refusal = asyncio.create_task(relay.wait_refused())
-            reading = asyncio.create_task(_read(child, printer, settings.line_limit_bytes))
-            try:
-                await asyncio.wait({refusal, reading}, return_when=asyncio.FIRST_COMPLETED)
-                if refusal.done():
-                    refusal.result()
-                problem = f"ended with exit code {await child.reap()}"
-                raise PluginExitedError(
-                    folder.name,
-                    problem,
-                    stderr_tail=child.stderr_tail,
-                    setup_command=folder.setup_command,
-                )
-            finally:
-                for task in (refusal, reading):
-                    task.cancel()
-                await child.stop(settings.stop_timeout_seconds)
+        finally:
+            reading.cancel()
+            await child.stop(settings.stop_timeout_seconds)
 
 
 def _interval(environment: Mapping[str, str]) -> float:
@@ -117,47 +121,23 @@ def _environment(environment: Mapping[str, str], port: int) -> dict[str, str]:
     return {**without_sdk_limit(environment), **address, "INSTALL_METHOD": "remote"}
 
 
-async def _read(child: Child, printer: "_Printer", limit: int) -> None:
+async def _read(child: Child, say: Callable[[str, str], None], limit: int) -> None:
     """Print what the plugin logs until it closes its stdout, where the connection to Dify does not run."""
     splitter = LineSplitter(max_line_bytes=limit)
     async for data in child.read():
         for line in splitter.feed(data):
-            printer.take(line.decode(errors="replace").strip())
+            level, text = _read_record(line.decode(errors="replace").strip())
+            if text and not text.startswith(_REQUEST):
+                say(level, text)
 
 
-class _Printer:
-    """A printer of what a plugin logs.
-
-    Args:
-        name: The plugin's name.
-        verbose: Whether to print everything.
-    """
-
-    def __init__(self, name: str, *, verbose: bool) -> None:
-        self._name = name
-        self._verbose = verbose
-
-    def take(self, line: str) -> None:
-        """Print a line of the plugin's stdout: a record of its log, or anything else."""
-        message: Any = None
-        with contextlib.suppress(ValueError):
-            message = json.loads(line)
-        match message:
-            case {"event": "log", "data": {"level": str(level), "message": str(text)}}:
-                if not text.startswith(_REQUEST):
-                    self.say(level, text)
-            case _ if line:
-                self.say("WARNING", line)
-            case _:
-                pass  # What stands between the lines of a log.
-
-    def say(self, level: str, text: str, *, kind: Any = "log") -> None:
-        """Print a text, unless it is one that only `verbose` shows."""
-        notice = Notice(plugin=self._name, kind=kind, level=level, text=text)
-        if self._verbose or not is_quiet(notice):
-            self.tell(f"{level}: {text}")
-
-    def tell(self, text: str) -> None:
-        """Print a text."""
-        shown = printable(redact_text(f"{self._name}: {text}"))
-        print(shown, file=sys.stderr, flush=True)  # noqa: T201 - for the person who debugs
+def _read_record(line: str) -> tuple[str, str]:
+    """Return the level and the text of a line of the plugin's stdout: a record of its log, or anything else."""
+    message: Any = None
+    with contextlib.suppress(ValueError):
+        message = json.loads(line)
+    match message:
+        case {"event": "log", "data": {"level": str(level), "message": str(text)}}:
+            return level, text
+        case _:
+            return "WARNING", line

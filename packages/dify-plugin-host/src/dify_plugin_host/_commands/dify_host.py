@@ -10,7 +10,6 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -29,8 +28,8 @@ from dify_plugin_packager.commands import (
     PackageOptions,
     add_command,
     exit_codes,
+    new_program,
     package_plugins,
-    version_option,
 )
 
 from .options import (
@@ -46,7 +45,6 @@ from .options import (
 
 
 _PROGRAM = "dify-host"
-_VERSION = version_option(_PROGRAM, "dify-plugin-host")
 _USAGE_ERRORS = (
     CredentialsMissingError,
     DaemonServerError,
@@ -60,18 +58,9 @@ _USAGE_ERRORS = (
 )
 _REJECTED = 3
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="Run, serve, package and check Dify plugins outside of Dify.",
+app = new_program(
+    _PROGRAM, "dify-plugin-host", "Run, serve, package and check Dify plugins outside of Dify."
 )
-
-
-@app.callback()
-def _take_version(*, _version: Annotated[bool, _VERSION] = False) -> None:  # pyright: ignore[reportUnusedFunction] - typer calls it
-    """Run, serve, package and check Dify plugins outside of Dify."""
 
 
 @add_command(app)

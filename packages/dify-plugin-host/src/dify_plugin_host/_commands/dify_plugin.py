@@ -13,26 +13,17 @@ from typing import Annotated, Literal
 import typer
 
 from dify_plugin_host._errors import PluginHostError
-from dify_plugin_packager.commands import escape_hidden, version_option
+from dify_plugin_packager.commands import escape_hidden, new_program
 from dify_plugin_packager.json_access import JsonObject
 
 
-_VERSION = version_option("dify-plugin", "dify-plugin-host")
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="Package and run Dify plugins as Dify's own command line does.",
+app = new_program(
+    "dify-plugin",
+    "dify-plugin-host",
+    "Package and run Dify plugins as Dify's own command line does.",
 )
 plugin = typer.Typer(no_args_is_help=True, help="Package and run plugins.")
 app.add_typer(plugin, name="plugin")
-
-
-@app.callback()
-def _take_version(*, _version: Annotated[bool, _VERSION] = False) -> None:  # pyright: ignore[reportUnusedFunction] - typer calls it
-    """Package and run Dify plugins as Dify's own command line does."""
 
 
 @app.command()

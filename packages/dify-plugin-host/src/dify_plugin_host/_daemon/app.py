@@ -7,9 +7,9 @@ import contextlib
 import importlib.metadata
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match
@@ -217,11 +217,8 @@ async def _read_body(request: Request) -> bytes:
 def _read_query(shape: Struct, request: Request) -> JsonObject:
     # With this type the daemon looks into the body instead, for names that nobody writes.
     in_body = request.headers.get("content-type") == _JSON
-    return read_query(shape, {} if in_body else _values(request.query_params))
-
-
-def _values(query: QueryParams) -> dict[str, list[str]]:
-    return {name: query.getlist(name) for name in query}
+    query = "" if in_body else request.scope["query_string"].decode("latin-1")
+    return read_query(shape, parse_qs(query, keep_blank_values=True))
 
 
 async def _no_route(request: Request, _: Exception) -> Response:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dify_plugin_host._plugin.declarations import provider_contents
 from dify_plugin_packager.go_types import TYPES, read_declaration
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
-from dify_plugin_packager.plugin import PluginFolder, PluginKind, build_identifier
+from dify_plugin_packager.plugin import PluginFolder, build_identifier
 
 from .envelope import RefusalError
 
@@ -20,15 +20,9 @@ from .envelope import RefusalError
 _ICONS = ("icon", "icon_dark")
 _MODEL_ICONS = ("icon_small", "icon_large", "icon_small_dark", "icon_large_dark")
 # In the order in which the daemon looks for the one of a plugin with several kinds of providers.
-_KINDS: Mapping[str, PluginKind] = {
-    "tool": "tools",
-    "model": "models",
-    "datasource": "datasources",
-    "agent-strategy": "agent_strategies",
-    "trigger": "triggers",
-}
+_KINDS = ("tool", "model", "datasource", "agent_strategy", "trigger")
 _EXTENSION = "extension"
-CATEGORIES = (*_KINDS, _EXTENSION)
+CATEGORIES = (*(kind.replace("_", "-") for kind in _KINDS), _EXTENSION)
 """The categories of plugins."""
 
 _LANGUAGES = frozenset({"ja_JP", "pt_BR", "zh_Hans"})
@@ -69,8 +63,8 @@ class InstalledPlugin:
     @property
     def categories(self) -> tuple[str, ...]:
         """Its categories; it is listed in the first one."""
-        found = (category for category, kind in _KINDS.items() if self.folder.has(kind))
-        return tuple(found) or (_EXTENSION,)
+        found = zip(CATEGORIES, _KINDS, strict=False)
+        return tuple(one for one, kind in found if kind in self.declaration) or (_EXTENSION,)
 
     def fits(self, asked: JsonObject) -> bool:
         """Tell whether it has one of the tags of a question, and its text in the id, the name, the label or the description."""

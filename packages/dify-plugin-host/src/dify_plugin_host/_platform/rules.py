@@ -3,6 +3,7 @@
 Source: langgenius/dify-plugin-daemon at bdb5642a (`internal/core/io_tunnel/backwards_invocation/task.go`) and langgenius/dify (agent node), read 2026-10.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -96,18 +97,16 @@ def node_decoder(
     decode = answer_decoder(action, rules)
     if not rules.variable_rules:
         return decode
-    is_told = False
+    advise_once = functools.cache(advise)
 
     def decode_for_node(item: Any) -> JsonObject:
-        nonlocal is_told
         made = decode(item)
         if made.get("type") == "variable":
             content = object_at(made, "message")
             name = content.get("variable_name")
             _validate_variable(name, content)
-            if name == _USAGE and action == "invoke_agent_strategy" and not is_told:
-                is_told = True
-                advise(_USAGE_ADVICE)
+            if name == _USAGE and action == "invoke_agent_strategy":
+                advise_once(_USAGE_ADVICE)
         return made
 
     return decode_for_node

@@ -8,7 +8,7 @@ of dify-plugin 0.10.2, read and run 2026-11.
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -71,7 +71,7 @@ class DifyRelay:
         on_declared: Called once the plugin has told the daemon all of itself.
 
     Attributes:
-        port: The port, within `open`.
+        refusal: It fails with a DebuggingError once the daemon cannot be reached at the first try, or refuses the plugin.
     """
 
     def __init__(
@@ -80,89 +80,58 @@ class DifyRelay:
         self._address = address
         self._beat_seconds = beat_seconds
         self._on_declared = on_declared
-        self._tasks: set[asyncio.Task[Any]] = set()
         self._was_declared = False
-        self._refusal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.port = 0
+        self.refusal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    @contextlib.asynccontextmanager
-    async def open(self) -> AsyncGenerator[Self]:
-        """Listen while the block runs."""
-        server = await asyncio.start_server(self._serve, _LOOPBACK, 0, limit=_LINE_LIMIT)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
-            yield self
-        finally:
-            server.close()
-            _ = [task.cancel() for task in self._tasks]
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            self._refusal.cancel()
-
-    async def wait_refused(self) -> None:
-        """Wait until the daemon cannot be reached at the first try, or refuses the plugin.
-
-        Raises:
-            DebuggingError: If it does; the text says why.
-        """
-        await asyncio.shield(self._refusal)
+    async def listen(self) -> asyncio.Server:
+        """Listen on a free port of the loopback interface; a connection lasts until a side closes it, or the loop ends."""
+        return await asyncio.start_server(self._serve, _LOOPBACK, 0, limit=_LINE_LIMIT)
 
     async def _serve(self, plugin: asyncio.StreamReader, to_plugin: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task  # noqa: S101 - a server's handlers are tasks
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        with contextlib.closing(to_plugin):
-            try:
-                daemon, to_daemon = await asyncio.open_connection(
-                    self._address.host, self._address.port, limit=_LINE_LIMIT
-                )
-            except OSError as error:
-                if not self._was_declared:  # Afterwards the plugin tries again by itself.
-                    self._refuse(f"cannot be reached: {error}")
-                return
-            with contextlib.closing(to_daemon):
-                await _first_of(self._up(plugin, to_daemon), self._down(daemon, to_plugin))
+        try:
+            daemon, to_daemon = await asyncio.open_connection(
+                self._address.host, self._address.port, limit=_LINE_LIMIT
+            )
+        except OSError as error:
+            to_plugin.close()
+            if not self._was_declared:  # Afterwards the plugin tries again by itself.
+                self._refuse(f"cannot be reached: {error}")
+            return
+        # Each closes what it writes to, which ends the other one; that a connection is lost is an end.
+        ways = (self._up(plugin, to_daemon), self._down(daemon, to_plugin))
+        await asyncio.gather(*ways, return_exceptions=True)
 
     async def _up(self, plugin: asyncio.StreamReader, daemon: asyncio.StreamWriter) -> None:
         is_declared, line = False, b"\n"
-        while line:
-            try:
-                async with asyncio.timeout(self._beat_seconds):
-                    line = await plugin.readline()
-            except TimeoutError:
-                line = _BEAT if is_declared else b"\n"
-            if not is_declared and line.strip():
-                line, is_declared = _declared(line)
-            daemon.write(line)
-            await daemon.drain()
-            if is_declared and not self._was_declared:
-                self._was_declared = True
-                self._on_declared()
+        with contextlib.closing(daemon):
+            while line:
+                try:
+                    async with asyncio.timeout(self._beat_seconds):
+                        line = await plugin.readline()
+                except TimeoutError:
+                    line = _BEAT if is_declared else b"\n"
+                if not is_declared and line.strip():
+                    line, is_declared = _declared(line)
+                daemon.write(line)
+                await daemon.drain()
+                if is_declared and not self._was_declared:
+                    self._was_declared = True
+                    self._on_declared()
 
     async def _down(self, daemon: asyncio.StreamReader, plugin: asyncio.StreamWriter) -> None:
-        while line := await daemon.readline():
-            # What is no JSON is the reason for which the daemon is about to hang up.
-            if line.strip() and not line.lstrip().startswith(b"{"):
-                self._refuse(f"refuses the plugin: {line.decode(errors='replace').strip()}")
-                return
-            plugin.write(line)
-            await plugin.drain()
+        with contextlib.closing(plugin):
+            while line := await daemon.readline():
+                # What is no JSON is the reason for which the daemon is about to hang up.
+                if line.strip() and not line.lstrip().startswith(b"{"):
+                    self._refuse(f"refuses the plugin: {line.decode(errors='replace').strip()}")
+                    return
+                plugin.write(line)
+                await plugin.drain()
 
     def _refuse(self, problem: str) -> None:
         with contextlib.suppress(asyncio.InvalidStateError):  # The first reason counts.
             error = DebuggingError(f"the daemon at {self._address} {problem}")
-            self._refusal.set_exception(error)
-
-
-async def _first_of(*coroutines: Coroutine[Any, Any, None]) -> None:
-    """Run coroutines until one of them has ended; that a connection is lost is an end."""
-    tasks = [asyncio.create_task(one) for one in coroutines]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            self.refusal.set_exception(error)
 
 
 def _declared(line: bytes) -> tuple[bytes, bool]:

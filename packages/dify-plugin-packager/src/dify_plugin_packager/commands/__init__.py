@@ -3,7 +3,7 @@
 from ._dify_plugin_packager import run_dify_plugin_packager
 from ._exit_codes import exit_codes
 from ._find_plugins import find_folders, find_plugins_folder
-from ._options import add_command, version_option
+from ._options import add_command, new_program
 from ._package import PackageOptions, Refusals, package_plugins
 from ._printable import escape_hidden
 
@@ -16,7 +16,7 @@ __all__ = [
     "exit_codes",
     "find_folders",
     "find_plugins_folder",
+    "new_program",
     "package_plugins",
     "run_dify_plugin_packager",
-    "version_option",
 ]

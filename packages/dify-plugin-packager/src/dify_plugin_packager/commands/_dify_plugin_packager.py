@@ -3,29 +3,14 @@
 Exit codes: 0 done, 1 failed, 2 bad usage, 130 interrupted.
 """
 
-from typing import Annotated
-
-import typer
-
 from ._exit_codes import exit_codes
-from ._options import add_command, version_option
+from ._options import add_command, new_program
 from ._package import PackageOptions, package_plugins
 
 
 _PROGRAM = "dify-plugin-packager"
-_VERSION = version_option(_PROGRAM, _PROGRAM)
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-@app.callback()
-def _describe(*, _version: Annotated[bool, _VERSION] = False) -> None:  # pyright: ignore[reportUnusedFunction] - its docstring is the help, and one command stays a command
-    """Package Dify plugins."""
+app = new_program(_PROGRAM, _PROGRAM, "Package Dify plugins.")
 
 
 @add_command(app)

@@ -4,22 +4,36 @@ import dataclasses
 import importlib.metadata
 import inspect
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 
-def version_option(program: str, distribution: str) -> Any:
-    """Return the option `--version` of a command, which prints a distribution's version and ends the command."""
+def new_program(name: str, distribution: str, text: str) -> typer.Typer:
+    """Return a program without commands; its help is a text, and its option `--version` prints a distribution's version."""
 
     def show(is_asked: bool) -> None:  # noqa: FBT001 - so a callback gets its value
         if is_asked:
-            typer.echo(f"{program} {importlib.metadata.version(distribution)}")
+            typer.echo(f"{name} {importlib.metadata.version(distribution)}")
             raise typer.Exit
 
-    return typer.Option(
+    version = typer.Option(
         "--version", callback=show, is_eager=True, help="Show the version and exit."
     )
+    app = typer.Typer(
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        help=text,
+    )
+
+    # With it a program of one command stays one of commands.
+    @app.callback()
+    def take_version(*, _version: Annotated[bool, version] = False) -> None:  # pyright: ignore[reportUnusedFunction] - typer calls it
+        pass
+
+    return app
 
 
 def add_command[T](app: typer.Typer) -> Callable[[Callable[[T], None]], Callable[[T], None]]:
