@@ -1,4 +1,6 @@
 import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,14 @@ settings.register_profile("long", max_examples=1_000, **PATIENT)
 def anyio_backend() -> str:
     """Run asynchronous tests on asyncio, and on nothing else."""
     return "asyncio"
+
+
+@pytest.fixture
+def pause() -> Iterator[threading.Event]:
+    """Give an event that ends a server's silence, or what it sends, with the test."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
 def pytest_configure(config: pytest.Config) -> None:

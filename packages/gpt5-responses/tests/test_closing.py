@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 from following import begun
-from wire import REQUEST, Wire, chunk, frames, head
+from wire import REQUEST, WHOLE, Wire, chunk, frames, head, whole
 
 from gpt5_messages import BlockDelta
 from gpt5_responses import (
@@ -78,15 +78,14 @@ def test_a_connection_that_its_server_closes_is_not_kept_half_closed(transport: 
     left = threading.Event()
 
     def answer(peer: socket.socket) -> None:
-        body = b'{"status": "completed", "output": []}'
-        peer.sendall(head(content_type="application/json", content_length=str(len(body))) + body)
+        whole(b'{"status": "completed", "output": []}')(peer)
         peer.shutdown(socket.SHUT_WR)
         while peer.recv(65_536):
             pass
         left.set()
 
     with Wire(answer) as wire:
-        create(_connect(wire.base_url), {**REQUEST, "stream": False}, transport=transport)
+        create(_connect(wire.base_url), WHOLE, transport=transport)
         assert left.wait(120)
 
 

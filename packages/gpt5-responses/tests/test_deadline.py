@@ -34,14 +34,6 @@ def transport() -> Iterator[Transport]:
     transport.close()
 
 
-@pytest.fixture
-def pause() -> Iterator[threading.Event]:
-    """Give an event that ends a server's silence with the test."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
 def silent(pause: threading.Event, opening: bytes = b"") -> Answer:
     def answer(peer: socket.socket) -> None:
         peer.sendall(opening)

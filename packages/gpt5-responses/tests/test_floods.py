@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -52,14 +52,6 @@ BOTH = pytest.mark.parametrize("ask", [count, count_async])
 
 def config(wire: Wire, **settings: Any) -> ModelConfig:
     return ModelConfig(model_id="m", api_key="k", base_url=wire.base_url, **settings)
-
-
-@pytest.fixture
-def pause() -> Iterator[threading.Event]:
-    """Give an event that ends what a server sends."""
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 class Flood:
