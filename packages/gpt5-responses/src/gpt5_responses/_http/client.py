@@ -24,7 +24,6 @@ from urllib.parse import quote, urlsplit
 import certifi
 import httpcore
 
-from gpt5_responses._errors import ConnectionTimeoutError
 from gpt5_responses._settings.connection import Connection
 from stream_text.addresses import plain_host
 
@@ -32,7 +31,7 @@ from .async_network import AsyncNetwork
 from .bodies import ACCEPTED, MOST_WHOLE_BYTES, BoundedBody
 from .connection_errors import NoAnswerError, TooMuchAheadError
 from .error_answer import ErrorAnswer, usual_pause_seconds
-from .error_messages import TOO_LONG, to_responses_error
+from .error_messages import to_responses_error, took_too_long
 from .network import Network
 from .proxies import find_proxy
 from .request_body import RequestBody
@@ -325,7 +324,7 @@ class HttpClient:
 
     def _validate_time(self, until: float) -> None:
         if time.monotonic() >= until:
-            raise ConnectionTimeoutError(TOO_LONG.format(self.connection.total_limit)) from None
+            raise took_too_long(self.connection.total_limit) from None
 
     def _read(self, answer: HttpAnswer, max_bytes: int, until: float) -> Steps[bytes]:
         body = BoundedBody(answer.headers.get("content-encoding", ""), max_bytes=max_bytes)

@@ -93,7 +93,7 @@ _MAY_BE_AT_WORK = (
 )
 SILENT = "The server kept the connection open and sent no event in time. Try again, or raise timeout_seconds or lower reasoning_effort."
 INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
-TOO_LONG = "The call took longer than it may in all ({}). What arrived is shown; try again, or ask for less at once."
+_TOO_LONG = "The call took longer than it may in all ({}). What arrived is shown; try again, or ask for less at once."
 
 
 def instead(what: str) -> str:
@@ -196,6 +196,11 @@ def interrupted(error: Exception, *, request_id: str | None) -> ResponsesError:
     if type(error).__name__ == "ReadTimeout":
         return ConnectionTimeoutError(SILENT, request_id=request_id)
     return StreamInterruptedError(INTERRUPTED, request_id=request_id)
+
+
+def took_too_long(limit: str) -> ConnectionTimeoutError:
+    """Return the error for a call that took longer than it may in all; `limit` names the setting that says so."""
+    return ConnectionTimeoutError(_TOO_LONG.format(limit))
 
 
 def explanation(text: str, secrets: KnownSecrets) -> str:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 
 from gpt5_responses._errors import ConnectionTimeoutError
-from gpt5_responses._http.error_messages import SILENT, TOO_LONG
+from gpt5_responses._http.error_messages import SILENT, took_too_long
 from gpt5_responses._settings.connection import Connection
 
 
@@ -91,7 +91,7 @@ class TimeLimits:
 
     def took_too_long(self) -> ConnectionTimeoutError:
         """Return the error for a call that took longer than it may in all."""
-        return ConnectionTimeoutError(TOO_LONG.format(self._limit))
+        return took_too_long(self._limit)
 
 
 def is_delimited(headers: Mapping[str, str]) -> bool:
