@@ -299,7 +299,7 @@ class HttpClient:
 
     def _take(self) -> Steps[tuple[Any, Network | AsyncNetwork, bool]]:
         """Return the most recently used idle connection, or a new one, and whether it was kept."""
-        # First, for nothing else takes them while others serve.
+        # The newest serve, so the oldest would stay: only a transport looks at them in between.
         yield from self.close_old()
         while True:
             with self._lock:
