@@ -16,9 +16,8 @@ from ._parameters import wants_thoughts
 # The form's default for Base Model: the model's name decides.
 BY_NAME = "by-name"
 
-_PLATFORM_SECONDS = (
-    600.0  # Dify ends calls after it, unless its daemon has another limit and names it.
-)
+# Dify ends calls after it, unless its daemon has another limit and names it.
+_PLATFORM_SECONDS = 600.0
 
 
 def read_connection(credentials: Mapping[str, Any]) -> Connection:

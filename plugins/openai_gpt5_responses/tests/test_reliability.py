@@ -241,6 +241,22 @@ def test_a_client_that_cannot_be_made_is_an_error_that_dify_knows(
         assert name in sentence
 
 
+def test_a_connection_that_its_server_closes_is_closed_here_too(plugin: ModelPlugin) -> None:
+    left = threading.Event()
+    body = b'{"status": "completed", "output": []}'
+
+    def answer(peer: socket.socket) -> None:
+        json_answers(body)(peer)
+        peer.shutdown(socket.SHUT_WR)
+        while peer.recv(65_536):
+            pass
+        left.set()
+
+    with RawServer(answer) as server:
+        assert plugin.invoke(server, stream=False).error is None
+        assert left.wait(120)
+
+
 WALK_AWAY = """
 import dify_plugin, json, sys
 sys.path.append("tests")
@@ -260,22 +276,6 @@ with RawServer(answer) as server:
     chunks.close()
     print(json.dumps([first, before, client_has_gone.wait(timeout=60)]))
 """
-
-
-def test_a_connection_that_its_server_closes_is_closed_here_too(plugin: ModelPlugin) -> None:
-    left = threading.Event()
-    body = b'{"status": "completed", "output": []}'
-
-    def answer(peer: socket.socket) -> None:
-        json_answers(body)(peer)
-        peer.shutdown(socket.SHUT_WR)
-        while peer.recv(65_536):
-            pass
-        left.set()
-
-    with RawServer(answer) as server:
-        assert plugin.invoke(server, stream=False).error is None
-        assert left.wait(120)
 
 
 def test_walking_away_closes_the_connection(run_inside: Callable[..., Any]) -> None:
