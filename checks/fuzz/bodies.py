@@ -17,7 +17,11 @@ SMALL = (300, 20_000)
 
 
 def _many(item: bytes) -> Callable[[int], bytes]:
-    return lambda size: b"[" + b",".join([item] * max(size // (len(item) + 1), 1)) + b"]"
+    def grow(size: int) -> bytes:
+        count = max(size // (len(item) + 1), 1)
+        return b"[" + (item + b",") * (count - 1) + item + b"]"
+
+    return grow
 
 
 def _numbered(form: str, around: str) -> Callable[[int], bytes]:
