@@ -79,10 +79,10 @@ def running(
         ) as process,
     ):
         try:
-            base_url = wait_for(log, r"http://127[.\d:]+")
-            headers = (
-                {"x-api-key": wait_for(log, r'"api_key": "(.*?)"')} if "--json" in command else {}
-            )
+            base_url = _wait_for(process, log, r"http://127[.\d:]+")
+            headers = {}
+            if "--json" in command:
+                headers["x-api-key"] = _wait_for(process, log, r'"api_key": "(.*?)"')
             server = Server(process.pid, log, base_url=base_url, headers=headers, timeout=patience)
             with server:
                 yield server
@@ -90,8 +90,9 @@ def running(
             process.terminate()
 
 
-def wait_for(log: Path, pattern: str) -> str:
+def _wait_for(process: subprocess.Popen[bytes], log: Path, pattern: str) -> str:
     """Return what a server tells of itself once it serves."""
     while not (found := re.search(pattern, log.read_text())):
+        assert process.poll() is None, log.read_text()
         time.sleep(0.05)
     return found[found.re.groups]
