@@ -7,9 +7,10 @@ the lock, which names what writes it: where none of them has changed, neither ha
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+
+from repository.tracked import list_files
 
 from .cache import FOLDER, use
 from .members import ROOT
@@ -21,19 +22,10 @@ _WITH_PYTHON = {"docs", "examples", "src"}
 
 def find_place() -> Path:
     """Return where the cache has the reference of these sources, or will have it."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git is where its user has it
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
     whole = hashlib.sha256(sys.version.encode())
-    for name in sorted(set(listed.stdout.split("\0"))):
-        path = Path(name)
-        is_read = path.suffix != ".py" or _WITH_PYTHON.intersection(path.parts)
-        if is_read and (ROOT / path).is_file():
-            whole.update(hashlib.sha256((ROOT / path).read_bytes()).digest() + name.encode())
+    for path in list_files(root=ROOT):
+        if path.suffix != ".py" or _WITH_PYTHON.intersection(path.parts):
+            whole.update(hashlib.sha256((ROOT / path).read_bytes()).digest() + str(path).encode())
     return use(FOLDER / "reference" / f"{whole.hexdigest()}.tar.gz")
 
 
