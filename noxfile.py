@@ -523,7 +523,7 @@ def tool_search(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Try what holds for any input; `-- --minutes 120` goes on for that long, with other cases, and processes too."""
+    """Try what holds for any input; `-- --minutes 120` goes on for that long, with other cases, and with all processes."""
     sync(session, "--all-packages", "--all-extras")
     session.install("hypothesis", "openai", "psutil", "pytest")
     session.run("python", "-m", "fuzz", *session.posargs, env=_MODULES)

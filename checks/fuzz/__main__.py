@@ -1,7 +1,8 @@
 """Look for inputs that break a promise: `uv run nox -s fuzz -- [--minutes 120] [-- -k streams]`.
 
-Without `--minutes` a few cases of each property are tried, of processes only the three servers of agents, for some seconds; with it hundreds of all properties, again and again, each
-time with other cases. Recordings beside those of the tests are taken from the folders in `FUZZ_RECORDINGS`, with a colon between them.
+Without `--minutes` a few cases of each property are tried, and of what needs processes only the three servers of agents; with it hundreds of
+cases of all properties, again and again, each time others. Recordings beside those of the tests are taken from the folders in `FUZZ_RECORDINGS`,
+with a colon between them.
 
 Exits with 1 where something was found, and with 2 where a round could not be run.
 """

@@ -18,5 +18,5 @@ settings.load_profile("short")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "long: with processes or sockets; left out of the short form"
+        "markers", "long: left out of the short form, as is most of what starts processes"
     )
