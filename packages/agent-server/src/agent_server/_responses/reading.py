@@ -19,7 +19,7 @@ from agent_server._http.streams import (
     wait_for_leave,
     watch_run,
 )
-from agent_server._http.waiting import group_small, measure
+from agent_server._http.unread import group_small, measure
 from agent_server.executor import Conversational, JsonObject
 from agent_server.runs import Run, RunNotFoundError
 

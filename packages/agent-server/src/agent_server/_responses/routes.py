@@ -16,17 +16,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from agent_server._http.access import find_caller, find_tenant, require_right_to, require_start
-from agent_server._http.bodies import (
-    build_model,
-    parse_body,
-    read_body,
-    work_on_body,
-)
+from agent_server._http.bodies import build_model, parse_body, read_body, work_on_body
 from agent_server._http.documents import QueryNumber
 from agent_server._http.problems import ProblemError, dump_json
 from agent_server._http.routes import find_runs, find_unread, read_idempotency_key
 from agent_server._http.streams import EventStream, find_watchers
-from agent_server._http.waiting import Answer
+from agent_server._http.unread import Answer
 from agent_server.executor import Executor, JsonObject
 from agent_server.runs import FINISHED, AnswerConflictError, NewAnswer
 from agent_server.settings import ServerSettings
