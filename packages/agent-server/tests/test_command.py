@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import httpx
+import psutil
 import pytest
 import typer
 from agents import Scripted
@@ -106,18 +107,14 @@ def _served_connections(port):
                 yield one
 
 
-def _count_resident():
-    pages = Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
 def _keep_after_large_work():
     """Return how many bytes more the process has after large texts were freed."""
-    before = _count_resident()
+    process = psutil.Process()
+    before = process.memory_info().rss
     for size, count in ((16_000_000, 1), (1_000_000, 20)):
         texts = [b"0" * size for _ in range(count)]
         del texts
-    return _count_resident() - before
+    return process.memory_info().rss - before
 
 
 def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):

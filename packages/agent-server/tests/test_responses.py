@@ -309,13 +309,17 @@ async def test_a_client_that_keeps_the_history_itself_goes_on_with_the_run_that_
         history = [{"role": "user", "content": "hi"}, *first["output"]]
         half = await post(client, "ask", [*history, answers(first)[1]], store=False)
         assert error_of(half) == ("input", "missing_answers")
+        whole = [*history, *answers(first)]
+        # With other instructions it would begin a run, which no approval can.
+        changed = await post(client, "ask", whole, instructions="Be brief.", store=False)
+        assert error_of(changed) == ("input[5]", "invalid_value")
 
-        second = await created(client, "ask", [*history, *answers(first)], store=False)
+        second = await created(client, "ask", whole, store=False)
         assert _run_id(second) == _run_id(first)
         assert texts(second) == ["It is 7."]
 
         # From there on, and where the answer or the run is another, the history begins a run of its own.
-        history = [*history, *answers(first), *second["output"], {"role": "user", "content": "?"}]
+        history = [*whole, *second["output"], {"role": "user", "content": "?"}]
         third = await created(client, "greet", history, store=False)
         assert _run_id(third) != _run_id(first)
         other = [*history[:4], answers(first)[1], answers(first, "8")[0]]

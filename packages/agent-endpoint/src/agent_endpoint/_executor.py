@@ -143,9 +143,8 @@ class AgentExecutor:
         # Where steps are made apart, a run may start no thread.
         is_large = has_many_values(run.request) and not run.is_apart
         began = await asyncio.to_thread(self._begin, run) if is_large else self._begin(run)
-        if (
-            is_large
-        ):  # It takes several times as much as the messages, for as long as the run goes on.
+        if is_large:
+            # It takes several times as much as the messages, for as long as the run goes on.
             run.request.clear()
         state, agent, functions = began.state, began.agent, began.functions
         teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=functions)

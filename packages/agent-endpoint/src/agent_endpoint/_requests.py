@@ -66,7 +66,7 @@ class ClientTool(BaseModel):
         """
 
         def give(context: Context[Any], **_arguments: Any) -> Any:
-            return read_result(results[context.call_id])
+            return _read_result(results[context.call_id])
 
         tool = replace(_declared(), name=self.name, description=self.description or self.name)
         schema = self.parameters or {"type": "object", "properties": {}}
@@ -157,7 +157,7 @@ def read_request(value: JsonObject) -> AgentRequest:
     return build_model(AgentRequest, value)
 
 
-def read_result(result: Any) -> Any:
+def _read_result(result: Any) -> Any:
     """Return a result of a client's function as the model reads it: content, or any other JSON as its text, so that nobody further on takes it for content."""
     if are_parts(result):
         # What was given before there were these checks goes on as what it is.

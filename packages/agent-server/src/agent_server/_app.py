@@ -13,7 +13,7 @@ from ._http.pages import build_pages
 from ._http.problems import HANDLERS, LastResort
 from ._http.routes import build_routes
 from ._http.streams import Watchers
-from ._http.waiting import Unread
+from ._http.unread import Unread
 from ._responses.description import describe_responses
 from ._responses.routes import build_responses_routes
 from .executor import Conversational, Executor

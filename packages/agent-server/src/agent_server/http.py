@@ -9,7 +9,7 @@ from ._http.routes import find_runs, stream_events
 from ._http.schemas import check_schemas
 from ._http.server import Server
 from ._http.streams import build_frame
-from ._http.waiting import Answer
+from ._http.unread import Answer
 
 
 __all__ = [

@@ -58,7 +58,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Run agent scripts: JSON in, typed outputs out, from a terminal or over HTTP.",
 )
 
 

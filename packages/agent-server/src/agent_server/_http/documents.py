@@ -24,6 +24,7 @@ from .problems import dump_json
 
 MAX_METADATA: Final = 16
 MAX_REASON: Final = 1000
+_MAX_NAMES: Final = 1000
 _MAX_NUMBER: Final = 10**15
 _NUMBER: Final = re.compile(r"-?[0-9]{1,16}", re.ASCII)
 
@@ -42,7 +43,8 @@ def _refuse_many(most: int) -> Callable[[Any], Any]:
     return refuse
 
 
-_FEW: Final = BeforeValidator(_refuse_many(1000))
+_validate_few: Final = _refuse_many(_MAX_NAMES)
+_FEW: Final = BeforeValidator(_validate_few)
 
 type Metadata = Annotated[
     dict[MetadataName, MetadataText],
@@ -73,8 +75,8 @@ class _ClosedModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _validate_number(cls, value: Any) -> Any:
-        return _refuse_many(1000)(value)
+    def _validate_names(cls, value: Any) -> Any:
+        return _validate_few(value)
 
 
 class CancelRequest(_ClosedModel):

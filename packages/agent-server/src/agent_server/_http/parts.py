@@ -8,7 +8,9 @@ Source: `types/responses/response_input_content_param.py` of openai 3.51.0.
 
 from typing import Any, Final, cast
 
-from agent_server.executor import JsonObject, Problem, RequestRefusedError
+from agent_server.executor import JsonObject
+
+from .problems import refuse
 
 
 _TEXTS: Final = {
@@ -44,11 +46,6 @@ def are_parts(value: Any) -> bool:
     """Return whether JSON is meant as content: a list of parts, each of a type that `read_content` knows."""
     parts = cast("list[Any]", value) if isinstance(value, list) else []
     return bool(parts) and all(_type_of(part) in _PART_TYPES for part in parts)
-
-
-def refuse(field: str, message: str, *, code: str = "invalid_value") -> RequestRefusedError:
-    """Return the error for a request with one wrong field, with the code of the Responses API."""
-    return RequestRefusedError(Problem(field=field, message=message), code=code)
 
 
 def _type_of(value: Any) -> str:

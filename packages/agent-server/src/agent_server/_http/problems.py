@@ -76,6 +76,17 @@ def refuse_field(field: str, message: str) -> ProblemError:
     return ProblemError(422, "The request is not valid.", Problem(field=field, message=message))
 
 
+def refuse(field: str, message: str, *, code: str = "invalid_value") -> RequestRefusedError:
+    """Return the error for a request with one wrong field, as executors raise it, too.
+
+    Args:
+        field: The field, in the form of the Responses API, such as `input[2].content`.
+        message: What was expected; never the value.
+        code: The code of the Responses API.
+    """
+    return RequestRefusedError(Problem(field=field, message=message), code=code)
+
+
 def build_document(error: ProblemError) -> dict[str, Any]:
     """Return the problem document of an error."""
     document: dict[str, Any] = {

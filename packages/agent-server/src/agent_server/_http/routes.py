@@ -17,20 +17,14 @@ from agent_server.settings import DEFAULT_TENANT
 from stream_text import LARGE_TEXT, has_many_values
 
 from .access import find_caller, find_tenant, require_right_to, require_start
-from .bodies import (
-    build_model,
-    parse_body,
-    read_body,
-    read_model,
-    work_on_body,
-)
+from .bodies import build_model, parse_body, read_body, read_model, work_on_body
 from .documents import AnswerRequest, CancelRequest, RunRequest, describe_run, dump_events
 from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
 from .problems import ProblemError, dump_json, refuse_field
 from .queries import read_events_query, read_runs_query, wants_stream
 from .streams import EventStream, Project, find_watchers, project_event, share_frames, watch_run
-from .waiting import Answer, Unread
+from .unread import Answer, Unread
 
 
 _MAX_KEY: Final = 255

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from .parts import refuse
+from .problems import refuse
 
 
 _MOST_BYTES: Final = 256 * 1024

@@ -20,7 +20,7 @@ from agent_server.settings import ServerSettings
 
 from .connections import CHUNKS, WriteChunk
 from .documents import dump_event
-from .waiting import PIECE_BYTES, Unread, group_small, measure
+from .unread import PIECE_BYTES, Unread, group_small, measure
 
 
 type Project = Callable[[StoredEvent], bytes]

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict
 
 from agent_server._http.bodies import build_model
 from agent_server._http.documents import Metadata
+from agent_server._http.problems import refuse
 from agent_server._http.schemas import check_schemas
 from agent_server.executor import JsonObject
 
 from .fields import check_fields
 from .input_items import read_input
-from .refusals import refuse
 
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
@@ -65,8 +65,7 @@ def read_creation(value: Any) -> Creation:
     """Return the request in a body's JSON.
 
     Raises:
-        ProblemError: If a field is unknown, refused or wrong.
-        RequestRefusedError: If the metadata has another form.
+        RequestRefusedError: If a field is unknown, refused or wrong.
     """
     if not isinstance(value, dict):
         raise refuse("body", "expected an object", code="invalid_type")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from .refusals import refuse
+from agent_server._http.problems import refuse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ def check_fields(value: Mapping[str, Any]) -> None:
     """Check that a request has no field that is refused.
 
     Raises:
-        ProblemError: If it has one, or one that the API does not know.
+        RequestRefusedError: If it has one, or one that the API does not know.
     """
     for name, given in value.items():
         if (known := FIELDS.get(name)) is None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from agent_server._http.documents import MAX_REASON
-from agent_server._http.parts import read_content, refuse
+from agent_server._http.parts import read_content
+from agent_server._http.problems import refuse
 from agent_server.executor import JsonObject
 
 

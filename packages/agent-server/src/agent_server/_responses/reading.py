@@ -10,7 +10,7 @@ from typing import Final
 from starlette.requests import Request
 
 from agent_server._http.access import find_tenant
-from agent_server._http.problems import dump_json
+from agent_server._http.problems import ProblemError, dump_json
 from agent_server._http.routes import find_runs
 from agent_server._http.streams import (
     Frames,
@@ -19,13 +19,12 @@ from agent_server._http.streams import (
     wait_for_leave,
     watch_run,
 )
-from agent_server._http.waiting import group_small, measure
+from agent_server._http.unread import group_small, measure
 from agent_server.executor import Conversational, JsonObject
 from agent_server.runs import Run, RunNotFoundError
 
 from .ids import ResponseId
 from .projection import Projection
-from .refusals import not_found
 
 
 _PAGE: Final = 1000
@@ -85,6 +84,11 @@ class Found:
             "tool_choice": "auto",
             "tools": [{"type": "function", "strict": False, **tool} for tool in shown["tools"]],
         }
+
+
+def not_found() -> ProblemError:
+    """Return the error for a response that the tenant does not have."""
+    return ProblemError(404, "There is no such response.", code="not_found")
 
 
 async def find_response(request: Request, text: str) -> Found:

@@ -16,25 +16,26 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from agent_server._http.access import find_caller, find_tenant, require_right_to, require_start
-from agent_server._http.bodies import (
-    build_model,
-    parse_body,
-    read_body,
-    work_on_body,
-)
+from agent_server._http.bodies import build_model, parse_body, read_body, work_on_body
 from agent_server._http.documents import QueryNumber
-from agent_server._http.problems import ProblemError, dump_json
+from agent_server._http.problems import ProblemError, dump_json, refuse
 from agent_server._http.routes import find_runs, find_unread, read_idempotency_key
 from agent_server._http.streams import EventStream, find_watchers
-from agent_server._http.waiting import Answer
-from agent_server.executor import Executor, JsonObject
+from agent_server._http.unread import Answer
+from agent_server.executor import Executor, JsonObject, RequestRefusedError
 from agent_server.runs import FINISHED, AnswerConflictError, NewAnswer
 from agent_server.settings import ServerSettings
 
 from .creation import Creation, read_creation
 from .ids import ResponseId
-from .reading import Found, find_response, read_response, stream_response, wait_for_response
-from .refusals import not_found, refuse
+from .reading import (
+    Found,
+    find_response,
+    not_found,
+    read_response,
+    stream_response,
+    wait_for_response,
+)
 from .turns import build_answer, build_run, check_unchanged, find_answered
 
 
@@ -113,7 +114,7 @@ async def _answer_history(request: Request, asked: Creation, body: bytes) -> Fou
         waiting = (await read_response(request, previous)).waiting
         if waiting is None or previous.run.agent != asked.model:
             return None
-    except ProblemError:
+    except (ProblemError, RequestRefusedError):
         return None
     with suppress(AnswerConflictError):
         return await _answer(request, previous, waiting, items)

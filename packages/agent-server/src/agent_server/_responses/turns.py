@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from agent_server._http.problems import refuse
 from agent_server.executor import (
     Approval,
     Conversational,
@@ -17,7 +18,6 @@ from stream_text import InvalidJsonError, parse_json
 
 from .creation import Creation
 from .ids import ResponseId
-from .refusals import refuse
 
 
 def build_run(
@@ -32,8 +32,7 @@ def build_run(
         state: The state of the conversation's run before; None for a first.
 
     Raises:
-        ProblemError: If there is no such agent, or something is answered that nobody waits for.
-        RequestRefusedError: If the agent cannot run it.
+        RequestRefusedError: If there is no such agent, something is answered that nobody waits for, or the agent cannot run it.
     """
     turn = Turn(
         input=_read_history(asked.input),
@@ -75,7 +74,7 @@ def _read_history(items: Sequence[JsonObject]) -> Sequence[JsonObject]:
     What a person has decided about calls is not among it: what came of that are the calls, and nothing that a client claims may count as a decision.
 
     Raises:
-        ProblemError: If something is answered that nobody waits for.
+        RequestRefusedError: If something is answered that nobody waits for.
     """
     calls = {item["call_id"] for item in items if item["type"] == "function_call"}
     message = "expected the answer to something that a response waits for"
@@ -108,7 +107,7 @@ def check_unchanged(asked: Creation, shown: JsonObject, metadata: Mapping[str, s
         metadata: The run's metadata.
 
     Raises:
-        ProblemError: If it has a field with another value than that.
+        RequestRefusedError: If it has a field with another value than that.
     """
     now: dict[str, tuple[Any, Any]] = {
         "instructions": (asked.instructions, shown["instructions"]),
@@ -133,7 +132,7 @@ def build_answer(
         items: The input.
 
     Raises:
-        ProblemError: If it lacks something that is waited for, or has something else.
+        RequestRefusedError: If it lacks something that is waited for, or has something else.
     """
     question: JsonObject | None = waiting["question"]
     open_: dict[str, str] = {} if question is None else {_QUESTION: "answer"}

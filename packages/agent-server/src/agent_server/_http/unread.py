@@ -74,12 +74,11 @@ class Answer(Response):
         async with unread.holding(find_tenant_of(scope), len(body), waits=waits):
             head = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **head})
-            last = max(len(body) - PIECE_BYTES, 0)
-            for first in range(0, last, PIECE_BYTES):
-                piece = body[first : first + PIECE_BYTES]
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-            rest = body[-(-last // PIECE_BYTES) * PIECE_BYTES :]
-            await send({"type": "http.response.body", "body": rest})
+            # An empty body is one piece, too.
+            for first in range(0, max(len(body), 1), PIECE_BYTES):
+                end = first + PIECE_BYTES
+                piece = {"body": body[first:end], "more_body": end < len(body)}
+                await send({"type": "http.response.body", **piece})
 
 
 def group_small[One](
