@@ -2,7 +2,6 @@
 
 import re
 from enum import Enum
-from itertools import chain
 from typing import Final
 
 from ._places import Place
@@ -50,7 +49,7 @@ class LineMarks:
     def __init__(self, *, eager: bool = False, rendered: bool = False) -> None:
         self._eager = eager
         self._tags = TagSplitter(_RENDERED) if rendered else TagSplitter()
-        self._is_anywhere = not rendered  # whether a tag inside a thought counts wherever it stands
+        self._rendered = rendered
         self._said = Place()
         self._has_said = False  # whether anything but thoughts and blank space has come
         self._has_just_thought = False  # whether nothing but blank space has come since a thought
@@ -89,8 +88,7 @@ class LineMarks:
             return found
         self._is_over = self._is_doubting = False
         self._has_just_thought = True
-        rest = chain.from_iterable(map(self.feed, kept[1:]))
-        return [*found, Mark.ENDS, *rest, *self.end()]
+        return [*found, Mark.ENDS, *self.feed("".join(kept[1:])), *self.end()]
 
     def _take_text(self, text: str, found: list[str | Mark]) -> None:
         if not text:
@@ -122,9 +120,8 @@ class LineMarks:
         """Take a tag inside a thought."""
         ends = tag[1] == "/"
         # A program that renders thoughts breaks all tags inside, those in code, too, which may be left open.
-        is_doubtful = (
-            self._thought.is_code() if self._is_anywhere else not self._thought.begins_line
-        )
+        place = self._thought
+        is_doubtful = not place.begins_line if self._rendered else place.is_code()
         if not is_doubtful:
             self._depth += -1 if ends else 1
         if ends and not (self._depth and self._is_doubting):
