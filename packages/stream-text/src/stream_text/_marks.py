@@ -51,7 +51,6 @@ class LineMarks:
         self._tags = TagSplitter(_RENDERED) if rendered else TagSplitter()
         self._rendered = rendered
         self._said = Place()
-        self._has_said = False  # whether anything but thoughts and blank space has come
         self._has_just_thought = False  # whether nothing but blank space has come since a thought
         self._thought = Place()
         self._depth = 0
@@ -62,7 +61,7 @@ class LineMarks:
     @property
     def is_inside_text(self) -> bool:
         """Whether a thought is open before which something was said."""
-        return self._depth > 0 and self._has_said
+        return self._depth > 0 and self._said.has_words
 
     def feed(self, text: str) -> list[str | Mark]:
         """Take the next piece of the text and return the texts and marks that are certain by now, in order."""
@@ -98,20 +97,19 @@ class LineMarks:
         else:
             self._said.feed(text)
             if not text.isspace():
-                self._has_said, self._has_just_thought = True, False
+                self._has_just_thought = False
         (found if self._kept is None else self._kept).append(text)
 
     def _take_tag(self, tag: str, found: list[str | Mark]) -> None:
         """Take a tag outside of thoughts."""
         if tag[1] == "/" and self._has_just_thought:
             return  # Some programs close a thought twice.
-        begins_line = not self._has_said or self._said.begins_line
-        if tag[1] == "/" or not begins_line or self._said.is_code():
+        if tag[1] == "/" or not self._said.can_begin_thought():
             self._take_text(tag, found)
             return
         self._depth = 1
         self._thought = Place()
-        if self._has_said and not self._eager:
+        if self._said.has_words and not self._eager:
             self._kept = [tag]
         else:
             found.append(Mark.BEGINS)
