@@ -36,13 +36,9 @@ class Place:
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
-        if "\n" not in text:
-            self._take(text)
-            return
-        first, *others = text.split("\n")
-        self._take(first)
-        for part in others:
-            self._end_line()
+        for number, part in enumerate(text.split("\n")):
+            if number:
+                self._end_line()
             self._take(part)
 
     @property
