@@ -68,6 +68,17 @@ def pay(euros):
     return ask(use("pay", json.dumps({"euros": euros})))
 
 
+def asking(model, done, guardrail, **settings):
+    """Return an agent that asks a person before it pays, and whose calls a guardrail checks."""
+    return Agent(
+        model,
+        [paying(done)],
+        approval_rules={"pay": "always"},
+        guardrails=Guardrails(tool_call=[guardrail]),
+        **settings,
+    )
+
+
 def test_what_passes_is_as_it_was(run_of):
     guardrails = Guardrails(input=[no_politics], tool_call=[cheap], answer=[polite])
     paid = []
@@ -104,12 +115,7 @@ def test_a_tool_call_is_made_as_the_guardrail_leaves_it(run_of, asked, paid):
 
 def test_a_person_is_asked_about_the_call_as_it_would_be_made(run_of):
     done = []
-    agent = Agent(
-        Script(pay(50), "Done."),
-        [paying(done)],
-        approval_rules={"pay": "always"},
-        guardrails=Guardrails(tool_call=[cheap]),
-    )
+    agent = asking(Script(pay(50), "Done."), done, cheap)
     waiting = run_of(agent, "Pay.").waiting
     assert [json.loads(call.arguments) for call in waiting.calls] == [{"euros": 10}]
     assert run_of(agent, resume=waiting, decisions=True).answered
@@ -126,12 +132,7 @@ def test_after_a_yes_a_call_is_made_as_it_was_seen_whatever_a_guardrail_says_the
         return {"euros": 5} if len(seen) == 1 else said
 
     done, seen = [], []
-    agent = Agent(
-        Script(pay(50), "Done."),
-        [paying(done)],
-        approval_rules={"pay": "always"},
-        guardrails=Guardrails(tool_call=[at_first]),
-    )
+    agent = asking(Script(pay(50), "Done."), done, at_first)
     waiting = run_of(agent, "Pay.").waiting
     assert [json.loads(call.arguments) for call in waiting.calls] == [{"euros": 5}]
     assert run_of(agent, resume=waiting.snapshot, decisions=True).answered
@@ -147,12 +148,7 @@ def test_after_a_yes_a_guardrail_may_still_stop_a_call(run_of, says):
         return says if len(asked) > 1 else None
 
     done, asked, script = [], [], Script(pay(5), "So.")
-    agent = Agent(
-        script,
-        [paying(done)],
-        approval_rules={"pay": "always"},
-        guardrails=Guardrails(tool_call=[closes]),
-    )
+    agent = asking(script, done, closes)
     result = run_of(agent, resume=run_of(agent, "Pay.").waiting, decisions=True)
     assert (result.value, done) == ("So.", [])
     told = script.requests[-1].messages[-1].content
@@ -227,13 +223,7 @@ def without_what_was_seen(text):
 
 def test_a_run_that_waits_since_the_release_before_goes_on(run_of):
     done = []
-    agent = Agent(
-        Script(pay(50), "Done.", "Done."),
-        [paying(done)],
-        snapshot_key=KEY,
-        approval_rules={"pay": "always"},
-        guardrails=Guardrails(tool_call=[cheap]),
-    )
+    agent = asking(Script(pay(50), "Done.", "Done."), done, cheap, snapshot_key=KEY)
     waiting = of_the_release_before(run_of(agent, "Pay.").waiting)
     assert run_of(agent, resume=waiting.snapshot, decisions=True).answered
     # Whoever still holds the question holds what was seen.

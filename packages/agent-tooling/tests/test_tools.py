@@ -27,6 +27,7 @@ from agent_tooling import (
 
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 IMAGE = {"type": "image", "image_url": "data:image/png;base64,AAAA"}
@@ -487,6 +488,7 @@ def test_a_value_is_hidden_whatever_stands_elsewhere():
         {"properties": {key: {"$ref": "#room"} for key in "ab"}, "$defs": {"A": {"$anchor": "room"}}},
         {"properties": {"a": {"$ref": "#ro%6Fm"}}, "$defs": {"A": {"$anchor": "room"}}},
         {"properties": {"a": {"$dynamicRef": "#room"}}, "$defs": {"A": {"$dynamicAnchor": "room"}}},
+        {"$schema": DRAFT_7, "properties": {"a": {"$ref": "#room"}}, "definitions": {"A": {"$id": "#room"}}},
         {"properties": {"a": {"const": {"$ref": "#/nowhere"}, "default": [{"$ref": "https://x"}]}}},
         {"$defs": {"A": {"$id": "https://x.example/a", "items": {"$ref": "#/$defs/B"}, "$defs": {"B": {}}}}},
         {"properties": {"$ref": {"type": "string"}}},
@@ -527,6 +529,7 @@ def test_what_is_hidden_can_be_referred_to_by_nobody():
         ({"properties": {"a": {"$ref": "#/$defs/Room"}}}, "$ref of the tool parameters must be a place in the schema, got '#/$defs/Room'"),
         ({"$ref": "#/definitions/A"}, "$ref of the tool parameters must be a place in the schema, got '#/definitions/A'"),
         ({"properties": {"a": {"items": {"$dynamicRef": "#room"}}}}, "$ref of the tool parameters must be a place in the schema, got '#room'"),
+        ({"properties": {"a": {"$ref": "#room"}}, "$defs": {"A": {"$id": "room"}}}, "$ref of the tool parameters must be a place in the schema, got '#room'"),
         ({"allOf": [{}], "anyOf": [{"$ref": "#/allOf/1"}]}, "$ref of the tool parameters must be a place in the schema, got '#/allOf/1'"),
         ({"allOf": [{}], "anyOf": [{"$ref": "#/allOf/x/y"}]}, "$ref of the tool parameters must be a place in the schema, got '#/allOf/x/y'"),
         ({"$defs": {"A": {"$id": "https://x.example/a", "items": {"$ref": "#/$defs/A"}}}}, "$ref of the tool parameters must be a place in the schema"),

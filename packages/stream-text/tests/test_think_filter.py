@@ -178,6 +178,7 @@ def test_a_thought_left_open_in_a_text_is_closed_if_more_is_shown_behind_it():
         ("<think>\nThe `</think>` tag, </think>\n</think>Answer", "Answer"),
         ("<think>\n```\nopen\n</think>\n```\n</think>\n```", "```\n</think>\n```"),
         ("<think>\nPlan</think>Answer", "Answer"),
+        ("<think>\nPlan</think><think></think>Answer", "<think></think>Answer"),
         ("<think>\ncut off", ""),
         ("<think>", ""),
         ("So.\n<think>\nthe </think> tag", "So.\n tag"),

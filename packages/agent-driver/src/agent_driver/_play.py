@@ -149,13 +149,12 @@ class Play:
 
     def to_conversation(self, result: Result[Any]) -> "Conversation | None":
         """Return the conversation to save; None where the run has added nothing to it."""
+        conversation = cast("Conversation", self._conversation)
         if result.waiting is not None:
             # What has been said since stands in the snapshot.
-            conversation = cast("Conversation", self._conversation)
             return replace(conversation, waiting=result.waiting, given_out=())
         if len(result.messages) <= self._given and not result.answered:
             return None
-        conversation = cast("Conversation", self._conversation)
         messages = tuple(result.messages)
         return replace(conversation, messages=messages, waiting=None, given_out=())
 

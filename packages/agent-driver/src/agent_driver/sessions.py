@@ -183,11 +183,9 @@ def _conflict(conversation: Conversation) -> SessionConflictError:
 
 # What waits and what was given out exclude each other, and share a column: what was given out has no snapshot.
 def _write_waiting(conversation: Conversation) -> str | None:
-    asked = conversation.waiting
-    if asked is None and not conversation.given_out:
+    if conversation.waiting is None and not conversation.given_out:
         return None
-    if asked is None:
-        asked = AskApproval(round=0, calls=conversation.given_out)
+    asked = conversation.waiting or AskApproval(round=0, calls=conversation.given_out)
     return json.dumps([asked.round, dump_messages(asked.calls), asked.snapshot])
 
 

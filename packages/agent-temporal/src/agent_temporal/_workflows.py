@@ -92,7 +92,7 @@ class _Waiting:
 
     @staticmethod
     async def _after_answers(summary: Summary) -> Summary:
-        """Return how a run has ended once answers that came with its end are told so, in the place of that the workflow is gone."""
+        """Return how a run has ended, once the answers that came as it ended have been told so and not that the workflow is gone."""
         await workflow.wait_condition(workflow.all_handlers_finished)
         return summary
 

@@ -260,7 +260,7 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
             is_checked: Whether a tool was made with it before, by any process: then it is not checked again, which for a large one takes seconds.
 
         Raises:
-            DeclarationError: If `from_schema` would not take it; where it was checked, only if it is none of an object.
+            DeclarationError: If `from_schema` would not take it; where it was checked, only if it is not the schema of an object.
         """
         checks = SchemaParameters.from_schema(json_schema, is_checked=is_checked)
         return replace(self, parameters=checks.schema, _checks=checks)

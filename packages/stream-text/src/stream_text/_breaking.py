@@ -33,7 +33,6 @@ class TagBreaker:
         self._everywhere = everywhere
         self._tags = TagSplitter(_TAG, _START)
         self._place = Place()
-        self._has_said = False
         self._is_open = False  # whether the last mark was an opening one
 
     def feed(self, text: str) -> str:
@@ -50,7 +49,6 @@ class TagBreaker:
 
     def _take(self, text: str) -> str:
         self._place.feed(text)
-        self._has_said = self._has_said or not (text.isspace() or not text)
         return text
 
     def _take_tag(self, tag: str) -> str:
@@ -59,8 +57,8 @@ class TagBreaker:
     def _is_mark(self, *, is_closing: bool) -> bool:
         if self._everywhere:
             return True
-        begins_line = not self._has_said or self._place.begins_line
-        is_mark = (begins_line or (is_closing and self._is_open)) and not self._place.is_code()
+        ends_mark = is_closing and self._is_open and not self._place.is_code()
+        is_mark = ends_mark or self._place.can_begin_thought()
         self._is_open = not is_closing if is_mark else self._is_open
         return is_mark
 

@@ -2,7 +2,6 @@
 
 import re
 from enum import Enum
-from itertools import chain
 from typing import Final
 
 from ._places import Place
@@ -50,9 +49,8 @@ class LineMarks:
     def __init__(self, *, eager: bool = False, rendered: bool = False) -> None:
         self._eager = eager
         self._tags = TagSplitter(_RENDERED) if rendered else TagSplitter()
-        self._is_anywhere = not rendered  # whether a tag inside a thought counts wherever it stands
+        self._rendered = rendered
         self._said = Place()
-        self._has_said = False  # whether anything but thoughts and blank space has come
         self._has_just_thought = False  # whether nothing but blank space has come since a thought
         self._thought = Place()
         self._depth = 0
@@ -63,7 +61,7 @@ class LineMarks:
     @property
     def is_inside_text(self) -> bool:
         """Whether a thought is open before which something was said."""
-        return self._depth > 0 and self._has_said
+        return self._depth > 0 and self._said.has_words
 
     def feed(self, text: str) -> list[str | Mark]:
         """Take the next piece of the text and return the texts and marks that are certain by now, in order."""
@@ -89,8 +87,7 @@ class LineMarks:
             return found
         self._is_over = self._is_doubting = False
         self._has_just_thought = True
-        rest = chain.from_iterable(map(self.feed, kept[1:]))
-        return [*found, Mark.ENDS, *rest, *self.end()]
+        return [*found, Mark.ENDS, *self.feed("".join(kept[1:])), *self.end()]
 
     def _take_text(self, text: str, found: list[str | Mark]) -> None:
         if not text:
@@ -100,20 +97,19 @@ class LineMarks:
         else:
             self._said.feed(text)
             if not text.isspace():
-                self._has_said, self._has_just_thought = True, False
+                self._has_just_thought = False
         (found if self._kept is None else self._kept).append(text)
 
     def _take_tag(self, tag: str, found: list[str | Mark]) -> None:
         """Take a tag outside of thoughts."""
         if tag[1] == "/" and self._has_just_thought:
             return  # Some programs close a thought twice.
-        begins_line = not self._has_said or self._said.begins_line
-        if tag[1] == "/" or not begins_line or self._said.is_code():
+        if tag[1] == "/" or not self._said.can_begin_thought():
             self._take_text(tag, found)
             return
         self._depth = 1
         self._thought = Place()
-        if self._has_said and not self._eager:
+        if self._said.has_words and not self._eager:
             self._kept = [tag]
         else:
             found.append(Mark.BEGINS)
@@ -122,9 +118,8 @@ class LineMarks:
         """Take a tag inside a thought."""
         ends = tag[1] == "/"
         # A program that renders thoughts breaks all tags inside, those in code, too, which may be left open.
-        is_doubtful = (
-            self._thought.is_code() if self._is_anywhere else not self._thought.begins_line
-        )
+        place = self._thought
+        is_doubtful = not place.begins_line if self._rendered else place.is_code()
         if not is_doubtful:
             self._depth += -1 if ends else 1
         if ends and not (self._depth and self._is_doubting):

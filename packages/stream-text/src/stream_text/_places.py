@@ -29,25 +29,26 @@ class Place:
         self._first = ""  # the first character of the line that is not blank
         self._indent = 0
         self._fence = ""
+        self.has_words = False  # whether anything but blank space has come
         self._is_quoted = False  # whether the fence stands in a quote, with which it ends
         self._opened = 0  # how many backticks have opened code in this line
         self._run = 0  # how many the line ends with
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
-        if "\n" not in text:
-            self._take(text)
-            return
-        first, *others = text.split("\n")
-        self._take(first)
-        for part in others:
-            self._end_line()
+        for number, part in enumerate(text.split("\n")):
+            if number:
+                self._end_line()
             self._take(part)
 
     @property
     def begins_line(self) -> bool:
         """Whether nothing but up to three spaces stands before this place in its line."""
         return not self._first and self._indent <= _MOST_INDENTED
+
+    def can_begin_thought(self) -> bool:
+        """Return whether a tag that comes now may begin a thought: at the beginning of the text or of a line, outside code."""
+        return (not self.has_words or self.begins_line) and not self.is_code()
 
     def is_code(self) -> bool:
         """Return whether what follows is code, if it begins with another character than a backtick."""
@@ -61,6 +62,7 @@ class Place:
             blank = part[: len(part) - len(words)]
             self._indent += len(blank) + blank.count("\t") * (_TAB - 1)
             self._first = words[:1]
+            self.has_words = self.has_words or bool(words)
         if self._first in _BEFORE_FENCES:
             self._line.append(part)
         if self._run or "`" in part:

@@ -15,6 +15,7 @@ from ._secret_names import (
     NAMES_BESIDE,
     SECRET_WORDS,
     WORDS,
+    compiled,
     find_named_value,
     is_secret_key,
 )
@@ -54,11 +55,6 @@ _COUNT_HEAD: Final = rf"""(?:{_COUNT}|(?P<bare>tokens))\\?["']?\s*[:=]\s*\Z"""
 # With nothing behind it that would make it the beginning of a longer value, such as `123:abc`.
 _NUMBER: Final = re.compile(r"""\d[\d,._]{0,14}+(?![^\s;)}\]"'`\\!?%<|])""")
 _LONGEST_COUNTED: Final = 24  # characters before `tokens`, such as cache_creation_
-
-
-@cache
-def _count_head() -> re.Pattern[str]:
-    return re.compile(_COUNT_HEAD, re.IGNORECASE)
 
 
 @cache
@@ -183,7 +179,7 @@ def _is_count(text: str, start: int, end: int) -> bool:
     if text[start : start + 5].lower() != "token":
         return False
     before = max(start - _LONGEST_COUNTED, 0)
-    named = _count_head().search(text[before:end])
+    named = compiled(_COUNT_HEAD).search(text[before:end])
     if named is None or before + named.start() > start:
         return False
     return named["bare"] is None or _NUMBER.match(text, end) is not None

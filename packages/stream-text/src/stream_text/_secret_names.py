@@ -71,7 +71,8 @@ _URL_WITH_PASSWORD: Final = re.compile(r"://[^/\s]*@")
 
 
 @cache
-def _compiled(words: str) -> re.Pattern[str]:
+def compiled(words: str) -> re.Pattern[str]:
+    """Return a pattern of names, ignoring case."""
     # At the first use, so that importing the package for something else costs nothing.
     return re.compile(words, re.IGNORECASE)
 
@@ -95,9 +96,9 @@ def is_secret_key(key: str, value: object) -> bool:
 
 def _names_secret(words: str, name: str) -> bool:
     """Return whether a name has one of the words, beside counts of tokens."""
-    if _compiled(words).search(name) is None:
+    if compiled(words).search(name) is None:
         return False
-    return _compiled(words).search(_compiled(COUNTS).sub("n", name)) is not None
+    return compiled(words).search(compiled(COUNTS).sub("n", name)) is not None
 
 
 def find_named_value(members: Mapping[Any, object]) -> str | None:

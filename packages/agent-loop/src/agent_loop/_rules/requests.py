@@ -38,9 +38,8 @@ def open_round(run: RunContext, number: int) -> None:
     opened = Round(number=number, closing=closing, is_beyond_budget=is_beyond_budget)
     # A new filter a round, so that a tag left open in one does not swallow the next.
     opened.answer.shown = ThinkFilter(show=run.settings.emit_intermediate_thoughts)
-    opened.answer.thoughts = (
-        ThinkReader(trim=True, by_line=True) if run.settings.emit_reasoning else None
-    )
+    if run.settings.emit_reasoning:
+        opened.answer.thoughts = ThinkReader(trim=True, by_line=True)
     run.state.round = opened
     open_display(run)
 

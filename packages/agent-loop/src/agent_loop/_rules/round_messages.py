@@ -122,18 +122,19 @@ class ModelAnswer:
             for call in self.fragments.calls
         )
         self.is_whole = True
-        return self._end(goes_on=bool(self.calls))
+        return self.break_off(goes_on=bool(self.calls))
 
     def replace(self, text: str) -> None:
         """Put another text in the place of the answer; what the model's client wants back with it belongs to the old one."""
         self.text, self.words, self.final, self.read = [text], [text], [text], 1
         self.opaque_body = None
 
-    def break_off(self) -> str:
-        """End an answer of which no more will come, and return the text that is still to be shown."""
-        return self._end(goes_on=True)
+    def break_off(self, *, goes_on: bool = True) -> str:
+        """End an answer of which no more will come, and return the text that is still to be shown.
 
-    def _end(self, *, goes_on: bool) -> str:
+        Args:
+            goes_on: Whether something will be shown behind it.
+        """
         self._read_text()
         rest = self.spoken.close()
         self.words.append(rest)

@@ -226,7 +226,7 @@ def _to_plain(value: Any, path: str) -> Any:
         case Mapping():
             plain = _to_object(cast("Mapping[Any, Any]", value), path)
         case Message():
-            # What it has not is left out: that would be most of a long conversation.
+            # What it does not have is left out: that would be most of a long conversation.
             plain = {_KIND: "Message"} | {
                 name: _to_plain(given, f"{path}.{name}")
                 for name, default in _OF_MESSAGE.items()

@@ -98,10 +98,11 @@ def _decode(encoded: re.Match[str]) -> str:
 
 
 def _iter_names(node: JsonSchema) -> Iterator[str]:
-    names = (*(node.get(key) for key in _ANCHORS), node.get("$id"))
-    for name in names:
-        if isinstance(name, str):
-            yield name.removeprefix("#")
+    for key in _ANCHORS:
+        if isinstance(name := node.get(key), str):
+            yield name
+    if isinstance(address := node.get("$id"), str) and address.startswith("#"):
+        yield address[1:]
 
 
 def _iter_references(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, str]]:

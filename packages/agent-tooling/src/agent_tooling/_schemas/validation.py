@@ -45,10 +45,7 @@ def find_findings(kind: Any, schema: JsonSchema, value: object) -> list[Any]:
     Raises:
         RecursionError: If references and `unevaluated…` multiply to more than 10,000.
     """
-    from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - an extra
-
-    bounded, schema = bound_patterns(kind, schema)
-    validator = _bound_references(bounded)(schema, registry=EMPTY_REGISTRY)
+    validator = _build_bounded(kind, schema)
     before = _followed.set(count(1))
     try:
         return list(validator.iter_errors(value))
@@ -69,7 +66,6 @@ def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False)
     """
     try:
         import jsonschema  # noqa: PLC0415 - an extra, and slow to import
-        from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - comes with it
     except ImportError:
         return None
     library: Any = jsonschema
@@ -81,9 +77,16 @@ def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False)
         place = f"{path_text(error.path)} of {field}" if error.path else field
         found = shorten(error.message, _MAX_CHARACTERS)
         raise DeclarationError(place, "a valid JSON schema", found=found) from error
-    kind, schema = bound_patterns(kind, schema)
+    return _build_bounded(kind, schema)
+
+
+def _build_bounded(kind: Any, schema: JsonSchema) -> Any:
+    """Return a validator of a class for a valid schema, which fetches nothing and takes no pattern or reference long."""
+    from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - an extra
+
+    bounded, schema = bound_patterns(kind, schema)
     # Else it would fetch remote references.
-    return _bound_references(kind)(schema, registry=EMPTY_REGISTRY)
+    return _bound_references(bounded)(schema, registry=EMPTY_REGISTRY)
 
 
 def _check_schema(kind: Any, schema: JsonSchema) -> None:
