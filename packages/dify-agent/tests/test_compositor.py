@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, override
 
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 from dify_agent.compositor import (
     Compositor,
@@ -26,6 +26,8 @@ from dify_agent.exceptions import CompositionError, LayerLifecycleError, Snapsho
 class CounterConfig(LayerConfig):
     step: int = 1
     password: SecretStr = SecretStr("")
+    span: tuple[int, int] = (0, 9)
+    names: dict[int, str] = Field(default_factory=dict)
 
 
 class CounterState(BaseModel):
@@ -360,6 +362,15 @@ async def test_an_invalid_configuration_is_refused_by_field_without_quoting_it()
         "Layer type 'test.counter' got an invalid config: step: Input should be a valid integer,"
         " unable to parse string as an integer"
     )
+
+
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [({"span": [0]}, "span.1: Field required"), ({"names": {1: 0}}, "names.1: ")],
+)
+async def test_the_place_of_a_problem_is_told_in_any_kind_of_collection(config, place):
+    with pytest.raises(CompositionError, match=f"config: {place}"):
+        counter_and_reader().validate_configs({"counter": config})
 
 
 async def test_a_configuration_of_another_layer_is_refused():

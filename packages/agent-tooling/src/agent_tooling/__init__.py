@@ -47,6 +47,7 @@ from ._errors import (
     UnfinishedBlobError,
 )
 from ._inspection import is_async_function
+from ._json_text import find_path
 from ._results.budget import ResultBudget
 from ._results.failure_memory import FailureMemory, call_signature
 from ._results.kept_results import READ_RESULT, KeptResults, read_result_schema
@@ -137,6 +138,7 @@ __all__ = [
     "disallowed_tool_text",
     "dropped_arguments_text",
     "find_findings",
+    "find_path",
     "invoke_error_text",
     "is_async_function",
     "llm_json_schema",

@@ -1,7 +1,7 @@
 """Values and paths in them as text for a model: JSON without bytes, and never a repr."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, time
@@ -60,6 +60,28 @@ def _json_stand_in(value: object) -> object:  # noqa: PLR0911 - one line per kin
         case _:
             has_words = type(value).__str__ is not object.__str__  # Else it has only a repr.
             return str(value) if has_words else f"<{type(value).__name__}>"
+
+
+def find_path(loc: Sequence[str | int], value: object, *, is_missing: bool) -> Iterator[str | int]:
+    """Yield the path of one of pydantic's findings in a value, without what pydantic has tried there, such as the members of a union.
+
+    Args:
+        loc: The place as pydantic tells it.
+        value: The value that it was given.
+        is_missing: Whether the finding is that the last key is missing.
+    """
+    for number, key in enumerate(loc, start=1):
+        if isinstance(value, dict) and key in value:
+            value = cast("dict[object, object]", value)[key]
+        elif (
+            isinstance(value, list)
+            and isinstance(key, int)
+            and key < len(cast("list[object]", value))
+        ):
+            value = cast("list[object]", value)[key]
+        elif number < len(loc) or not is_missing:
+            continue
+        yield key
 
 
 def path_text(path: Iterable[str | int]) -> str:

@@ -99,9 +99,7 @@ class DifyAgentSettings(ServerSettings):
     @property
     def parameters_by_model(self) -> Mapping[str, Mapping[str, JsonValue]]:
         """The parameters in `model_parameters`, by the names of models."""
-        return (
-            {} if self.model_parameters is None else _BY_MODEL.validate_json(self.model_parameters)
-        )
+        return _BY_MODEL.validate_json(self.model_parameters or "{}")
 
     @model_validator(mode="before")
     @classmethod

@@ -33,7 +33,7 @@ def log(level, message):
 
 print("a print\\n", flush=True)
 print("written to stderr", file=sys.stderr, flush=True)
-log("INFO", "Received event: the credentials")
+log("INFO", "Received event: the credentials" + " and a file" * 500_000)
 log("INFO", "as usual")
 log("ERROR", "sk-proj-1234567890 is wrong")
 assert os.environ["INSTALL_METHOD"] == "remote"

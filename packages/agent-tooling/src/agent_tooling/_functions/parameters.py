@@ -18,7 +18,7 @@ from agent_tooling._arguments import AcceptedArguments, RefusedArguments, ToolAr
 from agent_tooling._context import Context
 from agent_tooling._errors import DeclarationError, ToolError
 from agent_tooling._inspection import applied_values, find_docstring, find_source, function_name
-from agent_tooling._json_text import JsonSchema, path_text, shorten, value_text
+from agent_tooling._json_text import JsonSchema, find_path, path_text, shorten, value_text
 from agent_tooling._schemas.portable_schema import is_closed, to_portable_schema
 from agent_tooling._schemas.schema_writer import SchemaWriter
 from agent_tooling._sentences import validation_error_text
@@ -319,18 +319,6 @@ def _expectation(finding: _Finding) -> str:
 
 
 def _path(finding: _Finding, args: object) -> str:
-    """Return the path of a finding in the arguments, without the union members in pydantic's own path."""
-    path: list[str | int] = []
-    for number, key in enumerate(finding["loc"], start=1):
-        if isinstance(args, dict) and key in args:
-            args = cast("dict[object, object]", args)[key]
-        elif (
-            isinstance(args, list)
-            and isinstance(key, int)
-            and key < len(cast("list[object]", args))
-        ):
-            args = cast("list[object]", args)[key]
-        elif number < len(finding["loc"]) or finding["type"] not in _MISSING:
-            continue
-        path.append(key)
-    return path_text(path)
+    """Return the path of a finding in the arguments."""
+    is_missing = finding["type"] in _MISSING
+    return path_text(find_path(finding["loc"], args, is_missing=is_missing))

@@ -1,11 +1,12 @@
 """Providers, which make the layers, one per kind."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import ValidationError
 
+from agent_tooling import find_path
 from dify_agent.exceptions import CompositionError
 
 from ._config import LayerConfig, LayerConfigInput
@@ -84,20 +85,9 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
 def _first_problem(error: ValidationError, config: LayerConfigInput) -> str:
     """Return the first problem with its path in the configuration, as agent-server's `find_problems`, which is an extra."""
     problem = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    field = ".".join(map(str, _find_path(problem["loc"], config, problem["type"]))) or "config"
+    path = find_path(problem["loc"], config, is_missing=problem["type"] == "missing")
+    field = ".".join(map(str, path)) or "config"
     # Else they would tell the names of our classes.
     is_object = problem["type"] in {"model_type", "dataclass_type"}
     message = "expected an object" if is_object else problem["msg"].removeprefix("Value error, ")
     return f"{field}: {message}"
-
-
-def _find_path(loc: Sequence[str | int], value: Any, kind: str) -> Iterator[str | int]:
-    """Yield the steps that lead into a value, without the members of unions that pydantic has tried."""
-    for number, key in enumerate(loc, start=1):
-        if isinstance(value, dict) and key in value:
-            value = cast("dict[str, Any]", value)[str(key)]
-        elif isinstance(value, list) and isinstance(key, int):
-            value = cast("list[Any]", value)[key]
-        elif kind != "missing" or number < len(loc):
-            continue
-        yield key

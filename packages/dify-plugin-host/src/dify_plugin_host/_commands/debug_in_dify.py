@@ -91,7 +91,7 @@ async def _run(
             environment=_environment(os.environ, server.sockets[0].getsockname()[1]),
             on_stderr=lambda line: say("INFO", line, "stderr"),
         )
-        reading = asyncio.create_task(_read(child, say, settings.line_limit_bytes))
+        reading = asyncio.create_task(_read(child, say, relay.line_limit))
         try:
             await asyncio.wait({relay.refusal, reading}, return_when=asyncio.FIRST_COMPLETED)
             if relay.refusal.done():
@@ -122,7 +122,7 @@ def _environment(environment: Mapping[str, str], port: int) -> dict[str, str]:
 
 
 async def _read(child: Child, say: Callable[[str, str], None], limit: int) -> None:
-    """Print what the plugin logs until it closes its stdout, where the connection to Dify does not run."""
+    """Print what the plugin logs until it closes its stdout, where the connection to Dify does not run; a log may quote a whole request."""
     splitter = LineSplitter(max_line_bytes=limit)
     async for data in child.read():
         for line in splitter.feed(data):

@@ -7,7 +7,6 @@ import contextlib
 import importlib.metadata
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -217,8 +216,8 @@ async def _read_body(request: Request) -> bytes:
 def _read_query(shape: Struct, request: Request) -> JsonObject:
     # With this type the daemon looks into the body instead, for names that nobody writes.
     in_body = request.headers.get("content-type") == _JSON
-    query = "" if in_body else request.scope["query_string"].decode("latin-1")
-    return read_query(shape, parse_qs(query, keep_blank_values=True))
+    query = request.query_params
+    return read_query(shape, {} if in_body else {name: query.getlist(name) for name in query})
 
 
 async def _no_route(request: Request, _: Exception) -> Response:

@@ -175,14 +175,13 @@ class Management:
         """Return which plugin's installation serves each provider of models."""
         return [
             {
-                "provider": provider["provider"],
+                "provider": one["declaration"]["model"]["provider"],
                 "installation_id": one["id"],
                 **{key: one[key] for key in _BOUND},
                 "verified": one["declaration"]["verified"],
             }
-            for plugin in reversed(self._installed(tenant_id))
-            if (provider := plugin.provider("model", tenant_id))
-            for one in [plugin.installation(tenant_id)]
+            for one in reversed(self._installations(tenant_id))
+            if "model" in one["declaration"]
         ]
 
     def _listed(self, tenant_id: str, plugins: Sequence[InstalledPlugin]) -> list[JsonObject]:

@@ -30,10 +30,8 @@ _AGENT_NODE_FEATURES = frozenset(
     }
 )
 
-
 # A node's own outputs, which a variable cannot be, and the one that it can replace.
 _OUTPUTS = ("text", "json", "files")
-_USAGE = "usage"
 _USAGE_ADVICE = "the variable 'usage' replaces the node's output of that name, the usage that Dify has counted; expected another name if that is not meant"
 
 # The manifest's permission for each kind of call; behind a dot, the kind of model.
@@ -105,7 +103,7 @@ def node_decoder(
             content = object_at(made, "message")
             name = content.get("variable_name")
             _validate_variable(name, content)
-            if name == _USAGE and action == "invoke_agent_strategy":
+            if name == "usage" and action == "invoke_agent_strategy":
                 advise_once(_USAGE_ADVICE)
         return made
 

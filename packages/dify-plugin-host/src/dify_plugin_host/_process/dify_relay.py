@@ -19,7 +19,6 @@ from dify_plugin_packager.json_access import is_object, object_at, objects_at
 
 _LOOPBACK = "127.0.0.1"
 _PORT = 5003
-_LINE_LIMIT = 128 * 1024 * 1024
 _BEAT = b'{"event":"heartbeat","session_id":null,"data":{}}\n\n'
 _LONGEST_AUTHOR = 64
 _SUFFIX = "-debug"
@@ -71,8 +70,11 @@ class DifyRelay:
         on_declared: Called once the plugin has told the daemon all of itself.
 
     Attributes:
+        line_limit: The longest line that it passes on, in bytes: a request may hold files.
         refusal: It fails with a DebuggingError once the daemon cannot be reached at the first try, or refuses the plugin.
     """
+
+    line_limit = 128 * 1024 * 1024
 
     def __init__(
         self, address: DaemonAddress, *, beat_seconds: float, on_declared: Callable[[], None]
@@ -85,12 +87,12 @@ class DifyRelay:
 
     async def listen(self) -> asyncio.Server:
         """Listen on a free port of the loopback interface; a connection lasts until a side closes it, or the loop ends."""
-        return await asyncio.start_server(self._serve, _LOOPBACK, 0, limit=_LINE_LIMIT)
+        return await asyncio.start_server(self._serve, _LOOPBACK, 0, limit=self.line_limit)
 
     async def _serve(self, plugin: asyncio.StreamReader, to_plugin: asyncio.StreamWriter) -> None:
         try:
             daemon, to_daemon = await asyncio.open_connection(
-                self._address.host, self._address.port, limit=_LINE_LIMIT
+                self._address.host, self._address.port, limit=self.line_limit
             )
         except OSError as error:
             to_plugin.close()
