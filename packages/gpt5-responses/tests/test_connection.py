@@ -124,6 +124,22 @@ def test_a_base_url_that_a_key_must_not_go_to_is_refused(typed: str, reason: str
     assert "pass" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("address", "is_openai"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("https://EU.api.openai.com/v1", True),
+        ("https://house.openai.azure.com/openai/v1", True),
+        ("https://house.services.ai.azure.com/openai/v1", True),
+        ("https://api.openai.com.example.org/v1", False),
+        ("https://notapi.openai.com/v1", False),
+        ("http://127.0.0.1:11434/v1", False),
+    ],
+)
+def test_a_connection_knows_whether_openai_itself_answers(address: str, is_openai: object) -> None:
+    assert Connection(api_key="k", base_url=address).is_openai is is_openai
+
+
 def test_an_operator_can_limit_the_hosts() -> None:
     environ = {"OPENAI_GPT5_ALLOWED_BASE_URL_HOSTS": "Good.example., other.example"}
 

@@ -33,6 +33,8 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 # Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22.
 AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 _AZURE_PATH = "/openai/v1"
+# Regions have hosts of their own, such as eu.api.openai.com.
+_OPENAI_HOSTS = ".api.openai.com"
 
 # Any name that can be looked up, with international names in ASCII. A `%` has two readings.
 _HOST = re.compile(r"[a-z0-9._-]*")
@@ -212,6 +214,11 @@ class Connection:
     def is_default_server(self) -> bool:
         """Whether this is OpenAI's own API."""
         return self.base_url == DEFAULT_BASE_URL
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether OpenAI's own service answers here: at OpenAI, in any of its regions, or at Azure."""
+        return f".{self.host}".endswith((_OPENAI_HOSTS, *AZURE_HOSTS))
 
 
 def find_secrets(credentials: object) -> KnownSecrets:
