@@ -1,5 +1,6 @@
 """Which requests are sent again and after what, which connections serve more than one, and what is trusted."""
 
+import json
 import re
 import socket
 import ssl
@@ -113,10 +114,42 @@ def test_the_pause_may_be_told_as_the_time_of_its_end(
     assert 1 <= pauses[0] <= 110
 
 
-def test_an_explanation_may_be_called_detail(transport: Transport) -> None:
-    answer = whole(b'{"detail": "Unsupported parameter: x"}', "400 x")
-    with Wire(answer) as wire, pytest.raises(ResponsesError, match="Unsupported parameter: x"):
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b'{"detail": "Not taken: x"}', "application/json"),
+        (b'{"error": "Not taken: x", "code": 422}', "text/plain; charset=utf-8"),
+        (b"Not taken: x\n", "text/plain"),
+        (b"Not taken: x", "application/octet-stream"),
+        (b"<!DOCTYPE html><html><title>Not taken: x</title>", "text/html"),
+        (b'id: 1\nevent: error\ndata: {"message": "Not taken: x"}\n\n', "text/event-stream"),
+        (b'\xef\xbb\xbf{"message": "Not taken: x"}', "application/json"),
+        ('"Not taken: x"'.encode("utf-16"), "application/json"),
+        ("Not taken: x \u2013".encode("cp1252"), "text/plain; charset=windows-1252"),
+        (b"Not taken: x \x96", "text/plain; charset=nobody-knows"),
+        (b"Not taken: x \x96", "text/plain"),
+    ],
+)
+def test_a_reason_is_read_however_it_is_written(
+    transport: Transport, body: bytes, content_type: str
+) -> None:
+    answer = whole(body, "422 x", content_type=content_type)
+    told = r"refused the request \(status 422\): Not taken: x( [\u2013\ufffd])?$"
+    with Wire(answer) as wire, pytest.raises(InvalidRequestError, match=told) as caught:
         create(wire.connection(), REQUEST, transport=transport)
+
+    assert caught.value.code is None  # the status says as much
+
+
+def test_all_of_a_long_list_of_mistakes_is_read(transport: Transport) -> None:
+    quoted = {"loc": ["body", "a"], "msg": "no picture", "input": "x" * 500_000}
+    last = {"loc": ["body", "b", 0], "msg": "not permitted", "type": "extra_forbidden"}
+    answer = whole(json.dumps({"detail": [quoted, last]}).encode(), "422 x")
+    with Wire(answer) as wire, pytest.raises(InvalidRequestError) as caught:
+        create(wire.connection(), REQUEST, transport=transport)
+
+    assert caught.value.explanation == "a: no picture; b.0: not permitted"
+    assert (caught.value.code, caught.value.param) == ("extra_forbidden", "a")
 
 
 def test_pauses_grow(transport: Transport, pauses: list[float]) -> None:

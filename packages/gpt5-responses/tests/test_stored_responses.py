@@ -191,8 +191,18 @@ def test_a_response_that_is_not_there_is_told_by_its_id(name: str, *, is_async: 
     assert (told.value.status_code, told.value.param) == (404, "id")
 
 
-def test_a_server_without_such_a_route_is_told_as_one() -> None:
-    with Wire(whole(b"<html>", "404 Not Found")) as wire, pytest.raises(NotFoundError) as told:
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>",
+        b"404 page not found",
+        b"<html><title>404 Not Found</title>",
+        b'{"detail": "Not Found"}',
+        b'{"error": {"message": "Invalid URL (GET /v1/responses/resp_1)"}}',
+    ],
+)
+def test_a_server_without_such_a_route_is_told_as_one(body: bytes) -> None:
+    with Wire(whole(body, "404 Not Found")) as wire, pytest.raises(NotFoundError) as told:
         ask(wire, "retrieve", "resp_1", is_async=False)
 
     assert "no such address (status 404)" in str(told.value)

@@ -283,7 +283,7 @@ def test_half_a_character_stands_in_no_error(transport: Transport, status: int) 
     assert error.explanation == "a?"
 
 
-@pytest.mark.parametrize("body", [b'{"error": null}', b"[1]", b"<p>No.</p>", b""])
+@pytest.mark.parametrize("body", [b'{"error": null}', b"[1]", b"<html><p>No.</p>", b"1", b""])
 def test_a_refusal_without_reason_says_so(transport: Transport, body: bytes) -> None:
     recording = Recording(name="x", body=body, is_stream=False, status=400)
     with (

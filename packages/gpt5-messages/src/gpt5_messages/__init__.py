@@ -8,6 +8,7 @@ from stream_text import MessageError
 
 from ._completion.appendix import render_appendix
 from ._completion.citations import Citation, MadeFile, Source
+from ._completion.error_forms import read_error
 from ._completion.events import (
     BlockDelta,
     BlockKind,
@@ -99,6 +100,7 @@ __all__ = [
     "fit_items",
     "parse_object",
     "protocol_name",
+    "read_error",
     "read_item",
     "read_response",
     "render_addendum",

@@ -264,9 +264,7 @@ def _query(*, include: Sequence[str], **single: str | int | None) -> str:
 
 
 def _error(error: Exception, call: Call[Any], secrets: KnownSecrets) -> ResponsesError:
-    # A server that gives no explanation may not have the route at all.
-    is_missing = isinstance(error, ErrorAnswer) and error.status_code in _MISSING
-    if not (call.response_id and is_missing and isinstance(error, ErrorAnswer) and error.message):
+    if not (isinstance(error, ErrorAnswer) and _is_about_response(error, call.response_id)):
         return to_responses_error(error, model=call.model, secrets=secrets)
     return build_error(
         NotFoundError,
@@ -275,6 +273,13 @@ def _error(error: Exception, call: Call[Any], secrets: KnownSecrets) -> Response
         said=error.message,
         **error.facts,
     )
+
+
+def _is_about_response(error: ErrorAnswer, response_id: str) -> bool:
+    """Return whether a response is missing, and not the whole route: that has no word about responses, or quotes the path."""
+    words = error.message.lower()
+    is_named = "response" in words and f"/{response_id.lower()}" not in words
+    return bool(response_id) and error.status_code in _MISSING and is_named
 
 
 def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from .request_body import RequestBody
 from .steps import Blocking, NetworkKind
 
 
-_MOST_ERROR_BYTES = 64 * 1024
+_MOST_ERROR_BYTES = 1024 * 1024  # lists of what is wrong quote the pictures that they are about
 _MOST_BODY_SECONDS = 10.0  # for the body of an error, a list or a stored response
 _MOST_IDLE = 100  # as many as the official client keeps
 # As in httpx. Servers allow more, so a kept connection has seldom been closed at their end.

@@ -3,13 +3,16 @@
 Source: the error envelope and the pauses are those of the official client, `_base_client.py` and `_exceptions.py` of openai 3.51.0.
 """
 
+import json
 import math
+import re
 import time
 from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 from random import Random
-from typing import Any, cast
+from typing import Any
 
+from gpt5_messages import SSEDecoder, read_error
 from stream_text import InvalidJsonError, parse_json
 
 
@@ -19,6 +22,7 @@ _LONGEST_ASKED_SECONDS = 120.0  # no server is waited for any longer
 _JITTER = 0.25
 _PASSING_STATUSES = (408, 409, 429)
 _FIRST_SERVER_STATUS = 500
+_CHARSET = re.compile(r"charset=[\"' ]*([\w.:-]+)", re.IGNORECASE)
 # A generator of its own: pauses neither depend on a seed that the program sets nor disturb it.
 _random = Random()  # noqa: S311  so that clients do not all come back at once
 
@@ -32,7 +36,8 @@ class ErrorAnswer(Exception):  # noqa: N818  the server's answer, for which the 
         body: As much of its body as has been read.
 
     Attributes:
-        code: The error's code, or whatever the server sent for it; `param` likewise.
+        code: The error's code as a text; None if the server gives none that says more than the status.
+        param: The field that it is about, with dots between its parts; None if the server names none.
         message: The server's explanation; empty if there is none.
         request_id: The server's id of the request.
     """
@@ -42,11 +47,11 @@ class ErrorAnswer(Exception):  # noqa: N818  the server's answer, for which the 
         self.status_code = status_code
         self.request_id = headers.get("x-request-id")
         self._headers = headers
-        error = _error_of(body)
-        self.code: object = error.get("code")
-        self.param: object = error.get("param")
-        message = error.get("message", error.get("detail"))
-        self.message = message if isinstance(message, str) else ""
+        error = read_error(_decoded(body, headers.get("content-type", "")))
+        code = error.get("code")
+        self.code = None if code == str(status_code) else code
+        self.param = error.get("param")
+        self.message = error.get("message", "")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -93,14 +98,25 @@ def _asked_seconds(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _error_of(body: bytes) -> Mapping[str, Any]:
-    """Read the API's error object; a body without one gives an empty mapping."""
+def _decoded(body: bytes, content_type: str) -> object:
+    """Return the value of a body that is JSON, or a stream's event, and the text of any other."""
+    text = _text_of(body, content_type).lstrip("\ufeff")
     try:
-        parsed = parse_json(body.decode(errors="replace"))
+        return parse_json(text)
     except InvalidJsonError:
-        return {}
-    if not isinstance(parsed, dict):
-        return {}
-    whole = cast("dict[str, Any]", parsed)
-    error = whole.get("error", whole)  # some servers send it without the envelope
-    return cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+        frames = SSEDecoder()
+        events = (*frames.feed(text.encode()), *frames.close())
+        return next((event for event in events if event.get("code") != "parse_error"), text)
+
+
+def _text_of(body: bytes, content_type: str) -> str:
+    """Decode a body: as Unicode if it is, whatever the server calls it, and else as the server says."""
+    try:
+        return body.decode(json.detect_encoding(body))
+    except UnicodeError:
+        pass
+    charset = _CHARSET.search(content_type)
+    try:
+        return body.decode(charset[1] if charset else "utf-8", errors="replace")
+    except (LookupError, ValueError):  # no charset of texts
+        return body.decode(errors="replace")

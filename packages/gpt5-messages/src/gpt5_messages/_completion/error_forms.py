@@ -1,0 +1,139 @@
+"""Errors in all the forms that servers report them in, read into the form that OpenAI's have.
+
+Source: OpenAI's `error` object; the `detail` of FastAPI 0.121 and pydantic 2.12 and the issues of zod 4, which list what is wrong with which field; a list with
+an error at its top (Google); texts under `error`, `detail` or `message`; and upstreams' bodies as text inside a message (LiteLLM 1.108.7) or beside it
+(OpenRouter's `metadata.raw`). Which server has which: docs/supported.md.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from html import unescape
+from typing import Any, cast
+
+from gpt5_messages._json import mapping
+
+
+_MOST_LEVELS = 6  # forms inside forms: a gateway's text, its upstream's error, that one's list
+_NAMES = ("code", "param", "type")
+_CODES = ("code", "error_code", "errorCode")
+_OBJECTS = ("error", "errors", "detail", "message", "fault")
+_TEXTS = (
+    *("message", "msg", "Message", "error_message", "error_description", "errorMessage"),
+    *("faultstring", "detail", "error", "errors"),
+)
+_PLACES = ("loc", "path")  # of a field, as a list; a text under these names is an address
+_PAGE = re.compile(r"<(?:!doctype|html|head|body|\?xml|error)\b", re.IGNORECASE)
+_TITLE = re.compile(r"<(title|h1|message)\b[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
+_JSON = json.JSONDecoder()
+
+
+def read_error(value: object) -> dict[str, str]:
+    """Return what an error says as texts, each only where it says so: `message`, `code`, `param` (dotted) and `type`.
+
+    Args:
+        value: The decoded body of an answer with an error status, an `error` object, a text, or an event that reports a failure.
+
+    Example:
+        >>> read_error(
+        ...     {
+        ...         "detail": [
+        ...             {
+        ...                 "loc": ["body", "top_k"],
+        ...                 "msg": "Extra inputs are not permitted",
+        ...                 "type": "extra_forbidden",
+        ...             }
+        ...         ]
+        ...     }
+        ... )
+        {'message': 'top_k: Extra inputs are not permitted', 'code': 'extra_forbidden', 'param': 'top_k'}
+    """
+    return _read(value, _MOST_LEVELS)
+
+
+def _read(value: object, levels: int) -> dict[str, str]:
+    if isinstance(value, str):
+        return _of_text(value.strip(), levels)
+    if levels and isinstance(value, list | tuple):
+        return _of_list(cast("list[object]", value), levels - 1)
+    if levels and isinstance(value, Mapping):
+        return _of_mapping(cast("Mapping[str, Any]", value), levels - 1)
+    return {}
+
+
+def _of_text(text: str, levels: int) -> dict[str, str]:
+    """Read a text: a page by its title, and JSON inside it, if that is an error, in the place where it stands."""
+    if _PAGE.match(text):
+        title = _TITLE.search(text)
+        text = " ".join(unescape(title[2]).split()) if title else ""
+    for start in sorted(filter(lambda at: at >= 0, (text.find("{"), text.find("[")))):
+        try:
+            value, end = _JSON.raw_decode(text, start)
+        except (ValueError, RecursionError):  # no JSON, or none that can be read
+            continue
+        inside = _read(value, levels)
+        if "message" in inside and not isinstance(value, str):
+            return {**inside, "message": f"{text[:start]}{inside['message']}{text[end:]}"}
+    return {"message": text} if text else {}
+
+
+def _of_list(entries: list[object], levels: int) -> dict[str, str]:
+    """Read all entries, each behind the name of its field; code and field are those of the first that has one."""
+    found = [_read(entry, levels) for entry in entries]
+    messages = [
+        f"{error['param']}: {error['message']}" if "param" in error else error["message"]
+        for error in found
+        if "message" in error
+    ]
+    if not messages:
+        return {}
+    # What kind of mistake an entry is, pydantic says in `type`, and zod in `code`.
+    facts = {
+        "code": (*_every(found, "code"), *_every(found, "type")),
+        "param": _every(found, "param"),
+    }
+    return {"message": "; ".join(dict.fromkeys(messages))} | {
+        name: texts[0] for name, texts in facts.items() if texts
+    }
+
+
+def _every(errors: list[dict[str, str]], name: str) -> tuple[str, ...]:
+    return tuple(error[name] for error in errors if name in error)
+
+
+def _of_mapping(value: Mapping[str, Any], levels: int) -> dict[str, str]:
+    forms = [form for held in _iter_held(value) if (form := _read(held, levels))]
+    found = next((form for form in forms if "message" in form), forms[0] if forms else {})
+    raw = _read(mapping(value.get("metadata")).get("raw"), levels)
+    if "message" in found and "message" in raw:
+        found = {**found, **raw, "message": f"{found['message']}: {raw['message']}"}
+    own = {name: text for name in _NAMES if (text := _short(value.get(name)))}
+    code = next(filter(None, (_short(value.get(name)) for name in _CODES)), "")
+    short = value.get("error")
+    if isinstance(short, str) and short != found.get("message") and " " not in short:
+        code = code or short  # beside a text that explains it
+    if code:
+        own["code"] = code
+    for place in _PLACES:
+        if isinstance(steps := value.get(place), list | tuple):
+            keys = cast("list[object]", value.get("keys") or [])  # those that zod does not know
+            names = [str(step) for step in (*cast("list[object]", steps), *keys[:1])]
+            own["param"] = ".".join(names[1:] if names[:1] == ["body"] else names)
+    return own | found
+
+
+def _iter_held(value: Mapping[str, Any]) -> Iterator[object]:
+    """Yield what may be the message: first what has parts of its own, since a text beside it only sums it up."""
+    for name in _OBJECTS:
+        if not isinstance(held := value.get(name), str):
+            yield held
+    for name in _TEXTS:
+        if isinstance(held := value.get(name), str):
+            yield held
+    yield value.get("details")
+
+
+def _short(value: object) -> str:
+    """Return a text or number as a text; an empty one for anything else."""
+    is_fact = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value) if is_fact else ""

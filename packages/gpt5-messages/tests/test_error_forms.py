@@ -1,0 +1,73 @@
+"""What a server says of a failure is found in whatever form it comes."""
+
+import json
+
+import pytest
+
+from gpt5_messages import read_error
+
+
+UPSTREAM = {"error": {"message": "Unknown parameter: 'x'", "param": "x", "code": "unknown"}}
+UNKNOWN = {"loc": ["body", "text", "x"], "msg": "Not permitted", "type": "extra_forbidden"}
+MISSING = {"loc": ["body", "y"], "msg": "Field required", "type": "missing"}
+ISSUE = {"code": "unrecognized_keys", "keys": ["x"], "path": ["tools", 0], "message": "Bad key"}
+
+
+def nested(levels: int) -> object:
+    return {"error": nested(levels - 1)} if levels else "x"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (UPSTREAM, UPSTREAM["error"]),
+        (
+            {"error": {"message": "m", "type": "BadRequestError", "param": None, "code": 400}},
+            {"message": "m", "type": "BadRequestError", "code": "400"},
+        ),
+        ({"error": {"code": "c", "param": "p"}}, {"code": "c", "param": "p"}),
+        ({"error": " No key "}, {"message": "No key"}),
+        ({"error": "not taken: x", "code": "A bad call"}, {"message": "not taken: x", "code": "A bad call"}),
+        ({"error": "invalid_token", "error_description": "Expired"}, {"message": "Expired", "code": "invalid_token"}),
+        ({"error": "Not Found", "message": "No such route", "path": "/x"}, {"message": "No such route"}),
+        ({"error": {"error": "deep"}}, {"message": "deep"}),
+        ({"error": {"message": {"detail": "deep"}}}, {"message": "deep"}),
+        ({"error": {"message": ["a", "b", "a"]}}, {"message": "a; b"}),
+        ({"detail": "Not taken: x"}, {"message": "Not taken: x"}),
+        ({"detail": {"error": {"message": "m", "code": "c"}}}, {"message": "m", "code": "c"}),
+        (
+            {"detail": [UNKNOWN, MISSING]},
+            {"message": "text.x: Not permitted; y: Field required", "code": "extra_forbidden", "param": "text.x"},
+        ),
+        ({"error": {"message": json.dumps([MISSING])}}, {"message": "y: Field required", "code": "missing", "param": "y"}),
+        ({"message": "No key", "request_id": "r"}, {"message": "No key"}),
+        ({"Message": "No", "error_code": "BAD"}, {"message": "No", "code": "BAD"}),
+        ({"fault": {"faultstring": "Too many"}}, {"message": "Too many"}),
+        ({"success": False, "errors": [{"code": 7003, "message": "No route"}]}, {"message": "No route", "code": "7003"}),
+        ({"success": False, "error": [ISSUE], "details": [ISSUE]}, {"message": "tools.0.x: Bad key", "code": "unrecognized_keys", "param": "tools.0.x"}),
+        ({"success": False, "details": ["a"]}, {"message": "a"}),
+        ([{"error": {"code": 400, "message": "m", "status": "INVALID"}}], {"message": "m", "code": "400"}),
+        ({"title": "Bad", "status": 400, "detail": "why"}, {"message": "why"}),
+        (
+            {"error": {"message": f"Gateway [1]: {json.dumps(UPSTREAM)} (twice)", "code": "400"}},
+            {**UPSTREAM["error"], "message": "Gateway [1]: Unknown parameter: 'x' (twice)"},
+        ),
+        (
+            {"error": {"code": 502, "message": "Failed", "metadata": {"raw": json.dumps(UPSTREAM)}}},
+            {**UPSTREAM["error"], "message": "Failed: Unknown parameter: 'x'"},
+        ),
+        ({"error": {"message": 'Not a schema: {"type": "any"}'}}, {"message": 'Not a schema: {"type": "any"}'}),
+        ("Not taken {", {"message": "Not taken {"}),
+        ("<!DOCTYPE html><title>\n502 Bad &amp; slow </title><h1>x</h1>", {"message": "502 Bad & slow"}),
+        ("<?xml version='1.0'?><Error><Message>Denied</Message></Error>", {"message": "Denied"}),
+        ("<html><p>Hello</p></html>", {}),
+        ("<model> is not there", {"message": "<model> is not there"}),
+        ("[" * 100_000, {"message": "[" * 100_000}),
+        (nested(5), {"message": "x"}),
+        (nested(9), {}),
+        *((nothing, {}) for nothing in (None, {}, [], [{}], "", " ", 5, True, {"error": True, "code": False})),
+    ],
+    ids=lambda value: str(value)[:40],
+)  # fmt: skip
+def test_an_error_is_read_in_any_form(error: object, told: dict[str, str]) -> None:
+    assert read_error(error) == told
