@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_payloads import PayloadError, build_request, profile_for
+from gpt5_payloads import PayloadError, WireRules, build_request, profile_for
 
 
 MODELS = [
@@ -21,6 +21,10 @@ SCHEMA = {"name": "answer", "schema": {"type": "object", "properties": {}}}
 
 def build(model="gpt-5.2", **given):
     return build_request(**{"model": model, "input": "hi", "parameters": {}} | given)
+
+
+class OnlyWhatIsAsked(WireRules):
+    sends_defaults = False
 
 
 def outcome_of(**arguments):
@@ -60,6 +64,35 @@ def test_the_optional_texts_are_sent_when_there_are_any():
     assert request["instructions"] == "Be brief."
     assert request["safety_identifier"] == "a" * 128
     assert request["prompt_cache_key"] == "b" * 64
+
+
+def test_rules_without_defaults_send_only_what_is_asked_for():
+    assert build(model="gpt-5.5-pro", rules=OnlyWhatIsAsked(include_obfuscation=None)) == {
+        "model": "gpt-5.5-pro",
+        "input": "hi",
+        "stream": True,
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+    }
+
+
+def test_rules_decide_what_the_parameters_and_the_model_leave_open():
+    rules = OnlyWhatIsAsked(system_role="system", summary="concise", send_max_output_tokens=False)
+    items = [{"role": "developer", "content": "Be kind."}, {"type": "reasoning", "summary": []}]
+    asked = {"reasoning_effort": "low", "max_output_tokens": 99, "temperature": 0.5}
+
+    request = build(model="gpt-5.4", input=items, parameters=asked, rules=rules)
+
+    assert request["input"][0]["role"] == "system"
+    assert request["reasoning"] == {"effort": "low", "summary": "concise", "context": "all_turns"}
+    assert request["temperature"] == 0.5
+    assert "max_output_tokens" not in request
+
+
+def test_a_model_behind_the_name_decides_what_is_sent():
+    assert build(model="mine", base_model="gpt-4o") == build(model="gpt-4o") | {"model": "mine"}
 
 
 @pytest.mark.parametrize("blank", [None, ""])

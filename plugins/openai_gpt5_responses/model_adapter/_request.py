@@ -50,8 +50,10 @@ def request_body(
     validate_uncut(parameters)
     if not call.shows_thoughts:
         parameters = {**parameters, "reasoning_summary": "off"}
-    request = build_request(
-        model=call.base_model,
+    return build_request(
+        model=call.model,
+        # The parameters are those of the model behind the name, but the server knows it by this name.
+        base_model=call.base_model,
         input=items,
         parameters=cast("RequestParameters", parameters),  # of a form
         tools=call.tools,
@@ -61,8 +63,6 @@ def request_body(
         prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
         mcp_tokens=call.connection.mcp_tokens,
     )
-    # The parameters are those of the model behind the name, but the server knows it by this name.
-    return {**request, "model": call.model}
 
 
 def whole_input(

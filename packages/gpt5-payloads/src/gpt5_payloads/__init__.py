@@ -30,6 +30,7 @@ from ._request import build_request
 from ._tokens import count_tokens, estimate_text_tokens
 from ._tools import function_tool
 from ._values import coerce_bool
+from ._wire_rules import WireRules
 
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "ServiceTier",
     "Summary",
     "Verbosity",
+    "WireRules",
     "build_request",
     "code_interpreter_tool",
     "coerce_bool",

@@ -96,6 +96,7 @@ class Parameters:
         hosted: The tools that the server runs.
         temperature: The sampling temperature, 0 to 2.
         top_p: The probability mass from which the next token is taken, 0 to 1.
+        given: The names of those that are neither missing nor blank.
     """
 
     max_output_tokens: int
@@ -116,6 +117,7 @@ class Parameters:
     hosted: HostedParameters
     temperature: float | None
     top_p: float | None
+    given: frozenset[str]
 
     @classmethod
     def read(cls, raw: Mapping[str, object]) -> Self:
@@ -152,6 +154,7 @@ class Parameters:
             hosted=HostedParameters.read(set_values),
             temperature=_number(set_values, "temperature", maximum=2),
             top_p=_number(set_values, "top_p", maximum=1),
+            given=frozenset(set_values),
         )
 
 

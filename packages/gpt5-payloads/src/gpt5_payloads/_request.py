@@ -14,6 +14,7 @@ from ._parts import with_fitted_parts
 from ._profiles import fit, profile_for
 from ._tokens import iter_texts
 from ._values import is_blank
+from ._wire_rules import WireRules
 
 
 # Parts of a tool's item that come only if the request asks for them.
@@ -37,6 +38,9 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     prompt_cache_key: str | None = None,
     mcp_tokens: McpTokens | None = None,
     include_obfuscation: bool = False,
+    base_model: str | None = None,
+    previous_response_id: str | None = None,
+    rules: WireRules | None = None,
 ) -> dict[str, Any]:
     """Build the body of `POST /v1/responses`.
 
@@ -58,13 +62,17 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
         mcp_tokens: The tokens of MCP servers by the servers' labels. `{"token": ..., "host": ...}` becomes the `authorization` of a server whose
             `server_url` is https and has that host, which may have a port; a text alone, that of a server with a `connector_id` or `tunnel_id`.
         include_obfuscation: Whether the server pads the events of a stream, so that their sizes tell nothing.
+        base_model: The model behind the name, whose profile counts; None for the name itself.
+        previous_response_id: The id of a stored response to continue from.
+        rules: Other decisions about the wire than these; what pads a stream is one of them.
 
     Raises:
         PayloadError: If a value cannot be sent, or a token is not for its server; `field` names it.
 
     Source: https://platform.openai.com/docs/api-reference/responses/create; docs/contracts/openai-gpt5-responses.md, A12 to A23.
     """
-    profile = profile_for(_model_name(model))
+    name = _model_name(model).strip()
+    profile = profile_for(base_model or name)
     settings = Parameters.read(parameters)
     validate_settings(settings, profile)
     effort = fit(settings.reasoning_effort, accepted=profile.efforts, ladder=EFFORTS)
@@ -73,31 +81,38 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     validate_tools(asked, profile, effort=effort, text_format=text_format["type"])
     tokens = read_tokens(mcp_tokens)
     offered = [with_token(tool, tokens, field=field) for field, tool in asked]
-    items = _input(input, profile, settings)
+    rules = rules or WireRules(include_obfuscation=None if include_obfuscation else False)
+    items = _input(input, profile, settings, rules)
     if text_format["type"] == "json_object":
         _validate_mention(items)
-    is_stream = stream and settings.enable_stream and profile.streaming
-    ttl = settings.prompt_cache_ttl
+    is_stream = (
+        stream and settings.enable_stream and (profile.streaming or not rules.sends_defaults)
+    )
+    padding, ttl = rules.include_obfuscation, settings.prompt_cache_ttl
+    # Every field of a body, for the plugin and for the client; docs/responses-features.md says what each comes from.
     request = {
-        "model": model.strip(),
+        "model": name,
         "input": items,
         "stream": is_stream,
         # Refused without a stream. Source: docs/evidence/responses-api.md, R32.
-        "stream_options": {"include_obfuscation": False}
-        if is_stream and not include_obfuscation
+        "stream_options": {"include_obfuscation": padding}
+        if is_stream and padding is not None
         else None,
-        "store": False,
-        "max_output_tokens": min(settings.max_output_tokens, profile.max_output_tokens),
-        "reasoning": _reasoning(settings, profile, effort),
-        "include": _include(profile, offered),
-        "text": _text(settings, profile),
-        **_tools(settings, profile, offered),
-        **_sampling(settings, profile, effort),
-        "service_tier": settings.service_tier,
+        "store": rules.store,
+        "max_output_tokens": min(settings.max_output_tokens, profile.max_output_tokens)
+        if rules.send_max_output_tokens and _asks("max_output_tokens", settings, rules)
+        else None,
+        "reasoning": _reasoning(settings, profile, rules, effort, items),
+        "include": _include(profile, rules, offered),
+        "text": _text(settings, profile, rules),
+        **_tools(settings, profile, rules, offered),
+        **_sampling(settings, profile, rules, effort),
+        "service_tier": rules.service_tier or settings.service_tier,
         "prompt_cache_options": {"ttl": ttl} if ttl else None,
         "context_management": _context_management(settings),
         "truncation": "disabled" if stop else None,
         "instructions": instructions or None,
+        "previous_response_id": previous_response_id,
         "safety_identifier": _short(safety_identifier, field="safety_identifier", limit=128),
         "prompt_cache_key": _short(prompt_cache_key, field="prompt_cache_key", limit=64),
     }
@@ -110,20 +125,28 @@ def _model_name(model: object) -> str:
     raise refused("model", "must be the name of a model")
 
 
-def _input(items: object, profile: ModelProfile, settings: Parameters) -> str | list[Any]:
+def _input(
+    items: object, profile: ModelProfile, settings: Parameters, rules: WireRules
+) -> str | list[Any]:
     if isinstance(items, str):
         return items
     if not isinstance(items, Sequence) or isinstance(items, bytes | bytearray):
         raise refused("input", "must be a text or a list of items")
-    return [_item(item, profile, settings) for item in cast("Sequence[object]", items)]
+    roles: dict[object, str] = {"system": profile.system_role}
+    if rules.system_role is not None:
+        roles = dict.fromkeys(("system", "developer"), rules.system_role)
+    return [_item(item, profile, settings, roles) for item in cast("Sequence[object]", items)]
 
 
-def _item(item: object, profile: ModelProfile, settings: Parameters) -> dict[str, Any]:
+def _item(
+    item: object, profile: ModelProfile, settings: Parameters, roles: Mapping[object, str]
+) -> dict[str, Any]:
     if not isinstance(item, Mapping):
         raise refused("input", "must contain only items, which are objects")
     members = cast("Mapping[str, Any]", item)
     plain = with_fitted_parts(members, profile, detail=settings.image_detail)
-    return plain | {"role": profile.system_role} if plain.get("role") == "system" else plain
+    role = plain.get("role")
+    return plain | {"role": roles[role]} if isinstance(role, str) and role in roles else plain
 
 
 def _validate_mention(items: str | list[Any]) -> None:
@@ -138,39 +161,58 @@ def _validate_mention(items: str | list[Any]) -> None:
         )
 
 
+def _asks(parameter: str, settings: Parameters, rules: WireRules) -> bool:
+    """Return whether a parameter decides about its field: always, if defaults are sent."""
+    return rules.sends_defaults or parameter in settings.given
+
+
 def _reasoning(
-    settings: Parameters, profile: ModelProfile, effort: str | None
+    settings: Parameters,
+    profile: ModelProfile,
+    rules: WireRules,
+    effort: str | None,
+    items: str | list[Any],
 ) -> dict[str, Any] | None:
     if not profile.reasoning:
         return None
     summary, is_text = settings.reasoning_summary, settings.text_format["type"] == "text"
-    reasoning = {
+    parts = {
         "effort": effort,
-        "summary": fit(summary, accepted=profile.summaries, ladder=SUMMARIES)
-        if summary != "off" and is_text
-        else None,
         "mode": settings.reasoning_mode if len(profile.reasoning_modes) > 1 else None,
         "context": settings.reasoning_context or profile.default_reasoning_context,
     }
-    return {key: value for key, value in reasoning.items() if value is not None}
+    chosen = {k: part for k, part in parts.items() if _asks(f"reasoning_{k}", settings, rules)}
+    if not rules.sends_defaults:
+        chosen["summary"] = rules.summary if any(chosen.values()) else None
+    elif summary != "off" and is_text:
+        chosen["summary"] = fit(summary, accepted=profile.summaries, ladder=SUMMARIES)
+    # Some models ignore the reasoning of earlier turns unless the request asks them to read it.
+    if any(item.get("type") == "reasoning" for item in items if not isinstance(item, str)):
+        chosen["context"] = parts["context"]
+    return {key: part for key, part in chosen.items() if part} or None
 
 
 def _sampling(
-    settings: Parameters, profile: ModelProfile, effort: str | None
+    settings: Parameters, profile: ModelProfile, rules: WireRules, effort: str | None
 ) -> dict[str, float | None]:
     """Build the sampling settings, which a model refuses while it reasons.
 
     Source: https://platform.openai.com/docs/guides/latest-model, "Unsupported parameter: 'temperature'".
     """
-    if profile.reasoning and effort != "none" and not profile.takes_sampling:
+    is_refused = profile.reasoning and effort != "none" and not profile.takes_sampling
+    if not rules.send_sampling_params or (is_refused and rules.sends_defaults):
         return {}
     return {"temperature": settings.temperature, "top_p": settings.top_p}
 
 
-def _include(profile: ModelProfile, tools: Iterable[Mapping[str, Any]]) -> list[str] | None:
+def _include(
+    profile: ModelProfile, rules: WireRules, tools: Iterable[Mapping[str, Any]]
+) -> list[str] | None:
     """List the further fields to ask for: those that the next request needs, and those that show where an answer comes from."""
+    wanted = rules.include_encrypted_content
     kinds = {tool_kind(tool) for tool in tools}
-    included = ["reasoning.encrypted_content"] if profile.reasoning else []
+    is_wanted = profile.reasoning if wanted is None else wanted
+    included = ["reasoning.encrypted_content"] if is_wanted else []
     included += [more for kind, more in _INCLUDED.items() if kind in kinds]
     return included or None
 
@@ -181,29 +223,36 @@ def _context_management(settings: Parameters) -> list[dict[str, Any]] | None:
     return [{"type": "compaction", "compact_threshold": threshold}] if threshold else None
 
 
-def _text(settings: Parameters, profile: ModelProfile) -> dict[str, Any]:
+def _text(settings: Parameters, profile: ModelProfile, rules: WireRules) -> dict[str, Any] | None:
     if settings.text_format["type"] == "json_schema" and not profile.structured_outputs:
         raise refused(
             "response_format", "json_schema is not available for this model; expected text"
         )
+    text = dict(rules.text or {})
+    if _asks("response_format", settings, rules):
+        text["format"] = settings.text_format
     verbosity = fit(settings.verbosity, accepted=profile.verbosities, ladder=VERBOSITIES)
-    return {"format": settings.text_format} | ({"verbosity": verbosity} if verbosity else {})
+    if verbosity and _asks("verbosity", settings, rules):
+        text["verbosity"] = verbosity
+    return text if text or rules.text is not None else None
 
 
 def _tools(
-    settings: Parameters, profile: ModelProfile, offered: list[dict[str, Any]]
+    settings: Parameters, profile: ModelProfile, rules: WireRules, offered: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Build the fields that only make sense, and are only accepted, when there are tools."""
-    hosted = settings.hosted
+    """Build the fields that only make sense, and are only accepted, when there are tools; two of them are sent always if defaults are not."""
+    hosted, parallel = settings.hosted, settings.parallel_tool_calls
     # Allowed tools go on even where none is offered: `resolve_tool_choice` refuses them by name then.
     if not offered and (settings.tool_choice == "none" or not hosted.allowed_tools):
-        return {}
-    parallel = settings.parallel_tool_calls if profile.parallel_tool_calls else None
+        always = {"tool_choice": settings.tool_choice, "parallel_tool_calls": parallel}
+        return {} if rules.sends_defaults else always
     return {
         "tool_choice": resolve_tool_choice(
             settings.tool_choice, tools=offered, allowed=hosted.allowed_tools
         ),
-        "parallel_tool_calls": parallel,
+        "parallel_tool_calls": parallel
+        if profile.parallel_tool_calls or not rules.sends_defaults
+        else None,
         "max_tool_calls": hosted.max_tool_calls,
         "tools": offered,
     }

@@ -6,8 +6,8 @@ Source: docs/contracts/responses-scheme.md, D1 to D8, D19 to D22 and D24.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, cast
 
 from gpt5_messages import ConversationItem, build_input, replayable_items
 from gpt5_payloads import (
@@ -18,9 +18,9 @@ from gpt5_payloads import (
     ReasoningMode,
     RequestParameters,
     ResponseFormat,
-    ServiceTier,
     Summary,
     Verbosity,
+    WireRules,
     build_request,
 )
 
@@ -28,8 +28,6 @@ from ._calls.calls import background_body
 
 
 type ItemLike = ConversationItem | Mapping[str, Any]
-
-_ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +83,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponsesScheme:
+class ResponsesScheme(WireRules):
     """The decisions about the wire that depend neither on the caller nor on the model.
 
     Attributes:
@@ -103,23 +101,19 @@ class ResponsesScheme:
         send_sampling_params: False for servers that refuse `temperature` and `top_p`.
     """
 
-    store: bool = False
+    sends_defaults: ClassVar[bool] = False
     include_encrypted_content: bool = True
     summary: Summary | None = "auto"
     system_role: Literal["system", "developer"] = "developer"
-    service_tier: ServiceTier | Literal["fast", "scale"] | None = None
     flex_fallback: bool = False
     prompt_cache_key: str | None = None
     prompt_cache_ttl: CacheTtl | None = None
     include_obfuscation: bool | None = None
-    text: Mapping[str, Any] | None = None
-    send_max_output_tokens: bool = True
-    send_sampling_params: bool = True
 
     def build_body(
         self, request: Request, *, model: str, mcp_tokens: McpTokens | None = None
     ) -> dict[str, Any]:
-        """Return the body of `POST /v1/responses`, made from what `gpt5_payloads.build_request` returns; no I/O.
+        """Return the body of `POST /v1/responses`, by `gpt5_payloads.build_request`, of which this object is the rules; no I/O.
 
         Args:
             request: The request.
@@ -130,102 +124,36 @@ class ResponsesScheme:
             PayloadError: If part of the request cannot be sent, or a token is not for its server; `field` names it.
             MessageError: If a message cannot be read.
         """
-        built = build_request(
+        body = build_request(
             model=model,
-            input=[*build_input(request.messages), *self._input(request.items)],
+            input=[*build_input(request.messages), *_wire_items(request.items)],
             parameters={**_parameters(request), "prompt_cache_ttl": self.prompt_cache_ttl},
             tools=request.tools,
             instructions=request.instructions,
             prompt_cache_key=self.prompt_cache_key,
             mcp_tokens=mcp_tokens,
+            previous_response_id=request.previous_response_id,
+            rules=self,
         )
-        padding = self.include_obfuscation
-        body = {
-            **built,
-            "input": [self._with_system_role(item) for item in built["input"]],
-            "store": self.store,
-            "stream": True,
-            "tool_choice": built.get("tool_choice", request.tool_choice or "auto"),
-            "parallel_tool_calls": built.get("parallel_tool_calls", request.parallel_tool_calls),
-            "reasoning": self._reasoning(request, built),
-            "include": self._include(built),
-            "max_output_tokens": self._max_output_tokens(request, built),
-            "temperature": request.temperature if self.send_sampling_params else None,
-            "top_p": request.top_p if self.send_sampling_params else None,
-            "previous_response_id": request.previous_response_id,
-            "service_tier": self.service_tier,
-            "stream_options": None if padding is None else {"include_obfuscation": padding},
-            "text": self._text(request, built),
-        }
-        body = {key: value for key, value in body.items() if value is not None}
         return background_body(body) if request.background else body
 
-    def _input(self, items: Sequence[ItemLike]) -> list[dict[str, Any]]:
-        wire = [dict(item) if isinstance(item, Mapping) else item.to_wire() for item in items]
-        answered = {
-            call_id
-            for item in wire
-            if str(item.get("type")).endswith("_call_output")
-            and isinstance(call_id := item.get("call_id"), str)
-        }
-        return replayable_items(wire, answered=answered)
 
-    def _with_system_role(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Return the item with the system role that this scheme uses, whatever the model's profile says."""
-        is_system = item.get("role") in ("system", "developer")
-        return {**item, "role": self.system_role} if is_system else item
-
-    def _reasoning(self, request: Request, built: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the `reasoning` options; only reasoning models have any."""
-        asked = {
-            "effort": request.effort,
-            "mode": request.reasoning_mode,
-            "context": request.reasoning_context,
-        }
-        reasoning: dict[str, Any] = built.get("reasoning", {})
-        chosen = {key: reasoning[key] for key, value in asked.items() if value and key in reasoning}
-        if chosen and self.summary:
-            chosen["summary"] = self.summary
-        # Some models ignore the reasoning of earlier turns unless the request asks them to read it.
-        if "context" in reasoning and any(
-            item.get("type") == "reasoning" for item in built["input"]
-        ):
-            chosen["context"] = reasoning["context"]
-        return chosen or None
-
-    def _include(self, built: Mapping[str, Any]) -> list[str] | None:
-        """Return the `include` list: encrypted reasoning, even of models not known to reason, and results of hosted tools."""
-        of_tools = [name for name in built.get("include", ()) if name != _ENCRYPTED_REASONING]
-        encrypted = [_ENCRYPTED_REASONING] if self.include_encrypted_content else []
-        return [*encrypted, *of_tools] or None
-
-    def _max_output_tokens(self, request: Request, built: Mapping[str, Any]) -> int | None:
-        # `build_request` always sets a limit, from its own default where the request has none.
-        is_sent = self.send_max_output_tokens and request.max_output_tokens is not None
-        return built["max_output_tokens"] if is_sent else None
-
-    def _text(self, request: Request, built: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the scheme's `text` options, overridden by the request's."""
-        asked = {"verbosity": request.verbosity, "format": request.response_format}
-        text: dict[str, Any] = built["text"]
-        over = {key: text[key] for key, value in asked.items() if value and key in text}
-        options = {**(self.text or {}), **over}
-        return options if self.text is not None or over else None
+def _wire_items(items: Sequence[ItemLike]) -> list[dict[str, Any]]:
+    wire = [dict(item) if isinstance(item, Mapping) else item.to_wire() for item in items]
+    answered = {
+        call_id
+        for item in wire
+        if str(item.get("type")).endswith("_call_output")
+        and isinstance(call_id := item.get("call_id"), str)
+    }
+    return replayable_items(wire, answered=answered)
 
 
 def _parameters(request: Request) -> RequestParameters:
     """Return the request's settings under the names of `build_request`, where None means the default."""
-    return {
-        "tool_choice": request.tool_choice,
-        "parallel_tool_calls": request.parallel_tool_calls,
-        "allowed_tools": list(request.allowed_tools),
-        "max_tool_calls": request.max_tool_calls,
-        "reasoning_mode": request.reasoning_mode,
-        "reasoning_context": request.reasoning_context,
-        "reasoning_effort": request.effort,
-        "verbosity": request.verbosity,
-        "response_format": request.response_format,
-        "json_schema": request.json_schema,
-        "max_output_tokens": request.max_output_tokens,
-        "compact_threshold": request.compact_threshold,
-    }
+    given = {name: getattr(request, name) for name in _SHARED}
+    return cast("RequestParameters", {**given, "reasoning_effort": request.effort})
+
+
+# Named alike in both; `effort` is not.
+_SHARED = RequestParameters.__annotations__.keys() & {field.name for field in fields(Request)}
