@@ -529,25 +529,6 @@ def test_a_server_without_encrypted_reasoning_is_not_asked_for_it_again(
     assert [("include" in sent.body) for sent in server.requests] == [True, False]
 
 
-@pytest.mark.parametrize(
-    "refused",
-    [
-        HttpError(status=400, param="max_output_tokens", code="unsupported_parameter"),
-        HttpError(status=400, message="Unsupported parameter: max_output_tokens"),
-    ],
-)
-def test_a_server_with_limits_of_its_own_is_sent_none_again(
-    transport: Transport, refused: HttpError
-) -> None:
-    request = {**REQUEST, "max_output_tokens": 100}
-    with ResponsesSimulator(faults=[refused]) as server:
-        to = connection(server)
-        for _ in range(2):
-            assert create(to, request, transport=transport).text
-
-    assert [("max_output_tokens" in sent.body) for sent in server.requests] == [True, False, False]
-
-
 def test_what_was_tried_before_is_said(transport: Transport) -> None:
     unverified = UnverifiedOrganization(times=1)
     refused = HttpError(status=400, message="Your organization must be verified to stream.")

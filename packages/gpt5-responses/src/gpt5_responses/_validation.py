@@ -74,7 +74,14 @@ def validate_model(connection: Connection, model: str, *, transport: Transport =
         "stream": False,
     }
     try:
-        create(connection, request, transport=transport)
+        try:
+            create(connection, request, transport=transport)
+        except InvalidRequestError as error:
+            if "max_output_tokens" not in f"{error.param} {error.explanation}":
+                raise
+            # The limit only saves money, and nobody has asked for it.
+            del request["max_output_tokens"]
+            create(connection, request, transport=transport)
     except ResponsesError as error:
         raise _without_server_text(error, model) from None
 

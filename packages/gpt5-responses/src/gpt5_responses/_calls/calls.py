@@ -12,11 +12,13 @@ from urllib.parse import urlencode
 from gpt5_messages import Completion, Item, MessageError, Usage, read_response
 from gpt5_responses._errors import NotFoundError, ResponsesError, UnexpectedResponseError
 from gpt5_responses._http.bodies import MOST_WHOLE_BYTES
-from gpt5_responses._http.client import HttpClient, Steps
+from gpt5_responses._http.client import Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.error_messages import build_error, instead, to_responses_error
-from gpt5_responses._http.request_body import unsendable, write_body
+from gpt5_responses._http.request_body import unsendable
 from stream_text import InvalidJsonError, KnownSecrets, parse_json
+
+from .fallback_requests import FallbackClient
 
 
 _RESPONSES = "/responses"
@@ -220,15 +222,17 @@ def input_items_call(
     return _stored(b"GET", response_id, f"/input_items{query}", _read_items)
 
 
-def make[T](client: HttpClient, call: Call[T]) -> Steps[T]:
+def make[T](client: FallbackClient, call: Call[T]) -> Steps[T]:
     """Make a call and return the result that its answer holds.
 
     Raises:
         ResponsesError: If the server cannot be reached, refuses the call, or answers with something else.
     """
     try:
-        content = None if call.body is None else write_body(call.body)
-        answer = yield from client.call(call.method, call.path, content, only_once=call.only_once)
+        if call.body is None:
+            answer = yield from client.call(call.method, call.path, only_once=call.only_once)
+        else:
+            answer = yield from client.call_with(call.path, call.body, only_once=call.only_once)
     except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
         raise _error(error, call, client.secrets) from None
     try:

@@ -1,24 +1,30 @@
 """Fallback requests: a request is sent whole first, and with less in it after a refusal that this avoids."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.error_messages import to_responses_error
-from gpt5_responses._http.request_body import write_body
+from gpt5_responses._http.request_body import RequestBody, write_body
 from gpt5_responses._http.steps import Blocking, NetworkKind
 from gpt5_responses._settings.connection import Connection
 
-from .fallbacks import Fallback, find_fallback, relax, retried_sentence
+from .fallbacks import Fallback, LeftOut, find_fallbacks, is_in, relax, retried_sentence
+from .unknown_parameters import PARAMETERS
 
 
 type Whole = Callable[[], Sequence[Mapping[str, Any]]]
 """A function that returns the input of a request without compactions."""
 
 _PATH = "/responses"
-# Refused to the organisation, or by the server, and so on every later call; stale reasoning items concern one call.
-_LASTING: tuple[Fallback, ...] = ("without_summary", "without_streaming", "without_limit")
+# What one model does not take, others of the same server may.
+_OF_MODEL = re.compile(
+    r"\b(?:this|the|for|with|by) (?:\S+ )?model\b|\bmodel \S+ (?:does|is|can)", re.IGNORECASE
+)
+# What only OpenAI's own servers are sure to take.
+_UNCOMMON = tuple(LeftOut(name) for name, one in PARAMETERS.items() if not one.is_common)
 
 
 class FallbackClient(HttpClient):
@@ -34,8 +40,8 @@ class FallbackClient(HttpClient):
 
     def __init__(self, connection: Connection, kind: NetworkKind = Blocking) -> None:
         super().__init__(connection, kind)
-        # Replaced as a whole, never changed: several threads may send through one client.
-        self._refused: tuple[Fallback, ...] = ()
+        # Each with the model that it is about; None for all. Replaced as a whole, never changed: several threads may send through one client.
+        self._refused: tuple[tuple[LeftOut, str | None], ...] = ()
 
     def post(
         self,
@@ -51,33 +57,71 @@ class FallbackClient(HttpClient):
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
         """
-        body, left_out = dict(request), self._refused_of(request)
-        for name in left_out:
-            body = relax(body, name)
         only_once = request.get("background") is True
+        return (
+            yield from self._send(
+                request,
+                lambda content: self.ask(b"POST", _PATH, content, only_once=only_once),
+                flex_fallback=flex_fallback,
+                whole=whole,
+            )
+        )
+
+    def call_with(
+        self, path: str, body: Mapping[str, Any], *, only_once: bool = False
+    ) -> Steps[bytes]:
+        """Make a call with a body, with fallbacks, and return the body of the answer.
+
+        Raises:
+            ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
+        """
+        answer, _ = yield from self._send(
+            body, lambda content: self.call(b"POST", path, content, only_once=only_once)
+        )
+        return answer
+
+    def _send[T](
+        self,
+        request: Mapping[str, Any],
+        send: Callable[[RequestBody], Steps[T]],
+        *,
+        flex_fallback: bool = False,
+        whole: Whole | None = None,
+    ) -> Steps[tuple[T, tuple[Fallback, ...]]]:
+        """Send a request by a function, with fallbacks; return what that returns, and what was left out."""
+        body, left_out, again = dict(request), list[LeftOut](), list[LeftOut]()
+        model = str(request.get("model"))
+        uncommon = _UNCOMMON if self.connection.compatibility == "compatible" else ()
+        for part in (*uncommon, *(part for part, of in self._refused if of in (None, model))):
+            if is_in(body, part):
+                body = relax(body, part)
+                left_out.append(part)
         while True:
             try:
-                content = write_body(body)
-                answer = yield from self.ask(b"POST", _PATH, content, only_once=only_once)
-            except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-                fallback = None
-                if isinstance(error, ErrorAnswer):
-                    has_whole = whole is not None
-                    fallback = find_fallback(
-                        error, body, flex_fallback=flex_fallback, has_whole=has_whole
-                    )
+                answer = yield from send(write_body(body))
+            except ErrorAnswer as error:
+                found = find_fallbacks(
+                    error,
+                    body,
+                    compatibility=self.connection.compatibility,
+                    flex_fallback=flex_fallback,
+                    has_whole=whole is not None,
+                )
                 # What has been left out once and is refused again was not the reason.
-                if fallback is None or fallback in left_out:
-                    model, tried = str(request.get("model")), retried_sentence(left_out)
+                if not found or any(part in again for part in found):
+                    tried = retried_sentence(again)
                     raise to_responses_error(
                         error, model=model, tried=tried, secrets=self.secrets
                     ) from None
-                body = relax(body, fallback, whole=whole or list)
-                left_out = (*left_out, fallback)
-                if fallback in _LASTING and fallback not in self._refused:
-                    self._refused = (*self._refused, fallback)
+                for part in found:
+                    body = relax(body, part, whole=whole or list)
+                again += found
+                self._remember(found, model if _OF_MODEL.search(error.message) else None)
+            except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
+                raise to_responses_error(error, model=model, secrets=self.secrets) from None
             else:
-                return answer, left_out
+                names: list[Fallback] = [part.name for part in (*left_out, *again)]
+                return answer, tuple(dict.fromkeys(names))
 
     def resume(self, path: str) -> Steps[tuple[HttpAnswer, tuple[Fallback, ...]]]:
         """Resume a background response's stream and return the answer; nothing is left out of it.
@@ -90,11 +134,6 @@ class FallbackClient(HttpClient):
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
             raise to_responses_error(error, model="", secrets=self.secrets) from None
 
-    def _refused_of(self, request: Mapping[str, Any]) -> tuple[Fallback, ...]:
-        """Return which parts of a request the server is known to refuse."""
-        has = {
-            "without_streaming": bool(request.get("stream")),
-            "without_summary": "summary" in (request.get("reasoning") or {}),
-            "without_limit": "max_output_tokens" in request,
-        }
-        return tuple(name for name in self._refused if has[name])
+    def _remember(self, parts: Sequence[LeftOut], model: str | None) -> None:
+        new = ((part, model) for part in parts if part.is_lasting)
+        self._refused = tuple(dict.fromkeys((*self._refused, *new)))

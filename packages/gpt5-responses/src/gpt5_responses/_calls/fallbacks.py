@@ -8,79 +8,100 @@ Source: docs/evidence/responses-api.md, R1 to R5 and R38.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, assert_never, cast
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 from gpt5_messages import without_reasoning
 from gpt5_responses._http.error_answer import ErrorAnswer
+from gpt5_responses._settings.connection import Compatibility
+
+from .unknown_parameters import PARAMETERS, UnknownParameter, find_unknown, leave_out
 
 
-type Fallback = Literal[
-    "without_summary",
-    "without_streaming",
-    "without_include",
-    "without_limit",
-    "without_reasoning_items",
-    "without_compaction",
-    "without_flex",
-]
-"""The part to leave out: the reasoning summary, streaming, encrypted reasoning in the answer, the limit of output tokens, earlier reasoning in the input, compactions, or the flex tier."""
+type Fallback = (
+    UnknownParameter
+    | Literal["without_streaming", "without_reasoning_items", "without_compaction", "without_flex"]
+)
+"""The part to leave out: a parameter, streaming, earlier reasoning in the input, compactions, or the flex tier."""
 
 type Request = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A part left out of a request.
+
+    Attributes:
+        name: The part.
+        value: The one value of `include`; empty if nothing of the part is left.
+        is_lasting: Whether later requests are refused for it, too.
+    """
+
+    name: Fallback
+    value: str = ""
+    is_lasting: bool = True
+
 
 _REFUSED_STATUSES = (400, 403, 404)
 _NO_CAPACITY_STATUS = 429
 _REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "item with id '")
 
 
-def find_fallback(
+def find_fallbacks(
     error: ErrorAnswer,
     request: Request,
     *,
+    compatibility: Compatibility = "auto",
     flex_fallback: bool = False,
     has_whole: bool = False,
-) -> Fallback | None:
-    """Return the part to leave out after a refusal; None if the refusal stands.
+) -> tuple[LeftOut, ...]:
+    """Return the parts to leave out after a refusal; none if the refusal stands.
 
     Args:
         error: The refusal.
         request: The body that was refused.
+        compatibility: Whether parameters that the server does not know may be left out.
         flex_fallback: Whether the default tier may replace flex.
         has_whole: Whether the conversation is known without its compactions.
     """
     # First, because refused compactions are described in the same words as refused reasoning.
     if has_whole and error.status_code in _REFUSED_STATUSES and _is_of_compaction(error, request):
-        return "without_compaction"
+        return (LeftOut("without_compaction", is_lasting=False),)
     if flex_fallback and _has_no_capacity(error, request):
-        return "without_flex"
-    return _find_relief(error, request) if error.status_code in _REFUSED_STATUSES else None
+        return (LeftOut("without_flex", is_lasting=False),)
+    if error.status_code in _REFUSED_STATUSES and (refused := _find_reserved(error, request)):
+        return (LeftOut(refused),)
+    if compatibility != "openai" and (unknown := tuple(find_unknown(error, request))):
+        return tuple(LeftOut(name, value) for name, value in unknown)
+    if error.status_code in _REFUSED_STATUSES and _is_of_reasoning_items(error, request):
+        return (LeftOut("without_reasoning_items", is_lasting=False),)
+    return ()
 
 
-def _find_relief(error: ErrorAnswer, request: Request) -> Fallback | None:
-    """Return the part of a refused request that the refusal is about."""
+def _find_reserved(
+    error: ErrorAnswer, request: Request
+) -> Literal["without_summary", "without_streaming"] | None:
+    """Return the part that the server reserves for verified organisations."""
     message = error.message.lower()
-    param = error.param if isinstance(error.param, str) else ""  # a server may send anything
+    is_unverified = "verified" in message or error.code == "unsupported_value"
     if "summary" in (request.get("reasoning") or {}) and (
-        param == "reasoning.summary" or "reasoning summar" in message
+        (is_unverified and error.param == "reasoning.summary")
+        or ("verified" in message and "reasoning summar" in message)
     ):
         return "without_summary"
     if request.get("stream") and (
-        param == "stream" or ("verified" in message and "stream" in message)
+        error.param == "stream" or ("verified" in message and "stream" in message)
     ):
         return "without_streaming"
-    if request.get("include") and (
-        param.startswith("include")
-        or ("encrypted content" in message and "not supported" in message)
-    ):
-        return "without_include"
-    is_unknown = error.code == "unsupported_parameter" or "unsupported parameter" in message
-    if "max_output_tokens" in request and is_unknown and "max_output_tokens" in (param or message):
-        return "without_limit"
-    if _has_reasoning_items(request) and (
+    return None
+
+
+def _is_of_reasoning_items(error: ErrorAnswer, request: Request) -> bool:
+    message = error.message.lower()
+    return _has_reasoning_items(request) and (
         error.code == "invalid_encrypted_content"
         or any(word in message for word in _REASONING_WORDS)
-    ):
-        return "without_reasoning_items"
-    return None
+    )
 
 
 def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
@@ -100,43 +121,44 @@ def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
 
 
 def relax(
-    request: Request, fallback: Fallback, *, whole: Callable[[], Sequence[Mapping[str, Any]]] = list
+    request: Request, part: LeftOut, *, whole: Callable[[], Sequence[Mapping[str, Any]]] = list
 ) -> dict[str, Any]:
     """Return the request without one part.
 
     Args:
         request: The request.
-        fallback: The part to leave out.
+        part: The part to leave out.
         whole: Returns the input without compactions, which is longer.
     """
-    less = dict(request)
-    match fallback:
-        case "without_summary":
-            kept = {key: value for key, value in less.pop("reasoning").items() if key != "summary"}
-            less |= {"reasoning": kept} if kept else {}
+    match part.name:
         case "without_streaming":
+            less = {**request, "stream": False}
             less.pop("stream_options", None)  # would be refused without a stream
-            less["stream"] = False
-        case "without_include":
-            del less["include"]
-        case "without_limit":
-            del less["max_output_tokens"]
+            return less
         case "without_reasoning_items":
-            less["input"] = without_reasoning(less["input"])
+            return {**request, "input": without_reasoning(request["input"])}
         case "without_compaction":
-            less["input"] = without_reasoning(whole())
+            return {**request, "input": without_reasoning(whole())}
         case "without_flex":
-            less["service_tier"] = "default"
-        case _:
-            assert_never(fallback)
-    return less
+            return {**request, "service_tier": "default"}
+        case name:
+            return leave_out(request, name, part.value)
 
 
-def retried_sentence(left_out: Sequence[Fallback]) -> str:
+def is_in(request: Request, part: LeftOut) -> bool:
+    """Return whether a request has a part that its server is known to refuse."""
+    if part.name == "without_streaming":
+        return bool(request.get("stream"))
+    value = PARAMETERS[cast("UnknownParameter", part.name)].find_in(request)
+    return part.value in value if part.value else value is not None
+
+
+def retried_sentence(left_out: Sequence[LeftOut]) -> str:
     """Return the sentence that names the parts left out of a repeated request; empty if there are none."""
     if not left_out:
         return ""
-    parts = " and ".join(_LEFT_OUT_WORDS[name] for name in left_out)
+    words = {**_WORDS, **{name: parameter.words for name, parameter in PARAMETERS.items()}}
+    parts = " and ".join(dict.fromkeys(words[part.name] for part in left_out))
     return f"It was sent again without {parts} and refused again."
 
 
@@ -155,11 +177,8 @@ def _has_reasoning_items(request: Request) -> bool:
     return len(without_reasoning(held)) < len(held)
 
 
-_LEFT_OUT_WORDS: dict[Fallback, str] = {
-    "without_summary": "the reasoning summary",
+_WORDS: Mapping[Fallback, str] = {
     "without_streaming": "streaming",
-    "without_include": "encrypted reasoning",
-    "without_limit": "the limit of output tokens",
     "without_reasoning_items": "earlier reasoning and what hosted tools did",
     "without_compaction": "compactions and earlier reasoning",
     "without_flex": "the flex tier",

@@ -120,7 +120,7 @@ class Transport:
             return play(make(client, call))
 
     @contextmanager
-    def lend(self, connection: Connection) -> Generator[HttpClient]:
+    def lend(self, connection: Connection) -> Generator[FallbackClient]:
         """Lend the HTTP client of a connection, for calls that are not responses.
 
         Raises:

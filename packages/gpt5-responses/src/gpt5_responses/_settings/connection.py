@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast, get_args
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gpt5_payloads import McpTokens
@@ -29,6 +29,9 @@ PLATFORM_SECONDS_VARIABLE = "PLUGIN_MAX_EXECUTION_TIMEOUT"
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
+type Compatibility = Literal["auto", "openai", "compatible"]
+"""What becomes of the parameters that some servers do not know: left out once refused, never, or from the start."""
+
 # Where Azure has the API.
 # Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22.
 AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
@@ -39,6 +42,7 @@ _OPENAI_HOSTS = ".api.openai.com"
 # Any name that can be looked up, with international names in ASCII. A `%` has two readings.
 _HOST = re.compile(r"[a-z0-9._-]*")
 
+_COMPATIBILITIES = get_args(Compatibility.__value__)
 _NO_LIMIT = float("inf")
 # Seconds. The daemon counts from before the plugin has a call until after its last word.
 _PLATFORM_MARGIN = 10.0
@@ -60,10 +64,12 @@ class Connection:
             itself, such as `User-Agent`. Headers that the connection needs, such as `Authorization` or `Host`, cannot be set.
         mcp_tokens: The tokens of MCP servers by server label, each `{"token": ..., "host": ...}` or, for connectors and tunnels, a text, for
             `gpt5_payloads.build_request`; never part of `repr`.
+        compatibility: What becomes of the parameters that some servers do not know: they are left out once the server has refused them (`auto`), never
+            (`openai`), or from the start (`compatible`).
 
     Raises:
         SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, the key or organisation cannot
-            be sent in a header, an extra header or a token is not usable, or a field has the wrong type or is not above 0.
+            be sent in a header, an extra header or a token is not usable, or a field has the wrong type, is not above 0 or is none of its words.
     """
 
     api_key: str = field(repr=False)
@@ -75,6 +81,7 @@ class Connection:
     total_limit: str = TOTAL_SECONDS_VARIABLE
     extra_headers: Mapping[str, str] = field(default_factory=lambda: SecretTexts({}), repr=False)
     mcp_tokens: McpTokens = field(default_factory=lambda: SecretTexts({}), repr=False)
+    compatibility: Compatibility = "auto"
 
     def __post_init__(self) -> None:
         """Raise now for settings that would fail or do harm when the first request is sent."""
@@ -96,6 +103,10 @@ class Connection:
         if type(self.max_retries) is not int or self.max_retries < 0:  # a bool is an int, too
             reason = f"must be a whole number from 0, got {self.max_retries!r:.50}"
             raise _refused("max_retries", reason)
+        _validate_text(self.compatibility, "compatibility")
+        if self.compatibility not in _COMPATIBILITIES:
+            words = "auto, openai or compatible"
+            raise _refused("compatibility", f"must be {words}, got {self.compatibility!r:.50}")
 
     @classmethod
     def from_credentials(
@@ -109,8 +120,8 @@ class Connection:
 
         Args:
             credentials: `openai_api_key`, and optionally `openai_organization`, `openai_api_base`,
-                `request_timeout_seconds` (default 300, limited to 30 to 900), `max_retries` (default 1, limited to 0 to 5) and
-                `extra_headers` and `mcp_tokens` (each a JSON object, or a mapping).
+                `request_timeout_seconds` (default 300, limited to 30 to 900), `max_retries` (default 1, limited to 0 to 5),
+                `extra_headers` and `mcp_tokens` (each a JSON object, or a mapping), and `compatibility` (default `auto`).
             environ: Environment variables; the process's own if None. A call stays under the plugin daemon's limit if that is among them.
             platform_seconds: The daemon's limit, in seconds above 0, where the environment names none; None for no limit.
 
@@ -177,6 +188,8 @@ class Connection:
             total_limit=total_limit,
             extra_headers=_extra_headers(values.get("extra_headers"), names),
             mcp_tokens=read_mcp_tokens(values.get("mcp_tokens")),
+            # Any other word is refused by its name when the connection is made.
+            compatibility=cast("Compatibility", _text(values, "compatibility") or "auto"),
         )
 
     @property

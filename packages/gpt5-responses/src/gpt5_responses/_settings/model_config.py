@@ -8,7 +8,7 @@ from typing import Literal, Self
 from gpt5_payloads import McpTokens
 from gpt5_prices import ModelPrice
 
-from .connection import DEFAULT_BASE_URL, Connection
+from .connection import DEFAULT_BASE_URL, Compatibility, Connection
 
 
 _DEFAULT_MODEL = "gpt-5.5"
@@ -31,6 +31,7 @@ class ModelConfig:
             or tunnel; never part of `repr`. They are sent for the servers that a request names; a request for another host is refused.
         price: The model's price, for the cost of each answer: `listed` for its price in `gpt5_prices`, which applies to OpenAI's own server only; a price, such as
             `price_of("gpt-5.5")`, for a server that bills it; None for no price.
+        compatibility: What becomes of the parameters that some servers do not know: `auto`, `openai` or `compatible`. See `Connection`.
     """
 
     model_id: str
@@ -43,6 +44,7 @@ class ModelConfig:
     extra_headers: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
     mcp_tokens: McpTokens | None = field(default=None, repr=False, hash=False)
     price: ModelPrice | Literal["listed"] | None = "listed"
+    compatibility: Compatibility = "auto"
 
     @classmethod
     def from_env(cls, *, environ: Mapping[str, str] = os.environ, model: str | None = None) -> Self:
@@ -67,7 +69,7 @@ class ModelConfig:
         """Return the connection that this describes.
 
         Raises:
-            SettingsError: If the key is missing, or the key, organisation, base URL, an extra header or a token is not usable.
+            SettingsError: If the key is missing, or the key, organisation, base URL, an extra header, a token or `compatibility` is not usable.
         """
         return Connection.from_settings(
             {setting.name: getattr(self, setting.name) for setting in fields(self)}

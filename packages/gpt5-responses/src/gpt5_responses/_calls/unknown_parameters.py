@@ -1,0 +1,237 @@
+"""Parameters that some servers do not know: which may be left out of a request, and which refusal is about one.
+
+Source: `unknown_parameters.toml`, the words of servers; docs/contracts/responses-scheme.md, D30.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
+
+from gpt5_payloads import build_request
+from gpt5_responses._http.error_answer import ErrorAnswer
+
+
+type UnknownParameter = Literal[
+    "without_include",
+    "without_limit",
+    "without_parallel_tool_calls",
+    "without_prompt_cache_key",
+    "without_prompt_cache_options",
+    "without_prompt_cache_retention",
+    "without_safety_identifier",
+    "without_service_tier",
+    "without_stream_options",
+    "without_summary",
+    "without_truncation",
+    "without_verbosity",
+]
+"""A parameter that may be left out where a server does not know it."""
+
+
+class Parameter(NamedTuple):
+    """A parameter that may be left out of a request.
+
+    Attributes:
+        path: Its place in the body, with dots between the steps.
+        words: What a person calls it.
+        aliases: Other names under which it may be refused.
+        values: The only values that may be left out; they mean the same as none. Empty if all may.
+        is_common: Whether all servers take it, as far as is known.
+    """
+
+    path: str
+    words: str
+    aliases: tuple[str, ...] = ()
+    values: tuple[object, ...] = ()
+    is_common: bool = False
+
+    def find_in(self, request: Mapping[str, Any]) -> Any:
+        """Return its value in a request, None if there is none that may be left out."""
+        value: Any = request
+        for step in self.path.split("."):
+            value = cast("Any", value).get(step) if isinstance(value, Mapping) else None
+        return value if value in (self.values or (value,)) else None
+
+
+# Which servers refuse or do not have each: docs/supported.md. All of them take parallel tool calls, and all but the Codex backend a limit.
+PARAMETERS: Mapping[UnknownParameter, Parameter] = {
+    "without_safety_identifier": Parameter("safety_identifier", "the safety identifier"),
+    "without_stream_options": Parameter(
+        "stream_options", "the stream's options", ("include_obfuscation",)
+    ),
+    "without_prompt_cache_key": Parameter("prompt_cache_key", "the prompt cache's key"),
+    "without_prompt_cache_options": Parameter(
+        "prompt_cache_options", "the prompt cache's options", ("ttl",)
+    ),
+    "without_prompt_cache_retention": Parameter(
+        "prompt_cache_retention", "the prompt cache's retention"
+    ),
+    "without_verbosity": Parameter("text.verbosity", "the verbosity", ("verbosity",)),
+    "without_summary": Parameter("reasoning.summary", "the reasoning summary", ("summary",)),
+    "without_include": Parameter("include", "what the answer was to include"),
+    "without_truncation": Parameter("truncation", "the truncation", values=("disabled",)),
+    "without_service_tier": Parameter(
+        "service_tier", "the service tier", values=("auto", "default")
+    ),
+    "without_parallel_tool_calls": Parameter(
+        "parallel_tool_calls", "parallel tool calls", values=(True,), is_common=True
+    ),
+    "without_limit": Parameter("max_output_tokens", "the limit of output tokens", is_common=True),
+}
+
+_STATUSES = (400, 422)
+_MOST_CHARACTERS = 4_000  # of a message; some repeat the request
+_WORDS = Path(__file__).with_name("unknown_parameters.toml")
+# What stands for a word in a text: the name may be on either side of it, or only behind it.
+_WORD, _WORD_BEFORE = "\N{SECTION SIGN}", "\N{PILCROW SIGN}"
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_QUOTES = re.compile(
+    r"[\"'`\\()\[\]<>\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}]"
+)
+_AND = r"(?:\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+)"
+# Behind it stand the values that a server takes; before it, or by its place, the one that it refuses.
+_TAKEN_VALUES = re.compile(r"supported values|input should be|must be one of|expected one of")
+_QUOTED_INCLUDE = re.compile(r"(?<=[\"'`])include(?=\\?[\"'`])")
+_INCLUDE = re.compile(r"(?<![\w.])include(?!\w)")
+_INCLUDE_PLACES = re.compile(r"(?<![\w.])include[.,:\s]+(\d{1,3})(?!\w)")
+_ENCRYPTED_REASONING = "reasoning.encrypted_content"
+
+
+def find_unknown(
+    error: ErrorAnswer, request: Mapping[str, Any]
+) -> Iterator[tuple[UnknownParameter, str]]:
+    """Yield the parameters that a refusal calls unknown and that may be left out, each with the refused value of `include`, or an empty text if all of it goes."""
+    if error.status_code not in _STATUSES:
+        return
+    refusal = _Refusal(error)
+    for name, parameter in PARAMETERS.items():
+        value = parameter.find_in(request)
+        if value is None or (name == "without_limit" and value != _default_limit(request)):
+            continue
+        if name == "without_include":
+            for refused in refusal.included(value):
+                yield name, refused
+        elif refusal.is_about((parameter.path, *parameter.aliases), value, parameter.values):
+            yield name, ""
+
+
+def leave_out(
+    request: Mapping[str, Any], name: UnknownParameter, refused: str = ""
+) -> dict[str, Any]:
+    """Return a request without a parameter, or without one value of `include`; an object that holds nothing else goes with it."""
+    first, *inner = PARAMETERS[name].path.split(".")
+    left: Any = None
+    if inner:
+        left = {key: value for key, value in request[first].items() if key != inner[0]}
+    elif refused:
+        left = [value for value in request[first] if value != refused]
+    less = {key: value for key, value in request.items() if key != first}
+    return {**less, first: left} if left else less
+
+
+class _Refusal:
+    """The words of a refusal, and what they are about."""
+
+    def __init__(self, error: ErrorAnswer) -> None:
+        self._path = _path(error.param)
+        self._text = _marked(error.message)
+        code = _plain(error.code).replace("_", " ")
+        self._has_code = _WORD in _marked(code)
+        # Of several things that are wrong, `param` is the first.
+        first = self._text.partition(";")[0]
+        has_word = _WORD in first or _WORD_BEFORE in first
+        is_of_value = re.search(r"\bvalues?\b", first) is not None
+        self._refuses_name = self._has_code or (has_word and not is_of_value)
+        self._refuses_value = self._has_code or has_word or "unsupported value" in f"{code} {first}"
+
+    def is_about(self, names: Sequence[str], value: object, values: Sequence[object] = ()) -> bool:
+        """Return whether it calls a parameter unknown, by one of its names, or only its value, if that is among some."""
+        if self._path and _is_within(self._path, names):
+            return self._refuses_value if values else self._refuses_name
+        # A short name may be that of something else in the place that is told.
+        token = _token(names[:1] if self._path else names, value)
+        more = rf"(?:{_AND}[\w.]+){{0,20}}"
+        return bool(
+            re.search(
+                rf"[{_WORD}{_WORD_BEFORE}][\s:=,-]*(?:[\w.]+{_AND}){{0,20}}{token}", self._text
+            )
+            or re.search(rf"{token}{more}[\s:=,-]*{_WORD}", self._text)
+            or (self._has_code and not self._path and re.search(token, self._text))
+        )
+
+    def included(self, values: Sequence[str]) -> Sequence[str]:
+        """Return the values of `include` that it calls unknown; one empty text if it says so of all of `include`."""
+        is_place = _is_within(self._path, ("include",))
+        places = {int(place) for place in _INCLUDE_PLACES.findall(f"{self._path} ; {self._text}")}
+        before, *taken = _TAKEN_VALUES.split(self._text)
+        chosen = [value for at, value in enumerate(values) if at in places] or [
+            value for value in values if any(name in before for name in _value_names(value))
+        ]
+        is_named = is_place or (not self._path and _INCLUDE.search(self._text) is not None)
+        if is_named and chosen and (self._refuses_value or taken):
+            return chosen
+        if self.is_about(("include",), None):
+            return [""]
+        if self._path:
+            return ()
+        return [value for value in values if self.is_about(_value_names(value), None)]
+
+
+def _value_names(value: str) -> tuple[str, ...]:
+    return (value, "encrypted content") if value == _ENCRYPTED_REASONING else (value,)
+
+
+def _is_within(path: str, names: Sequence[str]) -> bool:
+    return any(f"{path}.".startswith(f"{name}.") for name in names)
+
+
+def _token(names: Sequence[str], value: object) -> str:
+    """Return the pattern of a name, with dots behind it for what is in it, and the value if it follows."""
+    # Without quotes it may be the verb: "The unknown parameters include x".
+    rest = r"(?!\s+\w)" if names == ("include",) else rf"(?:[\s:=]+{re.escape(_plain(value))}\b)?"
+    return rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})(?:\.\w+)*(?!\w){rest}"
+
+
+def _plain(text: object) -> str:
+    return _CAMEL.sub("_", str(text or "")).lower()
+
+
+def _path(param: object) -> str:
+    """Return the path that an error names, with dots between its steps."""
+    path = re.sub(r"[\[\]/]+", ".", _plain(param if isinstance(param, str) else ""))
+    return path.strip(".$# ").removeprefix("body.")
+
+
+def _marked(message: str) -> str:
+    """Return a message in lower case with signs in the place of the words for "unknown", without quotes and what may stand between them and a name."""
+    word, word_before, filler = _patterns()
+    text = _QUOTED_INCLUDE.sub("include,", _plain(message[:_MOST_CHARACTERS]))
+    text = word_before.sub(_WORD_BEFORE, text)
+    text = re.sub(r"\[(\d{1,3})\]", r".\1", word.sub(_WORD, text))
+    return re.sub(r"\s+", " ", filler.sub(" ", _QUOTES.sub(" ", text))).strip()
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of words beside a name, of words before one, and of what may stand between."""
+    import tomllib  # noqa: PLC0415  slow to load, and needed only after a refusal
+
+    table = tomllib.loads(_WORDS.read_text("utf-8"))
+    nouns = "|".join(table["nouns"])
+    words: dict[bool, list[str]] = {True: [], False: []}
+    for row in table["words"]:
+        words[row.get("is_before", False)].append(row["word"].replace("{nouns}", nouns))
+    fillers = "|".join((nouns, *table["fillers"]))
+    return (
+        re.compile("|".join(words[False])),
+        re.compile("|".join(words[True])),
+        re.compile(rf"(?<![\w.])(?:{fillers})(?!\w|\.\w)"),
+    )
+
+
+def _default_limit(request: Mapping[str, Any]) -> int:
+    """Return the limit of output tokens of a request whose caller has chosen none."""
+    body = build_request(model=f"{request.get('model')}", input="", parameters={})
+    return body["max_output_tokens"]
