@@ -143,9 +143,19 @@ FALLBACKS = frozenset(
         "without_compaction",
         "without_flex",
         "without_include",
+        "without_limit",
+        "without_parallel_tool_calls",
+        "without_prompt_cache_key",
+        "without_prompt_cache_options",
+        "without_prompt_cache_retention",
         "without_reasoning_items",
+        "without_safety_identifier",
+        "without_service_tier",
+        "without_stream_options",
         "without_streaming",
         "without_summary",
+        "without_truncation",
+        "without_verbosity",
     ]
 )
 
