@@ -1,10 +1,10 @@
-"""Dify's plugin log: the audit log, the use of the prompt cache, the calls of OpenAI's tools, and models that end or have no price."""
+"""Dify's plugin log: the audit log, the use of the prompt cache, the calls of OpenAI's tools, what a request had to leave out, and models that end or have no price."""
 
 import hashlib
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from threading import Lock
 from typing import Any
@@ -123,6 +123,15 @@ def _price_line(call: ModelCall) -> str:
         f"The price of the model {call.model[:_MOST_NAME_CHARACTERS]!r} is not known: it counts as 0, "
         "so that max_cost of an agent cannot hold. Choose its Base Model."
     )
+
+
+def note_left_out(call: ModelCall, left_out: Sequence[str]) -> None:
+    """Log which parts of a request the server did not get, once per server and parts in the life of the process."""
+    if left_out:
+        parts = ", ".join(name.removeprefix("without_").replace("_", " ") for name in left_out)
+        _warn_once(
+            f"Left out of a request to {call.connection.host}, which refused it or is set to be compatible: {parts}."
+        )
 
 
 def _warn_once(line: str) -> None:

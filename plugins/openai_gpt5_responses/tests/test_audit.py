@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpt5_simulator import HttpError, LateError, LateFailure, ResponsesSimulator, UnknownEvent
-from model_plugin import ModelPlugin
+from model_plugin import ModelPlugin, credentials_for
 
 
 @pytest.fixture
@@ -108,6 +108,49 @@ def test_the_events_have_exactly_the_fields_that_are_allowed(
     assert (request["base_url_host"], request["use_custom_base_url"]) == ("127.0.0.1", True)
 
 
+NAMES = (
+    *("safety_identifier", "stream_options", "prompt_cache_key", "prompt_cache_options", "text.verbosity", "reasoning.summary"),
+    *("include", "truncation", "service_tier", "parallel_tool_calls", "max_output_tokens"),
+)  # fmt: skip
+TOOL = {"name": "look", "description": "", "parameters": {"type": "object", "properties": {}}}
+
+
+def test_what_the_server_does_not_know_is_told_in_both_logs_and_sent_no_more(
+    audited: ModelPlugin,
+) -> None:
+    parameters = {"service_tier": "default", "prompt_cache_ttl": "30m"}
+    call = {"stop": ["END"], "tools": [TOOL], "model_parameters": parameters, "model": "gpt-6-sol"}
+    refused = HttpError(status=422, message=f"Extra inputs are not permitted: {', '.join(NAMES)}")
+    with ResponsesSimulator(faults=[refused]) as server:
+        answers = [audited.invoke(server, **call) for _ in range(2)]
+        first, *others = [request.body for request in server.requests]
+
+    assert [answer.error for answer in answers] == [None, None]
+    names = ["without_summary", "without_verbosity", "without_limit"]
+    names += [f"without_{name}" for name in NAMES if "." not in name and "max" not in name]
+    for event in events(audited)[1::2]:
+        assert sorted(str(event["left_out"]).split(",")) == sorted(names)
+    [told] = [notice.text for notice in audited.notices if "Left out of a request" in notice.text]
+    assert "127.0.0.1" in told
+    assert "prompt cache key" in told
+    assert len(others) == 2
+    gone = {name.split(".")[0] for name in NAMES} - {"text", "reasoning"}
+    for body in others:
+        assert first.keys() - body.keys() == gone
+        assert (body["text"].keys(), "summary" in body["reasoning"]) == ({"format"}, False)
+
+
+def test_a_compatible_server_gets_only_what_all_know(audited: ModelPlugin) -> None:
+    with ResponsesSimulator() as server:
+        credentials = {**credentials_for(server, "key"), "compatibility": "compatible"}
+        assert audited.invoke(server, credentials=credentials).error is None
+
+    [body] = [request.body for request in server.requests]
+    assert body.keys() == {
+        *("model", "input", "stream", "store", "max_output_tokens", "reasoning", "text"),
+    }
+
+
 def test_a_failure_inside_a_stream_says_at_which_event(audited: ModelPlugin) -> None:
     with ResponsesSimulator(faults=[LateError(code="server_error")]) as server:
         audited.invoke(server)
@@ -144,6 +187,7 @@ def secret_calls(server: ResponsesSimulator) -> Iterator[dict[str, object]]:
         ("openai_api_base", f"http://{SECRET}.invalid/v1"),
         ("openai_api_base", f"{server.base_url}?key={SECRET}"),
         ("request_timeout_seconds", SECRET),
+        ("compatibility", SECRET),
     ):
         yield {"credentials": base | {field: value}}
     schema = {"type": "object", "properties": {SECRET: {"type": "string", "description": SECRET}}}

@@ -57,6 +57,7 @@ def test_a_gateway_without_a_model_list_passes_by_a_minimal_call(plugin: ModelPl
             for seconds in ("29", "901", "-60", "5 minutes", "60.5")
         ],
         ({"max_retries": "many"}, "max_retries must be a whole number from 0 to 5."),
+        ({"compatibility": "all"}, "compatibility must be auto, openai or compatible"),
         (
             {"openai_api_base": "http://127.0.0.1:9"},
             "Check the network and API Base URL (openai_api_base).",

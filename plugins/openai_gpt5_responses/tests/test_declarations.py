@@ -83,6 +83,7 @@ CREDENTIALS = {
     "mcp_tokens": ("secret-input", False, None),
     "request_timeout_seconds": ("text-input", False, "300"),
     "max_retries": ("text-input", False, "1"),
+    "compatibility": ("select", False, "auto"),
 }
 # What the SDK's enumeration of features knows; any other word stops the plugin from loading.
 KNOWN_FEATURES = {
@@ -224,6 +225,8 @@ def test_the_form_of_a_model_also_asks_for_the_model_behind_its_name():
     by_name, *options = [(row["value"], row["label"]["en_US"]) for row in base_model["options"]]
 
     assert of_all == of_one
+    words = [option["value"] for option in of_all[-1]["options"]]
+    assert words == ["auto", "openai", "compatible"]
     assert (base_model["variable"], base_model["required"]) == ("base_model", False)
     assert (base_model["default"], base_model["placeholder"]) == (
         by_name[0],
