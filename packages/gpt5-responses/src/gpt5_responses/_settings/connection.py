@@ -105,8 +105,7 @@ class Connection:
             raise _refused("max_retries", reason)
         _validate_text(self.compatibility, "compatibility")
         if self.compatibility not in _COMPATIBILITIES:
-            words = "auto, openai or compatible"
-            raise _refused("compatibility", f"must be {words}, got {self.compatibility!r:.50}")
+            raise _refused("compatibility", "must be auto, openai or compatible")
 
     @classmethod
     def from_credentials(
