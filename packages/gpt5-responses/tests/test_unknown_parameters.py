@@ -276,6 +276,24 @@ def test_several_are_left_out_together_or_one_after_another(
     assert set(stream.left_out) == {LEFT_OUT[path] for path in gone}
 
 
+def test_a_list_of_what_is_wrong_is_read_to_its_end(transport: Transport) -> None:
+    extra = {"type": "extra_forbidden", "msg": "Extra inputs are not permitted"}
+    wrong = [
+        {**extra, "loc": ["body", "text", "verbosity"]},
+        {"type": "literal_error", "msg": f"Input should be '{ENCRYPTED}'", "loc": ["body", "include", 1]},
+        {**extra, "loc": ["body", "safety_identifier"]},
+    ]  # fmt: skip
+    refused = whole(json.dumps({"detail": wrong}).encode(), "422 Refused")
+    with Wire(in_turn(refused, whole(json.dumps(ANSWER).encode()))) as wire:
+        create(wire.connection(), asking(), transport=transport)
+        _, body = map(body_of, wire.requests)
+
+    assert body == {
+        **without(asking(), "text.verbosity", "safety_identifier"),
+        "include": [ENCRYPTED],
+    }
+
+
 def test_an_object_without_anything_else_goes_with_its_part(
     server: Picky, transport: Transport
 ) -> None:

@@ -169,7 +169,7 @@ class _Refusal:
         chosen = [value for at, value in enumerate(values) if at in places] or [
             value for value in values if any(name in before for name in _value_names(value))
         ]
-        is_named = is_place or (not self._path and _INCLUDE.search(self._text) is not None)
+        is_named = is_place or places or (not self._path and _INCLUDE.search(self._text))
         if is_named and chosen and (self._refuses_value or taken):
             return chosen
         if self.is_about(("include",), None):
