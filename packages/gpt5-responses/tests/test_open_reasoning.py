@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from following import in_turn
+from wire import Wire, body_of, whole
 
 from gpt5_messages import Completion
 from gpt5_responses import (
@@ -187,6 +189,8 @@ REFUSALS = {
     "zod": HttpError(status=400, message="Invalid input", param="input"),
     "lm studio": HttpError(status=400, message="No.", code="invalid_union", param="input"),
 }
+# The shape that responses.js (c0ac6ee) answers with; its unions say more in between.
+ZOD = [{"code": "invalid_union", "unionErrors": [], "path": ["input"], "message": "Invalid input"}]
 OTHERS = {
     "too long": HttpError(status=400, message="The input is longer than 4096.", param="input"),
     "another item": HttpError(status=400, message="Invalid value.", param="input[0].content"),
@@ -221,6 +225,35 @@ def test_a_server_that_refuses_it_is_asked_without_it_from_then_on(
             assert stream.completion.text
 
     assert [len(thoughts(one.body)) for one in server.requests] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"success": False, "error": ZOD, "details": ZOD},
+        {
+            "detail": [
+                {"loc": ["body", "input", "list[A,B]", 1, "B", "id"], "msg": "Field required"}
+            ]
+        },
+        {"detail": "1 validation error: ('body', 'input', 1, 'summary'): Field required"},
+    ],
+    ids=["responses.js", "fastapi", "a text"],
+)
+def test_the_refusal_may_come_in_any_dress(body: Any, transport: Transport) -> None:
+    said = {"type": "message", "role": "assistant", "content": "Noon."}
+    done = {"id": "resp_1", "status": "completed", "output": [said]}
+    answers = (json.dumps(one).encode() for one in (body, done, done))
+    first, *rest = (
+        whole(data, status)
+        for data, status in zip(answers, ("400 No", "200 OK", "200 OK"), strict=True)
+    )
+    with Wire(in_turn(first, *rest)) as wire:
+        for _ in range(2):
+            create(wire.connection(), told(wire.connection()), transport=transport)
+
+    sent = [thoughts(body_of(request)) for request in wire.requests]
+    assert [len(one) for one in sent] == [1, 0, 0]
 
 
 @pytest.mark.parametrize("fault", OTHERS.values(), ids=OTHERS)

@@ -116,7 +116,7 @@ def _is_of_reasoning_items(error: ErrorAnswer, request: Request) -> bool:
         return False
     if error.code == "invalid_encrypted_content" or any(w in message for w in _REASONING_WORDS):
         return True
-    if param == "input" and (error.code in _NO_SHAPE or message in _NO_SHAPE):
+    if param == "input" and (error.code == _NO_SHAPE[0] or message.endswith(_NO_SHAPE)):
         return True
     items: Sequence[Any] = request["input"]
     places = (int(found) for found in _ITEM_PLACE.findall(f"{param} {message}"))
