@@ -159,7 +159,7 @@ def test_openai_and_azure_never_get_it(base_url: str, transport: Transport) -> N
 
 def test_the_mark_is_made_of_address_and_model_and_of_no_secret() -> None:
     def mark(base_url: str, model: str = "m", **settings: Any) -> str | None:
-        named = {"api_key": "k", "base_url": base_url}
+        named: dict[str, Any] = {"api_key": "k", "base_url": base_url}
         return Connection(**{**named, **settings}).reasoning_mark(model)
 
     marks = {mark("http://a/v1"), mark("http://b/v1"), mark("http://a/v1", "n")}
@@ -278,7 +278,12 @@ def test_what_one_model_is_refused_another_still_gets(transport: Transport) -> N
 
 
 def test_the_refusal_of_what_is_encrypted_concerns_one_request(transport: Transport) -> None:
-    sealed = {"type": "reasoning", "id": "rs_0", "summary": [], "encrypted_content": "gAAA"}
+    sealed: dict[str, Any] = {
+        "type": "reasoning",
+        "id": "rs_0",
+        "summary": [],
+        "encrypted_content": "gAAA",
+    }
     fault = HttpError(status=400, code="invalid_encrypted_content", message="It cannot be read.")
     with ResponsesSimulator(faults=[fault], strict=False) as server:
         place = Connection(api_key="k", base_url=server.base_url, max_retries=0)

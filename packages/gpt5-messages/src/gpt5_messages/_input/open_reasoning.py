@@ -7,11 +7,11 @@ Source: docs/contracts/openai-gpt5-responses.md, A28; the shapes are those of vl
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gpt5_messages._completion.values import Item
-from gpt5_messages._json import iter_mappings, text_at, type_of
+from gpt5_messages._json import iter_mappings, mapping, text_at, type_of
 
 
 MADE_BY_KEY = "made_by"
@@ -61,8 +61,8 @@ def is_open_reasoning(item: Item) -> bool:
 
 def is_marked(item: object) -> bool:
     """Return whether an item is open reasoning that says who made it."""
-    is_reasoning = isinstance(item, Mapping) and type_of(item) == "reasoning"
-    return is_reasoning and isinstance(item.get(MADE_BY_KEY), str)
+    held = mapping(item)
+    return type_of(held) == "reasoning" and isinstance(held.get(MADE_BY_KEY), str)
 
 
 def returned_reasoning(item: Item, made_by: str | None) -> dict[str, Any] | None:

@@ -272,9 +272,8 @@ class StreamFacts:
 
 def with_marks(completion: Completion, made_by: str | None) -> Completion:
     """Return a response whose open reasoning is marked with the connection and model that made it."""
-    if made_by is None:
-        return completion
-    return replace(completion, items=mark_open_reasoning(completion.items, made_by))
+    marked = () if made_by is None else mark_open_reasoning(completion.items, made_by)
+    return replace(completion, items=marked) if marked else completion
 
 
 def terminal_type(response: Mapping[str, Any]) -> str:

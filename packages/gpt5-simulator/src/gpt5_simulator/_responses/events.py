@@ -117,7 +117,7 @@ def _message_events(item: Json, where: Json) -> Iterator[Json]:
     for index, part in enumerate(objects_in(item.get("content") or [])):
         path = where | {"content_index": index}
         key = "refusal" if part["type"] == "refusal" else "text"
-        empty = {key: ""} | ({"annotations": []} if part["type"] == "output_text" else {})
+        empty: Json = {key: ""} | ({"annotations": []} if part["type"] == "output_text" else {})
         yield {"type": "response.content_part.added", **path, "part": part | empty}
         if part["type"] in ("refusal", "reasoning_text"):
             yield from _text_events(part["type"], part[key], path, key=key)
