@@ -19,7 +19,8 @@ async def test_a_run_streams_and_calls_tools_of_two_plugins(daemon, http_client,
         FunctionCall(name="words", arguments={"text": "from the first"}),
         FunctionCall(name="more_words", arguments={"text": "from the second"}),
     ]
-    thought = Reasoning(summary=("Both plugins have words.",))
+    # Aloud, as a server other than OpenAI's may send it.
+    thought = Reasoning(summary=("Both plugins have words.",), text=("I want both.",))
     answer = Text(text="They say so. " * 40)
     with simulate([thought, *calls], [answer]) as simulator:
         more_words = tool("words", plugin="more_tools", name="more_words")
@@ -38,6 +39,9 @@ async def test_a_run_streams_and_calls_tools_of_two_plugins(daemon, http_client,
     assert "Both plugins have words." in thoughts
     reasoning = [item for item in second["input"] if item.get("type") == "reasoning"]
     assert [bool(item["encrypted_content"]) for item in reasoning] == [True]
+    assert [item["content"][0]["text"] for item in reasoning] == ["I want both."]
+    assert not {"made_by"} & {key for item in second["input"] for key in item}
+    assert "I want both." not in str(events)
     assert second["input"][: len(first["input"])] == first["input"]
 
 

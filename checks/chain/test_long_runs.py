@@ -21,7 +21,7 @@ class Looking:
     """A model that looks a number of times, answers, and sums up whenever it is asked to."""
 
     def __init__(self, count):
-        hm = Reasoning(summary=("Hm.",))
+        hm = Reasoning(summary=("Hm.",), text=("Once more.",))  # aloud, as other servers' do
         looks = [[hm, FunctionCall(name="look", arguments={"number": n})] for n in range(count)]
         self._turns = ScriptedModel([*looks, [Text(text="It is 7.")]])
         self._summary = ScriptedModel([[Text(text="It may be 7.")]], repeat=True)
@@ -69,4 +69,7 @@ def test_a_long_run_goes_on_with_the_real_client(kind):
     assert called == [
         item["call_id"] for item in last if item.get("type") == "function_call_output"
     ]
-    assert all(item["encrypted_content"] for item in last if item.get("type") == "reasoning")
+    thoughts = [item for item in last if item.get("type") == "reasoning"]
+    assert all(item["encrypted_content"] and item["content"] for item in thoughts)
+    assert thoughts
+    assert "made_by" not in str(last)

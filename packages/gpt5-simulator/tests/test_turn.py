@@ -49,6 +49,16 @@ def test_a_phase_can_be_set(ask):
         assert ask(simulator, model="gpt-5.5").json()["output"][0]["phase"] == "commentary"
 
 
+def test_a_model_of_another_server_thinks_aloud(ask, events_of):
+    script = ScriptedModel([[Reasoning(text=("Hm. ", "So."))]], repeat=True)
+    with ResponsesSimulator(model=script) as simulator:
+        [item] = ask(simulator).json()["output"]
+        events = events_of(ask(simulator, stream=True))
+    assert [part["text"] for part in item["content"]] == ["Hm. ", "So."]
+    deltas = [one["delta"] for one in events if one["type"] == "response.reasoning_text.delta"]
+    assert "".join(deltas) == "Hm. So."
+
+
 def test_summaries_and_encrypted_content_come_only_when_asked_for(ask):
     script = ScriptedModel([[Reasoning(summary=("One", "Two"))]], repeat=True)
     with ResponsesSimulator(model=script) as simulator:

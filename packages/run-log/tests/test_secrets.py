@@ -250,3 +250,22 @@ def test_secrets_come_ready_made_too():
             assert isinstance(run, RunWriter)
             run.call("c1", "a", "abc")
         assert find(run, "call")[0]["arguments"] == "[redacted]"
+
+
+def test_what_a_model_thinks_aloud_for_its_server_alone_is_hidden():
+    part = {"type": "text", "text": f"They want noon. {'.' * 5_000}"}
+    aloud = {"type": "reasoning", "id": "rs_1", "made_by": "0a", "summary": [part]}
+    sealed = {"type": "reasoning", "summary": ["Hm."], "encrypted_content": "gAAA"}
+    items = [{**aloud, "content": [part], "encrypted_content": "They want noon."}, sealed]
+    body = {"responses_output": items}
+    with temporary_log() as log:
+        run = log.begin({})
+        run.answer(1, opaque_body=body)
+        run.request(2, [{"role": "assistant", "content": "Noon.", "opaque_body": body}], {})
+        run.close()
+        [answer], [request] = (find(run, kind) for kind in ("answer", "request"))
+        assert "They want" not in everything(run)
+    assert answer["opaque_body"] == request["added"][0]["opaque_body"]
+    shown, kept = answer["opaque_body"]["responses_output"]
+    hidden = dict.fromkeys(("content", "summary", "encrypted_content"), "[hidden]")
+    assert (shown, kept) == ({**aloud, **hidden}, sealed)

@@ -98,6 +98,22 @@ def test_reasoning_is_kept_between_rounds(both_under, kept_by, strategy):
 
 
 @pytest.mark.parametrize("kept_by", KEPT_BY)
+def test_what_another_server_thinks_aloud_is_kept_too_and_stands_in_no_log(both_under, kept_by):
+    both = both_under(kept_by)
+    aloud = Reasoning(text=("They want a word.",))
+    both.script([aloud, call("a")], [aloud, call("b")], [aloud, said("Done.")])
+    transcript = both.run(maximum_iterations=3)
+    first, second, third = (body["input"] for body in both.bodies)
+    assert kinds(second[len(first) :]) == kinds(third[len(second) :])
+    assert [item["content"][0]["text"] for item in third if item.get("type") == "reasoning"] == [
+        *aloud.text,
+        *aloud.text,
+    ]
+    assert "made_by" not in str(both.bodies)
+    assert "a word." not in f"{transcript.text} {transcript.logs}"
+
+
+@pytest.mark.parametrize("kept_by", KEPT_BY)
 def test_each_request_to_openai_is_the_one_before_and_more(both_under, kept_by):
     both = both_under(kept_by)
     run_three_rounds(both, maximum_iterations=3)

@@ -43,6 +43,7 @@ def request_body(
         # A background request is not repeated if the server refuses a compaction.
         compacted=compacted and not is_on(call, "background"),
         made_for=call.made_for,
+        made_by=call.connection.reasoning_mark(call.model),
         history=history,
     )
     items = drop_orphan_outputs(built)

@@ -5,7 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpt5_simulator import HttpError, LateError, LateFailure, ResponsesSimulator, UnknownEvent
+from gpt5_simulator import (
+    HttpError,
+    LateError,
+    LateFailure,
+    Reasoning,
+    ResponsesSimulator,
+    ScriptedModel,
+    Text,
+    UnknownEvent,
+)
 from model_plugin import ModelPlugin, credentials_for
 
 
@@ -37,6 +46,26 @@ def test_a_call_leaves_a_request_and_a_success(
     assert request["audit_id"] == success["audit_id"]
     assert "very-secret-key" not in str(audited.notices)
     assert "private" not in str(audited.notices)
+
+
+def test_what_a_server_thinks_aloud_stands_in_no_line_and_its_refusal_does(
+    audited: ModelPlugin,
+) -> None:
+    thinking = [[Reasoning(text=("They want noon.",)), Text(text="Noon.")]] * 3
+    with ResponsesSimulator(model=ScriptedModel(thinking), strict=False) as server:
+        answer = audited.invoke(server, "When?", key="very-secret-key").last["message"]
+        refusal = "item['content'] is not an array: They want noon."
+        server.add_fault(HttpError(status=400, message=refusal))
+        question = {"role": "user", "content": "When?"}
+        for _ in range(2):
+            audited.invoke(server, [question, answer, question], key="very-secret-key")
+
+    left_out = [event["left_out"] for event in events(audited) if "left_out" in event]
+    assert left_out == ["without_reasoning_items"] * 2
+    assert ["noon." in str(one.body["input"]) for one in server.requests] == [
+        *(False, True, False, False)
+    ]
+    assert "noon." not in str(audited.notices)
 
 
 def test_a_call_leaves_its_duration_and_its_tokens(

@@ -222,6 +222,27 @@ def test_what_one_model_has_thought_is_not_sent_to_another(plugin: ModelPlugin) 
     assert [item["type"] for item in sent] == ["function_call", "function_call_output"]
 
 
+@pytest.mark.parametrize("carries", [True, False], ids=["opaque_body", "memory"])
+def test_what_a_server_thinks_aloud_comes_back_to_its_model_and_to_no_other(
+    plugin: ModelPlugin, *, carries: bool
+) -> None:
+    call = FunctionCall(name="lookup", arguments={"word": "x"}, call_id=f"c-aloud-{carries}")
+    first = (Reasoning(text=("They want noon.",)), call)
+    with scripted(first, (Text(text="done"),), (Text(text="done"),), strict=False) as server:
+        asked = plugin.invoke(server, "Look x up", tools=[TOOL])
+        question, called, result = after_tool_call("Look x up", asked, call.call_id or "")
+        if carries:
+            called["opaque_body"] = asked.last["message"]["opaque_body"]
+        with scripted((Text(text="done"),)) as other:
+            for place, model in ((server, "gpt-5.2"), (server, "gpt-5.1"), (other, "gpt-5.2")):
+                plugin.invoke(place, [question, called, result], tools=[TOOL], model=model)
+
+    own, others = (one.body["input"] for one in server.requests[1:])
+    assert own[1]["content"] == [{"type": "reasoning_text", "text": "They want noon."}]
+    assert "made_by" not in str(own)
+    assert "noon." not in f"{others} {other.requests[0].body} {asked.text}"
+
+
 def talk(plugin: ModelPlugin, server: ResponsesSimulator, **request: Any) -> list[dict[str, Any]]:
     """Hold a chat of three turns whose history is what Dify stores, and return its messages before the last answer."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}]

@@ -39,6 +39,7 @@ from ._input.items import (
     ToolOutputItem,
     read_item,
 )
+from ._input.open_reasoning import is_open_reasoning, mark_open_reasoning, without_marks
 from ._input.replay import drop_orphan_outputs, fit_items, replayable_items, without_reasoning
 from ._input.resume import FoundToken, ResumePoint, ResumeTokens, find_resume_token
 from ._input.turns import History, Turn
@@ -98,6 +99,8 @@ __all__ = [
     "find_protocol",
     "find_resume_token",
     "fit_items",
+    "is_open_reasoning",
+    "mark_open_reasoning",
     "parse_object",
     "protocol_name",
     "read_error",
@@ -109,5 +112,6 @@ __all__ = [
     "replayable_items",
     "without_addenda",
     "without_compacted",
+    "without_marks",
     "without_reasoning",
 ]

@@ -12,6 +12,7 @@ from stream_text import MessageError
 
 from ._completion.reading import read_tool_call
 from ._completion.values import Item
+from ._input.open_reasoning import is_marked
 from ._input.replay import fit_items, replayable_items
 from ._input.turns import History, Turn, call_key, short_digest
 from ._json import type_of
@@ -107,7 +108,7 @@ class ItemStore:
 
         A response without calls is found by its text after the conversation before it. If the same text came twice with different items, none are kept.
 
-        Generated images that take more than an eighth of `max_bytes` are kept as a sentence.
+        Generated images that take more than an eighth of `max_bytes` are kept as a sentence, and open reasoning beyond that is not kept.
 
         Args:
             scope: The owner of these items, such as a fingerprint of the credentials.
@@ -117,7 +118,8 @@ class ItemStore:
         """
         kept = fit_items(items, max_bytes=self._max_bytes // _ENTRIES_OF_IMAGES)
         calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
-        if all(type_of(item) == "message" for item in replayable_items(kept)):
+        is_plain = all(type_of(item) == "message" for item in replayable_items(kept))
+        if is_plain and not any(map(is_marked, kept)):
             return
         history = messages if isinstance(messages, History) else History(messages)
         turn = history.turn(calls, _shown_text(kept, answer_only=answer_only))

@@ -23,7 +23,6 @@ from ._calls.calls import (
     start_call,
 )
 from ._client_sides import AsyncSide
-from ._pricing import with_price
 from ._scheme import Request
 from ._streams.answer import AsyncAnswer, read_wanted
 from ._streams.async_stream import AsyncResponseStream
@@ -280,4 +279,4 @@ class AsyncResponsesClient(AsyncSide):
 
     async def _fetch(self, call: Call[Completion]) -> Completion:
         """Make a call and return the response that is its answer, with its cost."""
-        return with_price(await self._make(call), self._find_price)
+        return self._finished(await self._make(call))

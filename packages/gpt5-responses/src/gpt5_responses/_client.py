@@ -24,7 +24,6 @@ from ._calls.calls import (
     start_call,
 )
 from ._client_sides import BlockingSide
-from ._pricing import with_price
 from ._scheme import Request
 from ._streams.answer import Answer, read_wanted
 from ._streams.stream import ResponseStream
@@ -282,4 +281,4 @@ class ResponsesClient(BlockingSide):
 
     def _fetch(self, call: Call[Completion]) -> Completion:
         """Make a call and return the response that is its answer, with its cost."""
-        return with_price(self._make(call), self._find_price)
+        return self._finished(self._make(call))

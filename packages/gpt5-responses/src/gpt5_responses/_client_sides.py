@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any, Final, Literal, Self
 
+from gpt5_messages import Completion
 from gpt5_prices import READ_ON, ModelPrice, price_of
 
 from ._background.async_stream import AsyncBackgroundStream
@@ -12,9 +13,11 @@ from ._calls.fallback_requests import FallbackClient
 from ._calls.transport import TRANSPORT, Transport
 from ._http.client import aplay
 from ._http.steps import Asynchronous
+from ._pricing import with_price
 from ._scheme import Request, ResponsesScheme
 from ._settings.model_config import ModelConfig
 from ._streams.async_stream import AsyncResponseStream
+from ._streams.reader import with_marks
 from ._streams.stream import ResponseStream
 
 
@@ -57,8 +60,17 @@ class _Settings:
         return price_of(model or self.model_id) if self._connection.is_default_server else None
 
     def _body(self, request: Request) -> dict[str, Any]:
-        tokens = self._connection.mcp_tokens
-        return self._scheme.build_body(request, model=self.model_id, mcp_tokens=tokens)
+        return self._scheme.build_body(
+            request,
+            model=self.model_id,
+            mcp_tokens=self._connection.mcp_tokens,
+            made_by=self._connection.reasoning_mark(self.model_id),
+        )
+
+    def _finished(self, completion: Completion) -> Completion:
+        """Return a response with its cost, and the mark of the connection and model in its open reasoning."""
+        made_by = self._connection.reasoning_mark(self.model_id)
+        return with_price(with_marks(completion, made_by), self._find_price)
 
 
 class AsyncSide(_Settings):

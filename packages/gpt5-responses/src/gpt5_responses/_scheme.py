@@ -111,7 +111,12 @@ class ResponsesScheme(WireRules):
     include_obfuscation: bool | None = None
 
     def build_body(
-        self, request: Request, *, model: str, mcp_tokens: McpTokens | None = None
+        self,
+        request: Request,
+        *,
+        model: str,
+        mcp_tokens: McpTokens | None = None,
+        made_by: str | None = None,
     ) -> dict[str, Any]:
         """Return the body of `POST /v1/responses`, by `gpt5_payloads.build_request`, of which this object is the rules; no I/O.
 
@@ -119,6 +124,7 @@ class ResponsesScheme(WireRules):
             request: The request.
             model: The model's name.
             mcp_tokens: The tokens of MCP servers by server label, for those among the tools; each for its own host, see `gpt5_payloads.build_request`.
+            made_by: `Connection.reasoning_mark` of the connection and model that the body is for, whose open reasoning goes back; None for OpenAI, which gets none.
 
         Raises:
             PayloadError: If part of the request cannot be sent, or a token is not for its server; `field` names it.
@@ -126,7 +132,10 @@ class ResponsesScheme(WireRules):
         """
         body = build_request(
             model=model,
-            input=[*build_input(request.messages), *_wire_items(request.items)],
+            input=[
+                *build_input(request.messages, made_by=made_by),
+                *_wire_items(request.items, made_by),
+            ],
             parameters={**_parameters(request), "prompt_cache_ttl": self.prompt_cache_ttl},
             tools=request.tools,
             instructions=request.instructions,
@@ -138,7 +147,7 @@ class ResponsesScheme(WireRules):
         return background_body(body) if request.background else body
 
 
-def _wire_items(items: Sequence[ItemLike]) -> list[dict[str, Any]]:
+def _wire_items(items: Sequence[ItemLike], made_by: str | None) -> list[dict[str, Any]]:
     wire = [dict(item) if isinstance(item, Mapping) else item.to_wire() for item in items]
     answered = {
         call_id
@@ -146,7 +155,7 @@ def _wire_items(items: Sequence[ItemLike]) -> list[dict[str, Any]]:
         if str(item.get("type")).endswith("_call_output")
         and isinstance(call_id := item.get("call_id"), str)
     }
-    return replayable_items(wire, answered=answered)
+    return replayable_items(wire, answered=answered, made_by=made_by)
 
 
 def _parameters(request: Request) -> RequestParameters:

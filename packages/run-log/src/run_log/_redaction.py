@@ -22,9 +22,11 @@ from ._plain import BYTES
 
 
 HIDDEN: Final = "[hidden]"
-"""The text that replaces a hidden parameter's value."""
+"""The text that replaces a hidden parameter's value, and a model's own thoughts."""
 
 _MAX_PARSED_CHARACTERS: Final = 1_000_000
+# Where a model's own thoughts stand as plain text, for its server alone (docs/contracts/run-log.md, L16).
+_OPEN: Final = frozenset({"content", "summary", "encrypted_content"})
 _LONG_NUMBER: Final = 100_000  # Shorter ones are too common to be secrets.
 # As many words as `name : password , value : abc` has, the longest form of a secret that is known by
 # its neighbour.
@@ -84,6 +86,8 @@ class Redactor:
     def _redact_members(self, members: dict[str, Any], by_name: bool, text: RedactText) -> Any:  # noqa: FBT001
         if members.keys() == {BYTES}:
             return self._redact_bytes(str(members[BYTES]), text)
+        if members.get("type") == "reasoning" and "made_by" in members:
+            members = {name: HIDDEN if name in _OPEN else members[name] for name in members}
         named = find_named_value(members) if by_name else None
         return {
             self.redact_text(name): REDACTED

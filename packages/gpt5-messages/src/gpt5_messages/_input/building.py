@@ -40,6 +40,7 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
     lenient: bool = False,
     compacted: bool = True,
     made_for: str | None = None,
+    made_by: str | None = None,
     history: History | None = None,
 ) -> list[dict[str, Any]]:
     """Turn messages into input items.
@@ -65,6 +66,8 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
             a name, an `opaque_body` that holds no items.
         compacted: Whether compaction items are used. Without them the whole conversation goes out, for a server that refuses the items it made.
         made_for: The caller of these requests: a compaction item that travels in a body with another `made_for`, or without one, is not used. None uses all.
+        made_by: The mark of the connection and model that the input is for: open reasoning that they made goes back to them, and no other does. None for OpenAI, which
+            gets none. See `mark_open_reasoning`.
         history: A new history that takes in the messages, for `ItemStore.remember`, which would otherwise read them again.
 
     Raises:
@@ -73,7 +76,7 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
     entries = list(iter_entries(messages))
     builder = _InputBuilder(Counter(map(_answered_id, entries)), recall, lenient=lenient)
     builder.before = History() if history is None and recall else history
-    builder.takes_compactions, builder.made_for = compacted, made_for
+    builder.takes_compactions, builder.made_for, builder.made_by = compacted, made_for, made_by
     # Items in a row are looked at together, since reasoning goes back only with the item that it led to.
     for are_items, alike in groupby(entries, key=lambda entry: entry.item is not None):
         if are_items:
@@ -99,6 +102,7 @@ class _InputBuilder:
         self.items: list[dict[str, Any]] = []
         self.takes_compactions = True
         self.made_for: str | None = None
+        self.made_by: str | None = None
         self.before: History | None = None
         self._results = results  # that are still to come
         self._answered = results.keys() - {""}
@@ -207,7 +211,7 @@ class _InputBuilder:
         self._callers |= {call.call_id: item.get("caller") for call, item in made}
         # The same ids as the server writes them, with the blanks that platforms have stripped.
         own = {call.call_id for call, _ in made if call.call_id.strip() in self._answered}
-        return replayable_items(items, answered=self._answered | own)
+        return replayable_items(items, answered=self._answered | own, made_by=self.made_by)
 
     def _tool_output(self, entry: Entry) -> list[dict[str, Any]]:
         """Return the output item of a tool's message.

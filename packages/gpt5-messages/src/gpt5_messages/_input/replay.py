@@ -17,6 +17,8 @@ from gpt5_messages._json import text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_OUTPUTS, KINDS, OUTPUT_TYPES, types_run_by
 from stream_text import render_omission
 
+from .open_reasoning import is_marked, returned_reasoning
+
 
 _IMAGE = "image_generation_call"
 _IMAGE_KEYS = ("id", "type", "status", "result")
@@ -26,13 +28,17 @@ _WHOLE = (None, "completed", "searching")
 
 
 def replayable_items(
-    items: Iterable[Item], *, answered: Collection[str] | None = None
+    items: Iterable[Item],
+    *,
+    answered: Collection[str] | None = None,
+    made_by: str | None = None,
 ) -> list[dict[str, Any]]:
     """Return the items that may be sent back, as new dictionaries.
 
     Args:
         items: The output items of one response, or a whole conversation, in order.
         answered: The call ids whose outputs are in the request too, besides outputs after their calls among the items; other calls are left out. None keeps every call.
+        made_by: The mark of the connection and model that these items are for: open reasoning with another mark, or with none, is left out. None for OpenAI, which gets none.
     """
     held = list(items)
     ids = (pair_id(item) for item in held if _is_output(item))
@@ -43,9 +49,8 @@ def replayable_items(
     for item in held:
         of = pair_id(item)
         if type_of(item) == "reasoning":
-            if item.get("encrypted_content"):
-                # The API demands a summary. Source: docs/evidence/responses-api.md, R10.
-                waiting.append({"summary": [], **item})
+            if (reasoning := returned_reasoning(item, made_by)) is not None:
+                waiting.append(reasoning)
         elif _is_input(item):
             ahead[of] -= _is_output(item)
             kept.append(dict(item))
@@ -88,7 +93,7 @@ def drop_orphan_outputs(items: Iterable[Item]) -> list[dict[str, Any]]:
 def fit_items(items: Iterable[Item], *, max_bytes: int) -> list[dict[str, Any]]:
     """Return items to carry along, with a sentence in place of each generated image for which there is no room; the latest images stay.
 
-    The reasoning right before such an image is removed with it.
+    The reasoning right before such an image is removed with it. If that is not enough, open reasoning is removed, the oldest first.
 
     Args:
         items: The output items of one response, in order.
@@ -96,7 +101,8 @@ def fit_items(items: Iterable[Item], *, max_bytes: int) -> list[dict[str, Any]]:
     """
     kept = [dict(item) for item in items]
     images = [index for index, item in enumerate(kept) if type_of(item) == _IMAGE]
-    if not images:
+    thoughts = [index for index, item in enumerate(kept) if is_marked(item)]
+    if not (images or thoughts):
         return kept
     room = max_bytes - sum(map(_size, kept))
     dropped: set[int] = set()
@@ -110,6 +116,10 @@ def fit_items(items: Iterable[Item], *, max_bytes: int) -> list[dict[str, Any]]:
         while before >= 0 and type_of(kept[before]) == "reasoning":  # which led to the image
             dropped.add(before)
             before -= 1
+    for index in thoughts:
+        if room < 0 and index not in dropped:
+            room += _size(kept[index])
+            dropped.add(index)
     return [item for index, item in enumerate(kept) if index not in dropped]
 
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+from gpt5_messages import without_marks
 from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.error_messages import to_responses_error
@@ -11,7 +12,15 @@ from gpt5_responses._http.request_body import RequestBody, write_body
 from gpt5_responses._http.steps import Blocking, NetworkKind
 from gpt5_responses._settings.connection import Connection
 
-from .fallbacks import Fallback, LeftOut, find_fallbacks, is_in, relax, retried_sentence
+from .fallbacks import (
+    Fallback,
+    LeftOut,
+    find_fallbacks,
+    is_all_open,
+    is_in,
+    relax,
+    retried_sentence,
+)
 from .unknown_parameters import PARAMETERS
 
 
@@ -89,8 +98,9 @@ class FallbackClient(HttpClient):
         whole: Whole | None = None,
     ) -> Steps[tuple[T, tuple[Fallback, ...]]]:
         """Send a request by a function, with fallbacks; return what that returns, and what was left out."""
-        body, left_out, again = dict(request), list[LeftOut](), list[LeftOut]()
         model = str(request.get("model"))
+        request = self._without_marks(request, model)
+        body, left_out, again = dict(request), list[LeftOut](), list[LeftOut]()
         uncommon = _UNCOMMON if self.connection.compatibility == "compatible" else ()
         for part in (*uncommon, *(part for part, of in self._refused if of in (None, model))):
             if is_in(body, part):
@@ -120,6 +130,11 @@ class FallbackClient(HttpClient):
             except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
                 raise to_responses_error(error, model=model, secrets=self.secrets) from None
             else:
+                # That it takes the rest shows that open reasoning was the reason.
+                if any(part.name == "without_reasoning_items" for part in again) and is_all_open(
+                    request
+                ):
+                    self._remember([LeftOut("without_reasoning_items")], model)
                 names: list[Fallback] = [part.name for part in (*left_out, *again)]
                 return answer, tuple(dict.fromkeys(names))
 
@@ -133,6 +148,14 @@ class FallbackClient(HttpClient):
             return (yield from self.ask(b"GET", path)), ()
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
             raise to_responses_error(error, model="", secrets=self.secrets) from None
+
+    def _without_marks(self, request: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+        """Return a request without marks of open reasoning, which items of an earlier response may have, and without what others made."""
+        items = request.get("input")
+        if not isinstance(items, list):
+            return request
+        made_by = self.connection.reasoning_mark(model)
+        return {**request, "input": without_marks(cast("list[object]", items), made_by)}
 
     def _remember(self, parts: Sequence[LeftOut], model: str | None) -> None:
         new = ((part, model) for part in parts if part.is_lasting)

@@ -7,11 +7,12 @@ asking for less. So is a lack of capacity in the flex tier, but only if the call
 Source: docs/evidence/responses-api.md, R1 to R5 and R38.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from gpt5_messages import without_reasoning
+from gpt5_messages import is_open_reasoning, without_reasoning
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._settings.connection import Compatibility
 
@@ -43,8 +44,20 @@ class LeftOut:
 
 
 _REFUSED_STATUSES = (400, 403, 404)
+_UNREAD_STATUSES = (*_REFUSED_STATUSES, 422, 500)  # of reasoning; older llama.cpp say 500
 _NO_CAPACITY_STATUS = 429
 _REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "item with id '")
+# How other servers refuse reasoning: the item by its name, its type among the types that they take, a part of it.
+# Sources: sglang 0.5.23 (`serving_responses.py`), serde of mistral.rs, Groq behind LiteLLM's bridge, b11434 of llama.cpp (`server-chat.cpp`).
+_REASONING_ITEM = re.compile(
+    r"\breasoning[ _](?:item|content|text)s?\b"
+    r"|\b(?:type|variant|value)s?\W{1,4}reasoning\b(?![._])"
+    r"|\bitem\['content'\]"
+)
+# What is wrong with an item of the input, by its place: `input[1].type`, `body.input.list[union[...]].1`, `('input', 1)`.
+_ITEM_PLACE = re.compile(r"\binput['\"]?[\[.,]\D*?(\d{1,5})\b")
+# zod's word for an input that fits none of the shapes it knows (responses.js, LM Studio), with no place.
+_NO_SHAPE = ("invalid_union", "invalid input")
 
 
 def find_fallbacks(
@@ -73,7 +86,7 @@ def find_fallbacks(
         return (LeftOut(refused),)
     if compatibility != "openai" and (unknown := tuple(find_unknown(error, request))):
         return tuple(LeftOut(name, value) for name, value in unknown)
-    if error.status_code in _REFUSED_STATUSES and _is_of_reasoning_items(error, request):
+    if error.status_code in _UNREAD_STATUSES and _is_of_reasoning_items(error, request):
         return (LeftOut("without_reasoning_items", is_lasting=False),)
     return ()
 
@@ -97,11 +110,27 @@ def _find_reserved(
 
 
 def _is_of_reasoning_items(error: ErrorAnswer, request: Request) -> bool:
-    message = error.message.lower()
-    return _has_reasoning_items(request) and (
-        error.code == "invalid_encrypted_content"
-        or any(word in message for word in _REASONING_WORDS)
+    """Return whether a refusal is about reasoning in the input: by a word for it, by its place, or because no item is read."""
+    param, message = (error.param or "").lower(), error.message.lower().strip(" .")
+    if not _has_reasoning_items(request):
+        return False
+    if error.code == "invalid_encrypted_content" or any(w in message for w in _REASONING_WORDS):
+        return True
+    if param == "input" and (error.code == _NO_SHAPE[0] or message.endswith(_NO_SHAPE)):
+        return True
+    items: Sequence[Any] = request["input"]
+    places = (int(found) for found in _ITEM_PLACE.findall(f"{param} {message}"))
+    return _REASONING_ITEM.search(message) is not None or any(
+        at < len(items) and items[at].get("type") == "reasoning" for at in places
     )
+
+
+def is_all_open(request: Request) -> bool:
+    """Return whether a request has reasoning, all of it open, so that its refusal concerns every other request of the model, too."""
+    items = request.get("input")
+    held = cast("list[dict[str, Any]]", items) if isinstance(items, list) else []
+    thoughts = [item for item in held if item.get("type") == "reasoning"]
+    return bool(thoughts) and all(map(is_open_reasoning, thoughts))
 
 
 def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
@@ -149,6 +178,8 @@ def is_in(request: Request, part: LeftOut) -> bool:
     """Return whether a request has a part that its server is known to refuse."""
     if part.name == "without_streaming":
         return bool(request.get("stream"))
+    if part.name == "without_reasoning_items":
+        return is_all_open(request)
     value = PARAMETERS[cast("UnknownParameter", part.name)].find_in(request)
     return part.value in value if part.value else value is not None
 

@@ -232,6 +232,18 @@ class Connection:
         """Whether OpenAI's own service answers here: at OpenAI, in any of its regions, or at Azure."""
         return f".{self.host}".endswith((_OPENAI_HOSTS, *AZURE_HOSTS))
 
+    def reasoning_mark(self, model: str) -> str | None:
+        """Return the mark of this connection and a model, for open reasoning that only they may get back: 16 hexadecimal digits, from which nobody learns a secret.
+
+        Returns:
+            None where OpenAI itself answers, which gets no open reasoning: see `gpt5_messages.mark_open_reasoning`.
+        """
+        if self.is_openai:
+            return None
+        # Without the query, which may hold the key.
+        place = urlsplit(self.base_url)._replace(query="").geturl()
+        return hashlib.sha256(f"{place}\0{model}".encode()).hexdigest()[:16]
+
 
 def find_secrets(credentials: object) -> KnownSecrets:
     """Return the secrets in credentials, whether the credentials are valid or not.

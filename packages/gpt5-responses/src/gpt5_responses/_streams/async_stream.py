@@ -38,7 +38,9 @@ class AsyncResponseStream(StreamFacts):
         self._body = body
         self._flex_fallback = flex_fallback
         self._whole = whole
-        self._reader = ResponseReader(model=str(body.get("model")), secrets=client.secrets)
+        model = str(body.get("model"))
+        self._reader = ResponseReader(model=model, secrets=client.secrets)
+        self._made_by = client.connection.reasoning_mark(model)
         self._limits = TimeLimits(client.connection)
         self._answer: HttpAnswer | None = None
         # Undone in the reverse order: the events end first, then the answer, then the client.

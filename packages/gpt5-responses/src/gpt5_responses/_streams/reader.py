@@ -1,6 +1,7 @@
 """One HTTP answer, read without I/O: bytes in, stream events out, errors where they belong in the order."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Self, cast
 
 from gpt5_messages import (
@@ -10,6 +11,7 @@ from gpt5_messages import (
     StreamDecoder,
     StreamEvent,
     find_protocol,
+    mark_open_reasoning,
     parse_object,
     protocol_name,
 )
@@ -232,6 +234,7 @@ class StreamFacts:
     _reader: ResponseReader
     _limits: TimeLimits
     _find_price: FindPrice | None = None
+    _made_by: str | None = None  # the mark of the connection and model, for open reasoning
 
     @property
     def request_id(self) -> str | None:
@@ -251,7 +254,7 @@ class StreamFacts:
     @property
     def completion(self) -> Completion:
         """The response so far, or all of it once the events have been read."""
-        completion = self._reader.completion
+        completion = with_marks(self._reader.completion, self._made_by)
         return with_price(completion, self._find_price) if self._find_price else completion
 
     def priced_by(self, find_price: FindPrice) -> Self:
@@ -265,6 +268,12 @@ class StreamFacts:
 
     def _took_too_long(self) -> ConnectionTimeoutError:
         return self._limits.took_too_long()
+
+
+def with_marks(completion: Completion, made_by: str | None) -> Completion:
+    """Return a response whose open reasoning is marked with the connection and model that made it."""
+    marked = () if made_by is None else mark_open_reasoning(completion.items, made_by)
+    return replace(completion, items=marked) if marked else completion
 
 
 def terminal_type(response: Mapping[str, Any]) -> str:

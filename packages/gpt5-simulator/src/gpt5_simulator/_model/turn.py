@@ -17,10 +17,12 @@ class Reasoning:
 
     Attributes:
         summary: Summary parts; they are sent only to a request that asks for summaries.
+        text: The reasoning itself, as servers of open models send it, whatever the request asks for; OpenAI's never do.
         tokens: Reasoning tokens to bill; None derives them from the effort.
     """
 
     summary: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
     tokens: int | None = None
 
 

@@ -114,13 +114,13 @@ def _summary_events(item: Json, where: Json) -> Iterator[Json]:
 
 
 def _message_events(item: Json, where: Json) -> Iterator[Json]:
-    for index, part in enumerate(objects_in(item["content"])):
+    for index, part in enumerate(objects_in(item.get("content") or [])):
         path = where | {"content_index": index}
-        is_refusal = part["type"] == "refusal"
-        empty: Json = {"refusal": ""} if is_refusal else {"text": "", "annotations": []}
+        key = "refusal" if part["type"] == "refusal" else "text"
+        empty: Json = {key: ""} | ({"annotations": []} if part["type"] == "output_text" else {})
         yield {"type": "response.content_part.added", **path, "part": part | empty}
-        if is_refusal:
-            yield from _text_events("refusal", part["refusal"], path, key="refusal")
+        if part["type"] in ("refusal", "reasoning_text"):
+            yield from _text_events(part["type"], part[key], path, key=key)
         else:
             yield from _annotated_events(part, path)
         yield {"type": "response.content_part.done", **path, "part": part}

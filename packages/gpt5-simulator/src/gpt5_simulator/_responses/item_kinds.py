@@ -43,7 +43,7 @@ _NO_STATUS = (None, None)
 _KINDS = {
     "message": ItemKind(prefix="msg", opened={"content": []}, steps=("content",)),
     "reasoning": ItemKind(
-        prefix="rs", status=_NO_STATUS, opened={"summary": []}, steps=("summary",)
+        prefix="rs", status=_NO_STATUS, opened={"summary": []}, steps=("summary", "content")
     ),
     "function_call": ItemKind(
         prefix="fc",

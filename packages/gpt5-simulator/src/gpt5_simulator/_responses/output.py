@@ -138,6 +138,8 @@ def _reasoning(entry: Reasoning, request: ModelRequest, ids: IdSource) -> Json:
     shown = entry.summary if request.summary else ()
     item: Json = {"id": item_id, "type": "reasoning"}
     item["summary"] = [{"type": "summary_text", "text": text} for text in shown]
+    if entry.text:
+        item["content"] = [{"type": "reasoning_text", "text": text} for text in entry.text]
     return item | ({"encrypted_content": ids.encrypt(item_id)} if request.encrypted else {})
 
 
