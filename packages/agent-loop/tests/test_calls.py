@@ -36,12 +36,11 @@ def test_pieces_with_an_index_are_joined():
     "fragments",
     [
         [{"arguments": "{}"}],
-        [{"name": "add"}, {"name": "sub"}],
         [{"call_id": "c1"}],
-        [{"call_id": " ", "name": "add"}],
+        [{"call_id": "c1", "name": " "}],
     ],
 )
-def test_calls_without_id_or_name_are_left_out(fragments):
+def test_calls_without_a_name_are_left_out(fragments):
     assert merge(*fragments) == ()
 
 

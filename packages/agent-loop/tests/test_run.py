@@ -2,7 +2,9 @@ import pytest
 
 from agent_loop import (
     AgentRun,
+    AskApproval,
     CallModel,
+    Decision,
     Failure,
     Finished,
     InvalidSettingError,
@@ -23,6 +25,7 @@ from agent_loop import (
     ToolResult,
     Usage,
 )
+from agent_tooling import ApprovalRules
 
 
 QUESTION = (
@@ -229,29 +232,63 @@ def test_without_tools_there_is_no_tool_choice():
     assert request.tool_choice is None
 
 
-def test_calls_without_id_or_name_lead_to_no_round():
+def test_calls_without_a_name_lead_to_no_round():
     run = build_run()
     run.start()
-    events = ask_tools(run, call(id_=""), call(name=""), text="Hm.")
+    events = ask_tools(run, call(name=""), text="Hm.")
     assert events[-1].reason == "answered"
     assert events[-1].rounds == 1
 
 
+@pytest.mark.parametrize("asks", [True, False])
 @pytest.mark.parametrize(
-    ("broken", "missing"),
+    "made",
     [
-        ([call(id_="")], "id"),
-        ([call(name="")], "name"),
-        ([call(id_="", name="")], "name"),
-        ([call(name=" "), call(id_="c2", name="")], "name"),
+        [call(id_=""), call(id_="")],
+        [call(id_="c1"), call(id_="c1", arguments='{"a": 3}')],
+        [call(id_="c1"), call(id_="c1", name="sub")],
     ],
 )
+def test_each_call_without_an_id_of_its_own_is_made_asked_about_and_answered(made, asks):
+    rules = ApprovalRules.parse({"add": "always", "sub": "always"} if asks else {})
+    run = build_run(tools=("add", "sub"), approval_rules=rules)
+    run.start()
+    events = ask_tools(run, *made)
+    waiting = only(events, AskApproval)
+    if asks:
+        [asked] = waiting
+        assert len({one.key for one in asked.calls}) == len(asked.calls) == 2
+        for one in asked.calls:
+            events = run.feed(Decision(call_id=one.key, is_approved=True))
+    [tools] = only(events, RunTools)
+    ids = [one.call_id for one in tools.calls]
+    assert len(set(ids)) == 2
+    assert ids[0] == made[0].call_id or ids[0].startswith("call_")
+    run.feed(ToolResult(call_id=ids[1], content="second"))
+    [request] = only(run.feed(ToolResult(call_id=ids[0], content="first")), CallModel)
+    said, *results = request.messages[-3:]
+    assert said.role == "assistant"
+    assert [one.call_id for one in said.tool_calls] == ids
+    assert [(one.tool_call_id, one.content) for one in results] == [
+        (ids[0], "first"),
+        (ids[1], "second"),
+    ]
+
+
+def test_the_same_call_under_one_id_is_made_once():
+    run = build_run()
+    run.start()
+    [tools] = only(ask_tools(run, call(), call(), call(arguments='{"a":2}')), RunTools)
+    assert len(tools.calls) == 1
+
+
+@pytest.mark.parametrize("broken", [[call(name="")], [call(name=" "), call(id_="c2", name="")]])
 @pytest.mark.parametrize("maximum", [1, 3])
-def test_an_answer_that_is_nothing_but_broken_calls_is_a_failure(broken, missing, maximum):
+def test_an_answer_that_is_nothing_but_broken_calls_is_a_failure(broken, maximum):
     run = build_run(maximum_iterations=maximum)
     run.start()
     events = ask_tools(run, *broken, text=" ")
-    told = f"The model call of round 1 failed: its tool call has no {missing}"
+    told = "The model call of round 1 failed: its tool call has no name"
     assert (events[-1].reason, events[-1].error, events[-1].rounds) == ("error", told, 1)
     assert text_of(events).strip() == ""
     assert not events[-1].is_answered

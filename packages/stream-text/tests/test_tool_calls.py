@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_text import MergedToolCall, ToolCallMerger
+from stream_text import MergedToolCall, ToolCallMerger, canonical_arguments
 
 
 def merge(*pieces):
@@ -72,26 +72,98 @@ def test_a_reused_index_with_another_id_is_another_call():
 
 
 @pytest.mark.parametrize(
-    ("pieces", "has_unnamed"),
-    [
-        ([{"arguments": "{}"}], True),
-        ([{"name": "add"}, {"name": "sub"}], False),
-        ([{"call_id": "c1"}], True),
-        ([{"call_id": " ", "name": "add"}], False),
-        ([{"call_id": None, "name": "add"}], False),
-        ([{"call_id": "c1", "name": " "}], True),
-    ],
+    "piece", [{"arguments": "{}"}, {"call_id": "c1"}, {"call_id": "c1", "name": " "}]
 )
-def test_calls_without_id_or_name_are_left_out(pieces, has_unnamed):
+def test_a_call_without_a_name_is_left_out(piece):
     merger = ToolCallMerger()
-    for piece in pieces:
-        merger.add(**piece)
-    assert (merger.calls, merger.has_calls, merger.has_unnamed) == ((), False, has_unnamed)
-    assert [any(call) for call in merger.broken_calls] == [True] * len(pieces)
+    merger.add(**piece)
+
+    assert (merger.calls, merger.has_calls, merger.has_unnamed) == ((), False, True)
+    assert len(merger.broken_calls) == 1
+
+
+@pytest.mark.parametrize("call_id", ["", " ", None])
+def test_calls_without_an_id_get_ids_of_ours(call_id):
+    pieces = [{"call_id": call_id, "name": name} for name in ("add", "sub", "add")]
+    first, again = ToolCallMerger(seed="1"), ToolCallMerger(seed="1")
+    other = ToolCallMerger()
+    for merger in (first, again, other):
+        for piece in pieces:
+            merger.add(**piece)
+
+    ids = {call.call_id for call in (*first.calls, *other.calls)}
+    assert first.calls == again.calls
+    assert other.calls == other.calls
+    assert len(ids) == 6
+    assert all(call_id.startswith("call_") and len(call_id) == 29 for call_id in ids)
+    assert not (first.has_unnamed)
+    assert not (first.broken_calls)
+
+
+ONE_ID = {
+    "other arguments": ([("add", '{"a": 1}'), ("add", '{"a": 2}')], ['{"a": 1}', '{"a": 2}']),
+    "another name": ([("add", "{}"), ("sub", "{}")], ["{}", "{}"]),
+    "another name, no arguments": ([("add", ""), ("sub", "")], ["", ""]),
+    "the same, written otherwise": ([("add", '{"a": 1}'), ("add", '{"a":1}')], ['{"a": 1}']),
+    "the same three times": ([("add", "{}")] * 3, ["{}"]),
+    "three calls": (
+        [("add", f'{{"a":{number}}}') for number in (1, 2, 1, 3)],
+        ['{"a":1}', '{"a":2}', '{"a":3}'],
+    ),
+    "a second one that is cut": ([("add", "{}"), ("add", '{"a')], ["{}", '{"a']),
+}
+
+
+@pytest.mark.parametrize(("calls", "expected"), ONE_ID.values(), ids=ONE_ID)
+@pytest.mark.parametrize("cuts", [0, 1])
+@pytest.mark.parametrize("index", [None, 0])
+def test_different_calls_with_one_id_are_different_calls(calls, expected, cuts, index):
+    merger = ToolCallMerger(seed="1")
+    deltas = []
+    for name, arguments in calls:
+        pieces = [arguments[:3], arguments[3:]] if cuts else [arguments]
+        for number, piece in enumerate(pieces):
+            head = {"name": name} if number == 0 else {}
+            delta = merger.add(call_id="c1", index=index, arguments=piece, **head)
+            deltas += [delta] if delta else []
+
+    made = [call.arguments for call in merger.calls]
+    ids = [call.call_id for call in merger.calls]
+    assert made == expected
+    assert ids[0] == "c1"
+    assert len(set(ids)) == len(ids)
+    told = {delta.call_id: delta.number for delta in (*deltas, *merger.close()) if delta.call_id}
+    assert list(told) == ids
+    assert len(set(told.values())) == len(ids)
+    assert merger.close() == []
+
+
+def test_a_name_on_every_piece_begins_no_call_inside_the_arguments():
+    head = {"call_id": "c1", "name": "add"}
+    pieces = [{**head, "arguments": piece} for piece in ('{"a":"{}', "{}", '{}"}')]
+
+    assert merge(*pieces) == [("c1", "add", '{"a":"{}{}{}"}')]
+
+
+def test_a_call_that_comes_again_beside_another_counts_once():
+    whole = {"call_id": "c1", "name": "add", "arguments": '{"a":1}'}
+    again = [{**whole, "arguments": '{"a"'}, {"call_id": "c2", "name": "sub"}]
+
+    assert merge(whole, *again, {"call_id": "c1", "arguments": ":1}"}) == [
+        ("c1", "add", '{"a":1}'),
+        ("c2", "sub", ""),
+    ]
+
+
+def test_arguments_that_a_platform_has_wrapped_are_the_same():
+    wrapped = canonical_arguments('{"invalid_arguments": "{a"}')
+
+    assert wrapped == canonical_arguments("{a") == "{a"
+    assert canonical_arguments('{"b":1,"a":2}') == canonical_arguments('{"a": 2, "b": 1}')
 
 
 def test_ids_that_differ_in_blank_space_only_are_one_call():
-    assert merge({"call_id": "c1", "name": " a "}, {"call_id": "c1 ", "name": "b"}) == [
+    assert merge({"call_id": "c1", "name": " a "}, {"call_id": "c1 ", "name": "a"}) == [
         ("c1", "a", "")
     ]
 
@@ -106,7 +178,7 @@ def test_each_piece_says_what_it_adds():
     assert merger.add(name="sub") == (1, None, "sub", "")
     assert merger.add(name="mul") == (2, None, "mul", "")
     assert merger.add() is None
-    assert merger.calls == (
+    assert merger.calls[:2] == (
         MergedToolCall(call_id="c1", name="add", arguments='{"a": 1}'),
         MergedToolCall(call_id="c2", name="sub", arguments=""),
     )

@@ -152,6 +152,18 @@ async def test_a_second_name_without_an_id_is_another_call(daemon):
     assert first.tool_call_id != second.tool_call_id
 
 
+async def test_different_calls_under_one_id_are_calls_of_their_own(daemon):
+    made = [("add", '{"a":1}'), ("add", '{"a":2}'), ("add", '{"a": 1}'), ("say", "")]
+    daemon.reply(*(daemon.chunk("", tool_calls=[daemon.call("c1", *one)]) for one in made))
+
+    answer = await daemon.ask()
+
+    assert [(call.tool_name, call.args) for call in answer.parts] == [made[0], made[1], made[3]]
+    ids = [call.tool_call_id for call in answer.parts]
+    assert ids[0] == "c1"
+    assert len(set(ids)) == 3
+
+
 async def test_a_call_streams_while_it_comes(daemon):
     pieces = [("c1", "add", '{"a"'), ("c1", None, ": 1}")]
     daemon.reply(*(daemon.chunk("", tool_calls=[daemon.call(*piece)]) for piece in pieces))

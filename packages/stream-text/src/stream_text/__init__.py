@@ -4,6 +4,7 @@ Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process,
 """
 
 from ._breaking import TagBreaker, mend_tags
+from ._call_ids import CallIds, canonical_arguments
 from ._errors import (
     InvalidJsonError,
     MessageError,
@@ -40,6 +41,7 @@ __all__ = [
     "MAX_SIGNATURE_BYTES",
     "REDACTED",
     "TRUSTED_DEPTH",
+    "CallIds",
     "InvalidJsonError",
     "KnownSecrets",
     "LineSplitter",
@@ -57,6 +59,7 @@ __all__ = [
     "ToolCallMerger",
     "WrittenCall",
     "break_tags",
+    "canonical_arguments",
     "dump_json",
     "find_media_type",
     "find_named_value",

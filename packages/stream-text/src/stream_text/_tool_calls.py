@@ -2,7 +2,9 @@
 
 import json
 from typing import NamedTuple
+from uuid import uuid4
 
+from ._call_ids import CallIds
 from ._errors import InvalidJsonError
 from ._json import parse_json
 
@@ -38,16 +40,22 @@ class ToolCallDelta(NamedTuple):
 
 
 class _Draft:
-    """A tool call that is still growing."""
+    """A tool call that is still growing.
 
-    def __init__(self, number: int) -> None:
+    Attributes:
+        before: The call with the same id, as long as this one may be the same again.
+    """
+
+    def __init__(self, number: int, before: "_Draft | None") -> None:
         self.number = number
+        self.before = before
         self.call_id = ""
         self.name = ""
         # Joined once, so that many small pieces cost no more than a few large ones.
         self._pieces: list[str] = []
         self._emitted: list[str] = []  # the pieces that were no repeat
         self._emitted_characters = 0
+        self._looked_characters = 0
 
     def extend(self, *, call_id: str, name: str, arguments: str) -> ToolCallDelta | None:
         new_id = call_id if not self.call_id else ""
@@ -78,6 +86,15 @@ class _Draft:
             and _is_json_object(piece)
         )
 
+    def is_whole(self) -> bool:
+        """Return whether the arguments are a JSON object by now, at a cost that grows with their length alone."""
+        if not (self._emitted and self._emitted[-1].rstrip().endswith("}")):
+            return False
+        if 0 < self._looked_characters < self._emitted_characters < 2 * self._looked_characters:
+            return False
+        self._looked_characters = self._emitted_characters
+        return _is_json_object("".join(self._emitted))
+
     @property
     def call(self) -> MergedToolCall:
         arguments = _without_repeats("".join(self._pieces))
@@ -88,9 +105,13 @@ class ToolCallMerger:
     """The tool calls of an answer, merged from pieces by id, by index, or else in the order they come.
 
     A piece belongs to the call with its id; without an id, to the latest call with its index, because some gateways use an
-    index again for the next call; without either, to the latest call. A second name without id and index begins another call.
+    index again for the next call; without either, to the latest call. A second name without id and index begins another call,
+    and so does one with the id of a call that has another name, or all its arguments. The same call under one id counts once.
     Blank space around ids and names does not count. Arguments that come again as a whole are left out; broken ones are never
     repaired.
+
+    Args:
+        seed: As for `CallIds`, which gives an id to a call that has none of its own.
 
     Example:
         >>> merger = ToolCallMerger()
@@ -102,7 +123,8 @@ class ToolCallMerger:
         (MergedToolCall(call_id='c1', name='add', arguments='{"a": 1}'),)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, seed: str = "") -> None:
+        self._ids = CallIds(seed)
         self._drafts: list[_Draft] = []
         self._by_id: dict[str, _Draft] = {}
         self._by_index: dict[int, _Draft] = {}  # the latest
@@ -119,28 +141,56 @@ class ToolCallMerger:
     ) -> ToolCallDelta | None:
         """Take the next piece; return what it adds, None if it adds nothing.
 
-        The deltas of a call put together give its arguments, except if a server sends them again in several pieces: those have
+        The deltas of a call put together, with what `close` returns, give its arguments, except if a server sends them again in several pieces: those have
         already been returned when they turn out to be a repeat.
         """
         call_id, name = (call_id or "").strip(), name.strip()
         draft = self._find(call_id, index, name)
+        before = draft if draft and call_id and _is_followed(draft, name, arguments) else None
         is_new = draft is None
-        if draft is None:
-            draft = _Draft(len(self._drafts))
+        if draft is None or before is not None:
+            draft = _Draft(len(self._drafts), before)
             self._drafts.append(draft)
+        if before is not None and before.before is None:
+            self._ids.take(*before.call)
         if call_id:
             self._by_id[call_id] = draft
         if index is not None:
             self._by_index[index] = draft
         delta = draft.extend(call_id=call_id, name=name, arguments=arguments)
-        self._has_calls = self._has_calls or bool(draft.call_id and draft.name)
+        self._has_calls = self._has_calls or bool(draft.name)
+        if draft.before is not None:
+            return self._release(draft, draft.before, index)
         (self._unnamed.discard if draft.name else self._unnamed.add)(draft.number)
         # A call that has begun is reported even if its first piece is empty: its index is taken.
         return ToolCallDelta(draft.number, None, None, "") if is_new and delta is None else delta
 
+    def _release(self, draft: _Draft, before: _Draft, index: int | None) -> ToolCallDelta | None:
+        """Return all of a call that has the id of another, once it is certain that it is not the same; forget one that is."""
+        if not draft.is_whole():
+            return None
+        delta = self._settle(draft)
+        if delta is None and draft is self._drafts[-1]:
+            self._drafts.pop()
+            self._by_id[draft.call_id] = before
+            if index is not None:
+                self._by_index[index] = before
+        return delta
+
+    def _settle(self, draft: _Draft) -> ToolCallDelta | None:
+        call = draft.call
+        call_id = self._ids.take(*call)
+        draft.before = None if call_id else draft.before
+        return ToolCallDelta(draft.number, call_id, call.name, call.arguments) if call_id else None
+
+    def close(self) -> list[ToolCallDelta]:
+        """Return the calls that `add` has held back, because they have the id of another, now that no more of them will come."""
+        held = (draft for draft in self._drafts if draft.before is not None)
+        return [delta for draft in held if (delta := self._settle(draft))]
+
     @property
     def has_calls(self) -> bool:
-        """Whether there is a call with id and name by now."""
+        """Whether there is a call with a name by now."""
         return self._has_calls
 
     @property
@@ -150,13 +200,17 @@ class ToolCallMerger:
 
     @property
     def calls(self) -> tuple[MergedToolCall, ...]:
-        """The calls that have an id and a name, in the order they began; a call that lacks either can't be run and answered."""
-        return tuple(draft.call for draft in self._drafts if draft.call_id and draft.name)
+        """The calls that have a name, in the order they began, each once and under an id of its own; a call without a name can't be run."""
+        self._ids.seed = self._ids.seed or uuid4().hex
+        ids = CallIds(self._ids.seed)
+        named = (draft.call for draft in self._drafts if draft.name)
+        taken = ((ids.take(*call), call) for call in named)
+        return tuple(call._replace(call_id=call_id) for call_id, call in taken if call_id)
 
     @property
     def broken_calls(self) -> tuple[MergedToolCall, ...]:
-        """The calls that have content but lack an id or a name, so that they can be reported."""
-        drafts = (draft.call for draft in self._drafts if not (draft.call_id and draft.name))
+        """The calls that have content but lack a name, so that they can be reported."""
+        drafts = (draft.call for draft in self._drafts if not draft.name)
         return tuple(call for call in drafts if any(call))
 
     def _find(self, call_id: str, index: int | None, name: str) -> _Draft | None:
@@ -170,6 +224,12 @@ class ToolCallMerger:
             return self._by_index.get(index)
         latest = self._drafts[-1] if self._drafts else None
         return None if latest and latest.name and name else latest
+
+
+def _is_followed(draft: _Draft, name: str, arguments: str) -> bool:
+    """Return whether a piece with the id of a call begins another one."""
+    is_other = bool(name and draft.name) and name != draft.name
+    return is_other or (bool(name and arguments) and draft.is_whole())
 
 
 def _is_json_object(text: str) -> bool:

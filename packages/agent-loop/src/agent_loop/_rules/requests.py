@@ -9,7 +9,14 @@ from agent_loop._values.events import CallModel, ClosingReason
 from agent_loop._values.messages import Message
 from agent_loop._values.models import FallbackModel, without_reasoning
 from agent_loop._values.usage import Usage
-from stream_text import RequestSize, ThinkFilter, ThinkReader, read_member, render_omission
+from stream_text import (
+    RequestSize,
+    ThinkFilter,
+    ThinkReader,
+    ToolCallMerger,
+    read_member,
+    render_omission,
+)
 
 from .display import open_display
 from .round_messages import Round
@@ -36,6 +43,8 @@ def open_round(run: RunContext, number: int) -> None:
     if 0 < run.settings.closing_round <= number:
         closing = "maximum_iterations"
     opened = Round(number=number, closing=closing, is_beyond_budget=is_beyond_budget)
+    # Each round's own, and the same again where a run is played again.
+    opened.answer.fragments = ToolCallMerger(seed=f"{len(run.state.messages)}.{number}")
     # A new filter a round, so that a tag left open in one does not swallow the next.
     opened.answer.shown = ThinkFilter(show=run.settings.emit_intermediate_thoughts)
     if run.settings.emit_reasoning:

@@ -86,10 +86,9 @@ class ModelAnswer:
     @property
     def fault(self) -> str:
         """Why an answer that holds nothing but broken tool calls is of no use, as a clause; empty for any other answer."""
-        broken = self.fragments.broken_calls
-        if self.has_tool_calls or self.has_answer or not broken:
+        if self.has_tool_calls or self.has_answer or not self.fragments.broken_calls:
             return ""
-        return f"its tool call has no {'id' if broken[0].name else 'name'}"
+        return "its tool call has no name"
 
     def take_text(self, text: str, *, is_commentary: bool) -> str:
         """Take a piece of the text and return the part of it that can be shown."""

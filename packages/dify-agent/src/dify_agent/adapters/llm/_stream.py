@@ -11,7 +11,7 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from dify_agent._daemon_errors import build_protocol_error
-from stream_text import ThinkPiece, ThinkReader, ToolCallMerger
+from stream_text import ThinkPiece, ThinkReader, ToolCallDelta, ToolCallMerger
 
 from ._carried import MODEL_PROVIDER_KEY, OPAQUE_BODY_KEY, build_text_details
 from ._chunks import AnswerMessage, Chunk, FileContent, TokenUsage, ToolCallPiece
@@ -99,6 +99,9 @@ class DifyStreamedResponse(StreamedResponse):
                 yield event
         for event in self._end_block():
             yield event
+        for delta in self._calls.close():
+            for event in self._call_event(delta):
+                yield event
         text = "".join(self._texts)
         for key, value in build_text_details(text, self._parts_manager.get_parts()).items():
             self._add_detail(key, value)
@@ -157,8 +160,10 @@ class DifyStreamedResponse(StreamedResponse):
         delta = self._calls.add(
             call_id=piece.id, name=piece.function.name, arguments=piece.function.arguments
         )
-        if delta is None:
-            return
+        if delta is not None:
+            yield from self._call_event(delta)
+
+    def _call_event(self, delta: ToolCallDelta) -> Iterator[ModelResponseStreamEvent]:
         event = self._parts_manager.handle_tool_call_delta(
             vendor_part_id=f"tool-call-{delta.number}",
             tool_name=delta.name,
