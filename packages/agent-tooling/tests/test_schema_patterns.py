@@ -173,12 +173,35 @@ def test_a_fence_that_never_ends_keeps_nothing_busy(text):
     assert AnswerSchema.parse({}).check(text).problem.startswith("it is no JSON")
 
 
+@pytest.mark.parametrize(
+    ("of_items", "items"),
+    [
+        (["^[a-z]{9}"] * 90, ["abcdefghi"] * 900),  # one, matched very often
+        ([rf"^\w{{1,50}}|{n}" for n in range(50)], ["x"]),  # many, each of which takes long to read
+        (["(?:a|b)*.{0,99}b"] * 20, ["ab" * 50_000]),
+    ],
+    ids=["often", "many", "long"],
+)
+def test_patterns_that_take_too_long_together_are_not_matched_to_the_end(of_items, items):
+    schema = {"properties": {"a": {"items": {"allOf": [{"pattern": one} for one in of_items]}}}}
+
+    assert bind(schema, {"a": items}).error.endswith(": the arguments could not be checked")
+
+
+def test_an_answer_schema_with_too_many_large_patterns_is_refused_by_name():
+    schema = {"properties": {f"p{n}": {"pattern": rf"^\w{{1,50}}{n}"} for n in range(50)}}
+
+    with pytest.raises(
+        DeclarationError, match=r"^pattern '.*' of answer_schema must be one of fewer"
+    ):
+        AnswerSchema.parse(schema)
+
+
 def test_all_findings_about_a_value_are_found_in_bounded_time():
     schema = {"properties": {"a": {"pattern": "(a+)+$"}, "b": {"$ref": "#/properties/a"}}}
     found = find_findings(Draft202012Validator, schema, {"a": LONG, "b": LONG})
 
     assert [one.json_path for one in found] == ["$.a", "$.b"]
+    many = {"items": {"properties": {str(n): {} for n in range(1_000)}}}
     with pytest.raises(RecursionError):
-        find_findings(
-            Draft202012Validator, {"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {}}}, [1] * 10_001
-        )
+        find_findings(Draft202012Validator, many, [{}] * 600)

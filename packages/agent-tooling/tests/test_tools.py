@@ -351,8 +351,9 @@ def test_with_jsonschema_all_that_a_schema_says_is_checked(inner, value, said):
     assert made.bind(json.dumps({"a": value})).error.endswith(f": {said}")
 
 
-@pytest.mark.parametrize("more", [{}, {"$schema": DRAFT_2020}])
-@pytest.mark.parametrize("reference", ["$ref", "$dynamicRef"])
+@pytest.mark.parametrize(
+    ("reference", "more"), [("$ref", {"$schema": DRAFT_2020}), ("$dynamicRef", {})]
+)
 def test_references_that_multiply_keep_no_check_busy(reference, more):
     levels = {
         f"L{level}": {"anyOf": [{reference: f"#/$defs/L{level + 1}"}] * 2, **more}
@@ -376,6 +377,48 @@ def test_unevaluated_parts_within_each_other_keep_no_check_busy(keyword):
 
     told = made.bind(json.dumps({"a": {} if keyword == "unevaluatedProperties" else []}))
     assert "could not be checked" in (told.error or "")
+
+
+NUMBERS = list(range(2_000))
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"items": {"anyOf": [*[{"type": "null"}] * 500, {}]}}, NUMBERS),
+        ({"anyOf": [{"contains": {}, "maxItems": 0}] * 400}, NUMBERS),
+        ({"anyOf": [{"uniqueItems": True, "maxItems": 0}] * 200}, NUMBERS),
+        ({"items": {"enum": [[0] * 60 + [n] for n in range(60)]}}, [[0] * 61] * 200),
+        ({"anyOf": [{"const": {"a": [0] * 999 + [1]}}] * 600}, {"a": [0] * 1_000}),
+        ({"items": {"properties": {f"p{n}": {} for n in range(900)}}}, [{}] * 600),
+        ({"unevaluatedItems": False, "anyOf": [{"prefixItems": [{}]}] * 300}, NUMBERS),
+        ({"anyOf": [{"type": "null"}] * 500}, ["text" * 100_000]),  # quoted by each error
+    ],
+)
+def test_what_schema_and_arguments_multiply_keeps_no_check_busy(schema, value):
+    """A check that goes on for minutes holds up whoever shares the process, and its errors fill the memory."""
+    made = Tool.from_schema("t", "", {"properties": {"a": schema}}, print)
+
+    assert made.bind(json.dumps({"a": value})).error.endswith(
+        ": the arguments could not be checked"
+    )
+
+
+def test_what_is_wrong_very_often_is_told_once():
+    made = Tool.from_schema("t", "", {"properties": {"a": {"items": {"type": "string"}}}}, print)
+
+    told = made.bind(json.dumps({"a": [0] * 60_000})).error
+    assert told.endswith(": parameter 'a[0]': 0 is not of type 'string'")
+
+
+def test_a_reference_to_an_anchor_is_not_looked_for_in_all_of_a_schema_each_time():
+    named = {f"d{n}": {"$anchor": f"d{n}"} for n in range(900)}
+    schema = {"properties": {"a": {"items": {"$ref": "#d899"}}}, "$defs": named}
+    made = Tool.from_schema("t", "", schema, print)
+    before = time.process_time()
+
+    assert made.bind(json.dumps({"a": [0] * 5_000})).ok
+    assert time.process_time() - before < 5, "a minute, if it is"
 
 
 def test_a_list_that_cannot_be_sorted_is_looked_through_once_for_what_is_there_twice():

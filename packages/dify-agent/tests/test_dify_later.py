@@ -128,6 +128,18 @@ def test_what_is_wrong_with_an_agent_s_own_parameters_is_still_said(server):
     assert "model_settings" in refused.text
 
 
+def test_what_is_wrong_with_a_layer_is_said_by_its_place_in_what_was_sent(server):
+    """Ours stand in another order, with the context before those that need it."""
+    output = {"name": "output", "config": {"json_schema": {"type": "array"}}}
+    request = protocol_2(output, {"name": "core_tools", "config": {"tools": 5}})
+    request["composition"]["layers"][0]["config"] = {"surprise": 1}
+
+    told = server.post("/runs", json=request).json()["detail"]
+
+    places = [one["loc"] for one in told]
+    assert places == [["body", "composition", "layers", place] for place in (0, 8, 9)]
+
+
 def test_a_conversation_of_protocol_2_goes_on_from_its_snapshot(server, api):
     _, first = run(server, protocol_2())
     run(server, protocol_2(session_snapshot=first["data"]["session_snapshot"]))

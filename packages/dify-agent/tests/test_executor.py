@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import time
+from contextlib import suppress
 
 import pytest
 
@@ -371,6 +373,63 @@ def test_of_many_wrong_fields_a_hundred_are_told_and_long_names_in_part(make_exe
 
     assert len(refused.value.problems) == 100
     assert len(refused.value.problems[1].field) < 1100
+
+
+def with_output(request, schema):
+    layer = {"name": "output", "type": "dify.output", "config": {"json_schema": schema}}
+    request["composition"]["layers"].append(layer)
+    return request
+
+
+LARGE = {"type": "object", "properties": {"a": {"enum": list(range(4_001))}}}
+
+
+def test_a_schema_that_is_too_large_is_refused_by_its_place(make_executor, build_request):
+    request = build_request()
+    place = len(request["composition"]["layers"])
+    with pytest.raises(RequestRefusedError) as refused:
+        make_executor().check("composition", with_output(request, LARGE))
+    assert str(refused.value) == (
+        f"composition.layers.{place}.config.json_schema: expected schemas of at most 4,000 values together"
+    )
+
+    request = build_request()
+    for place, layer in enumerate(request["composition"]["layers"]):
+        for tool in (layer.get("config") or {}).get("tools", ()):
+            tool["parameters_json_schema"] = LARGE
+            field = f"composition.layers.{place}.config.tools.0.parameters_json_schema"
+    with pytest.raises(RequestRefusedError) as refused:
+        make_executor().check("composition", request)
+    assert refused.value.problems[0].field == field
+
+
+async def test_a_run_that_was_stored_with_a_larger_schema_goes_on(
+    run, build_execution, build_request, daemon
+):
+    await run(build_execution(with_output(build_request(), LARGE)))
+
+    assert daemon.model_requests
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"type": [{"x": str(n)} for n in range(3_900)]}}},
+        {
+            "$defs": {f"d{n}": {"$anchor": f"a{n}"} for n in range(1_300)},
+            "properties": {f"p{n}": {"$ref": f"#a{n}"} for n in range(1_300)},
+        },
+        {"properties": {f"p{n}": {"pattern": rf"^\w{{1,50}}{n}"} for n in range(1_000)}},
+    ],
+    ids=["types", "anchors", "patterns"],
+)
+def test_no_schema_of_an_answer_keeps_a_server_busy(make_executor, build_request, schema):
+    before = time.process_time()
+    with suppress(RequestRefusedError):
+        make_executor().check(
+            "composition", with_output(build_request(), {"type": "object"} | schema)
+        )
+    assert time.process_time() - before < 8, "half a minute, without bounds"
 
 
 MANY = {f"k{n}": 0 for n in range(1001)}

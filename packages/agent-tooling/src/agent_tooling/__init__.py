@@ -55,7 +55,7 @@ from ._results.output import ContentPart, ToolContent, ToolOutput
 from ._schemas.answers import AnswerSchema, CheckedAnswer
 from ._schemas.linear_pattern import LinearPattern
 from ._schemas.patterns import bound_patterns, validate_patterns
-from ._schemas.validation import find_findings
+from ._schemas.validation import find_findings, validate_schema
 from ._sentences import (
     BUDGET_USED_UP,
     REPEATED_FAILURE,
@@ -164,5 +164,6 @@ __all__ = [
     "unique_tool_names",
     "unknown_tool_text",
     "validate_patterns",
+    "validate_schema",
     "validation_error_text",
 ]

@@ -10,9 +10,7 @@ from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, shorten, to_json
 from stream_text import InvalidJsonError, parse_json
 
-from .patterns import validate_patterns
-from .references import validate_references
-from .validation import build_validator, find_finding
+from .validation import build_validator, find_finding, validate_schema
 
 
 _FIELD: Final = "answer_schema"
@@ -58,12 +56,11 @@ class AnswerSchema:
                 installed.
         """
         schema = _unwrap(_parse_object(raw))
-        validate_references(schema, field=_FIELD)
-        validator = build_validator(schema, field=_FIELD)
+        validate_schema(schema, field=_FIELD)
+        validator = build_validator(schema, field=_FIELD, is_checked=True)
         if validator is None:
             expected = "left out without jsonschema, which comes with the extra 'schema' (gpt5-agent-tooling[schema])"
             raise DeclarationError(_FIELD, expected, found="a schema")
-        validate_patterns(schema, field=_FIELD)
         return cls(schema=schema, _read=partial(_hold_against, validator))
 
     @classmethod

@@ -6,7 +6,9 @@ from typing import Annotated, Final
 from agent_tooling._errors import DeclarationError
 
 
-_MAX_CHARACTERS: Final = 1_000
+MAX_CHARACTERS: Final = 1_000
+"""The longest expression."""
+
 # Bytes of the text times states of the expression: the worst expressions tried take about a second
 # for this many, most take a thousandth of that.
 _MAX_STEPS: Final = 200_000_000
@@ -49,8 +51,8 @@ class LinearPattern:
     ) -> None:
         from pydantic import StringConstraints, TypeAdapter  # noqa: PLC0415 - slow to import
 
-        if len(pattern) > _MAX_CHARACTERS:
-            expected = f"a regular expression of at most {_MAX_CHARACTERS:,} characters"
+        if len(pattern) > MAX_CHARACTERS:
+            expected = f"a regular expression of at most {MAX_CHARACTERS:,} characters"
             raise DeclarationError(field, expected, found=f"{len(pattern):,}")
         self.pattern = pattern
         try:
@@ -62,14 +64,14 @@ class LinearPattern:
             reason = str(error).strip().splitlines()[-1].removeprefix("error: ").strip()
             expected = "a regular expression without look-around and backreferences"
             raise DeclarationError(field, expected, found=f"one with the error: {reason}") from None
-        self._max_bytes = _MAX_STEPS // max(_count_states(pattern), 1)
+        self.states = max(count_states(pattern), 1)
 
     def is_in(self, text: str) -> bool | None:
         """Return whether it matches anywhere in a text, or all of it with `is_whole`; None if that would take too long, for most expressions with more than a million characters."""
         from pydantic import ValidationError  # noqa: PLC0415 - slow to import
 
         data = text.encode(errors="replace")
-        if len(data) > self._max_bytes:
+        if len(data) > _MAX_STEPS // self.states:
             return None
         try:
             self._adapter.validate_python(data.decode())
@@ -78,7 +80,7 @@ class LinearPattern:
         return True
 
 
-def _count_states(pattern: str) -> int:
+def count_states(pattern: str) -> int:
     """Return an estimate of an expression's states with its repetitions written out, which is what each byte of a text may cost."""
     outer: list[int] = []
     states = last = 0

@@ -12,11 +12,18 @@ from typing import Any, Final, cast
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, canonical_text, shorten
 
-from .linear_pattern import LinearPattern
+from .linear_pattern import MAX_CHARACTERS, LinearPattern, count_states
 from .references import iter_schemas
+from .steps import limit_steps, make_once, spend
 
 
 _MAX_CHARACTERS: Final = 100
+# In microseconds, as measured: what is compiled is given up when it is too large, after some fifty milliseconds.
+_COMPILING_STEPS: Final = 500
+_STATE_STEPS: Final = 60
+_MOST_STATES: Final = 1_000
+_MATCHING_STEPS: Final = 5
+_STATES_A_STEP: Final = 200
 
 type _Keyword = Callable[[Any, Any, Any, Any], Iterable[Any]]
 
@@ -33,7 +40,7 @@ def find_patterns(schema: JsonSchema) -> list[str]:
 
 
 def validate_patterns(schema: JsonSchema, *, field: str) -> None:
-    """Refuse a schema with a regular expression that could not be matched in bounded time.
+    """Refuse a schema with a regular expression that could not be matched in bounded time, or with so many large ones that to read them would take half a second.
 
     Args:
         schema: The schema.
@@ -42,8 +49,17 @@ def validate_patterns(schema: JsonSchema, *, field: str) -> None:
     Raises:
         DeclarationError: If it has one; the message names it.
     """
-    for pattern in find_patterns(schema):
-        LinearPattern(pattern, field=f"pattern {shorten(pattern, _MAX_CHARACTERS)!r} of {field}")
+    with limit_steps():
+        for pattern in find_patterns(schema):
+            name = f"pattern {shorten(pattern, _MAX_CHARACTERS)!r} of {field}"
+            try:
+                spend(_count_compiling(pattern))
+            except RecursionError:
+                expected = "one of fewer, or smaller, regular expressions"
+                raise DeclarationError(
+                    name, expected, found=f"{len(pattern):,} characters"
+                ) from None
+            LinearPattern(pattern, field=name)
     keys = {key for node in iter_schemas(schema) for key in node}
     if {"patternProperties", "unevaluatedProperties"} <= keys:
         expected = "without patternProperties where it has unevaluatedProperties"
@@ -108,7 +124,7 @@ def _check_pattern(
     problem: Callable[[str], Any], validator: Any, pattern: str, value: Any, _: object
 ) -> Iterator[Any]:
     compiled = _compile(pattern) if validator.is_type(value, "string") else None
-    if compiled is None or (found := compiled.is_in(value)):
+    if compiled is None or (found := _is_in(compiled, value)):
         return
     text = "a text too long to be matched by" if found is None else f"{value!r} does not match"
     yield problem(f"{text} {pattern!r}")
@@ -122,7 +138,7 @@ def _check_named(
     for pattern, schema in patterns.items():
         compiled = _compile(pattern)
         for key, member in value.items():
-            if compiled and compiled.is_in(key):
+            if compiled and _is_in(compiled, key):
                 yield from validator.descend(member, schema, path=key, schema_path=pattern)
 
 
@@ -153,16 +169,33 @@ def _check_nothing(*_: object) -> Iterator[Any]:
     return iter(())
 
 
-@lru_cache(maxsize=64)
 def _compile(pattern: str) -> LinearPattern | None:
     """Return the compiled expression; None if it cannot be matched in bounded time."""
+    return make_once(pattern, _compile_kept, _count_compiling(pattern))
+
+
+@lru_cache(maxsize=64)
+def _compile_kept(pattern: str) -> LinearPattern | None:
     try:
         return LinearPattern(pattern)
     except DeclarationError:
         return None
 
 
+@lru_cache(maxsize=64)
+def _count_compiling(pattern: str) -> int:
+    states = count_states(pattern[:MAX_CHARACTERS])
+    return _COMPILING_STEPS + _STATE_STEPS * min(states, _MOST_STATES)
+
+
 def _may_match(pattern: str, text: str) -> bool:
     compiled = _compile(pattern)
     # Unknown counts as a match, so that the key is not refused as an unknown property.
-    return compiled is None or compiled.is_in(text) is not False
+    return compiled is None or _is_in(compiled, text) is not False
+
+
+def _is_in(compiled: LinearPattern, text: str) -> bool | None:
+    found = compiled.is_in(text)
+    looked_at = 0 if found is None else len(text) * compiled.states
+    spend(_MATCHING_STEPS + looked_at // _STATES_A_STEP)
+    return found

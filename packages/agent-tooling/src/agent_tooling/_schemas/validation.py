@@ -1,37 +1,34 @@
 """jsonschema validators and their findings."""
 
-from collections.abc import Iterator
-from contextvars import ContextVar
-from functools import lru_cache, partial
-from itertools import count
+from functools import lru_cache
 from typing import Any, Final
 
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, path_text, shorten
 
-from .patterns import bound_class, bound_patterns, keep_kind
-from .references import REFERENCES
+from .patterns import bound_class, bound_patterns, keep_kind, validate_patterns
+from .references import validate_references
+from .steps import counting, limit_steps
 
 
 _MAX_CHARACTERS: Final = 300
-# Our choice, far above what a schema for people needs: 30 references that each follow two others are two thousand million steps.
-_MAX_FOLLOWED: Final = 10_000
-# Each checks anew what stands beside it, so nested ones multiply as references do.
-_MULTIPLYING: Final = (*REFERENCES, "unevaluatedItems", "unevaluatedProperties")
-_followed: ContextVar[Iterator[int]] = ContextVar("followed references")
 
 
 def find_finding(validator: Any, value: object) -> Any:
     """Return the outermost of jsonschema's findings about a value; None if there is none.
 
-    For a reference that leads nowhere or in a circle, or a broken pattern, jsonschema raises errors of many kinds; for references that would be followed more than 10,000 times
-    this raises a `RecursionError`.
+    For a reference that leads nowhere or in a circle, or a broken pattern, jsonschema raises errors of many kinds; where nothing is found in 500,000 steps this raises a
+    `RecursionError`.
     """
-    before = _followed.set(count(1))
-    try:
-        return min(validator.iter_errors(value), key=lambda item: len(item.path), default=None)
-    finally:
-        _followed.reset(before)
+    found: Any = None
+    with limit_steps():
+        try:
+            for error in validator.iter_errors(value):
+                found = error if found is None or len(error.path) < len(found.path) else found
+        except RecursionError:
+            if found is None:
+                raise
+    return found
 
 
 def find_findings(kind: Any, schema: JsonSchema, value: object) -> list[Any]:
@@ -43,14 +40,26 @@ def find_findings(kind: Any, schema: JsonSchema, value: object) -> list[Any]:
         value: The value.
 
     Raises:
-        RecursionError: If references and `unevaluated…` multiply to more than 10,000.
+        RecursionError: If schema and value multiply to more than 500,000 steps.
     """
     validator = _build_bounded(kind, schema)
-    before = _followed.set(count(1))
-    try:
+    with limit_steps():
         return list(validator.iter_errors(value))
-    finally:
-        _followed.reset(before)
+
+
+def validate_schema(schema: JsonSchema, *, field: str) -> None:
+    """Refuse what no value can be held against in bounded time. It needs the extra `schema`, without which only references and patterns are looked at.
+
+    Args:
+        schema: The schema.
+        field: What it is the schema of, for the error.
+
+    Raises:
+        DeclarationError: If it is not a JSON schema, refers to something outside itself, or has regular expressions that `validate_patterns` refuses.
+    """
+    validate_references(schema, field=field)
+    build_validator(schema, field=field)
+    validate_patterns(schema, field=field)
 
 
 def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False) -> Any:
@@ -81,12 +90,16 @@ def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False)
 
 
 def _build_bounded(kind: Any, schema: JsonSchema) -> Any:
-    """Return a validator of a class for a valid schema, which fetches nothing and takes no pattern or reference long."""
-    from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415 - an extra
+    """Return a validator of a class for a valid schema, which fetches nothing and takes no pattern long."""
+    from referencing import jsonschema as drafts  # noqa: PLC0415 - an extra
 
     bounded, schema = bound_patterns(kind, schema)
-    # Else it would fetch remote references.
-    return _bound_references(bounded)(schema, registry=EMPTY_REGISTRY)
+    draft = drafts.specification_with(kind.META_SCHEMA["$schema"])
+    resource = draft.create_resource(schema)
+    address = resource.id() or ""
+    # Else it would fetch remote references, and look for anchors in all of the schema each time.
+    registry = drafts.EMPTY_REGISTRY.with_resource(address, resource).crawl()
+    return _count_steps(bounded)(schema, registry=registry, _resolver=registry.resolver(address))
 
 
 def _check_schema(kind: Any, schema: JsonSchema) -> None:
@@ -98,17 +111,10 @@ def _check_schema(kind: Any, schema: JsonSchema) -> None:
 
 # One entry for each draft that jsonschema knows, with and without our patterns.
 @lru_cache(maxsize=16)
-def _bound_references(kind: Any) -> Any:
-    """Return the validator class of a draft that follows so many references and no more."""
+def _count_steps(kind: Any) -> Any:
+    """Return the validator class of a draft that counts its steps."""
     import jsonschema  # noqa: PLC0415 - an extra, and slow to import
 
     library: Any = jsonschema
-    known = [name for name in _MULTIPLYING if name in kind.VALIDATORS]
-    follow = {name: partial(_follow, kind.VALIDATORS[name]) for name in known}
-    return keep_kind(library.validators.extend(kind, follow))
-
-
-def _follow(original: Any, validator: Any, reference: Any, value: Any, schema: Any) -> Any:
-    if next(_followed.get()) > _MAX_FOLLOWED:
-        raise RecursionError(f"more than {_MAX_FOLLOWED} references")
-    return original(validator, reference, value, schema)
+    counted = {name: counting(name, check) for name, check in kind.VALIDATORS.items()}
+    return keep_kind(library.validators.extend(kind, counted))

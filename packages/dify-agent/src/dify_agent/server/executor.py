@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx
 from pydantic_ai import ModelResponse
@@ -18,7 +18,7 @@ from agent_server.executor import (
     UnknownAgentError,
     Waiting,
 )
-from agent_server.http import build_model
+from agent_server.http import build_model, check_schemas
 from dify_agent._daemon_client import make_http_client
 from dify_agent._settings import DifyAgentSettings
 from dify_agent.compositor import LayerProvider
@@ -27,6 +27,7 @@ from dify_agent.plugin_daemon_transport import SilenceLimits
 from dify_agent.protocol import (
     CreateRunRequest,
     RunCancelledEvent,
+    RunComposition,
     RunFailedEvent,
     RunSucceededEvent,
 )
@@ -34,6 +35,7 @@ from dify_agent.runtime._failure import composition_secrets
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 from dify_agent.runtime.waiting import RunResumption
+from stream_text import read_member
 
 from ._waits import build_waiting, read_resumption
 from .recorder import RunRecorder
@@ -93,6 +95,7 @@ class DifyAgentExecutor:
             raise UnknownAgentError(agent)
         try:
             parsed = build_model(CreateRunRequest, request)
+            _check_schemas(parsed.composition)
             validate_composition(parsed.composition, self._layer_providers)
         except AgentRunValidationError as error:
             raise RequestRefusedError(*_layer_problems(error)) from None
@@ -193,6 +196,19 @@ def _build_result(
     if end.deferred_tool_call is not None:
         details["deferred_tool_call"] = end.deferred_tool_call.model_dump(mode="json")
     return RunResult(status="succeeded", output=end.output, usage=usage, details=details)
+
+
+def _check_schemas(composition: RunComposition) -> None:
+    """Refuse schemas that are too large: those of answers together, since each is checked, and each tool's, which only goes on. A run that is stored already has its own."""
+    answers: list[tuple[str, Any]] = []
+    for index, layer in enumerate(composition.layers):
+        at = f"composition.layers.{index}.config"
+        answers.append((f"{at}.json_schema", read_member(layer.config, "json_schema")))
+        tools: Any = read_member(layer.config, "tools")
+        for number, tool in enumerate(cast("list[Any]", tools) if isinstance(tools, list) else ()):
+            name = "parameters_json_schema"
+            check_schemas([(f"{at}.tools.{number}.{name}", read_member(tool, name))])
+    check_schemas(answers)
 
 
 def _shorten(problem: Problem) -> Problem:

@@ -3,7 +3,7 @@
 Source: docs/contracts/dify-agent.md, C58; the client and the models of dify-agent 1.16.0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue
@@ -124,6 +124,11 @@ class RunRequest(ProtocolModel):
         models = [layer for layer in self.composition.layers if layer.type == MODEL_KIND]
         is_new = models and not any("credentials" in (layer.config or {}) for layer in models)
         return DifyVersion.parse("1.17.1" if is_new else "1.16.0")
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The place here of each layer of ours: the same."""
+        return range(len(self.composition.layers))
 
     def to_request(self, version: DifyVersion) -> JsonObject:
         """Return the request in the shape of `CreateRunRequest`, with the layers in the same order.

@@ -121,6 +121,12 @@ class RunRequest(ProtocolModel):
         """The version of Dify that it seems to come from: the first of this protocol."""
         return DifyVersion.parse("1.18.0")
 
+    @property
+    def places(self) -> Sequence[int]:
+        """The place here of each layer of ours: what others depend on comes first."""
+        kinds = [_KINDS.get(layer.name) for layer in self.composition.layers]
+        return sorted(range(len(kinds)), key=lambda at: kinds[at] != CONTEXT_KIND)
+
     def to_request(self, version: DifyVersion) -> JsonObject:  # noqa: ARG002 - as in protocol 1
         """Return the request in the shape of `CreateRunRequest`.
 
@@ -128,12 +134,11 @@ class RunRequest(ProtocolModel):
             RequestRefusedError: If protocol 2 knows no layer of a name, or a reference names none that it could mean.
         """
         names = {layer.name for layer in self.composition.layers}
-        layers = [
+        converted = [
             _convert(layer, names, field=f"composition.layers.{at}")
             for at, layer in enumerate(self.composition.layers)
         ]
-        # What others depend on comes first.
-        layers.sort(key=lambda layer: layer["type"] != CONTEXT_KIND)
+        layers = [converted[at] for at in self.places]
         request: JsonObject = {"composition": {"schema_version": 1, "layers": layers}}
         if self.session_snapshot is not None:
             states = self.session_snapshot.layers

@@ -1,7 +1,9 @@
 """Requests that Dify's API sends, in whichever version of its protocol."""
 
-from collections.abc import Mapping
-from typing import Any, Self, cast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Self, cast
 
 from agent_server.executor import Problem, RequestRefusedError
 from agent_server.http import build_model
@@ -13,8 +15,11 @@ from . import protocol_1, protocol_2
 __all__ = [
     "CancelRequest",
     "RunRequest",
+    "name_as_sent",
     "read_run_request",
 ]
+
+_PLACE: Final = re.compile(r"(?<=^composition\.layers\.)[0-9]+")
 
 type RunRequest = protocol_1.RunRequest | protocol_2.RunRequest
 """A request for a run in either protocol."""
@@ -58,6 +63,23 @@ def read_run_request(body: Any) -> RunRequest:
         snapshot = _build(protocol_1.Snapshot, earlier, within="session_snapshot.")
         asked = {**asked, "session_snapshot": protocol_2.migrate_snapshot(snapshot)}
     return _build(protocol_2.RunRequest, asked)
+
+
+def name_as_sent(error: RequestRefusedError, places: Sequence[int]) -> RequestRefusedError:
+    """Return an error that names the layers of a composition by their places in what was sent.
+
+    Args:
+        error: The error, which names ours.
+        places: The place there of each layer of ours.
+    """
+    return RequestRefusedError(
+        *(
+            replace(one, field=_PLACE.sub(lambda found: str(places[int(found[0])]), one.field))
+            for one in error.problems
+        ),
+        status=error.status,
+        code=error.code,
+    )
 
 
 def _is_protocol_2(body: Any) -> bool:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_server.executor import Executor
+from agent_server.executor import Executor, RequestRefusedError
 from agent_server.http import (
     ProblemError,
     build_frame,
@@ -37,7 +37,7 @@ from .bindings import build_binding_routes
 from .events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, project_run
 from .model_parameters import add_model_parameters
 from .problems import QueryError, like_fastapi
-from .requests import CancelRequest, read_run_request
+from .requests import CancelRequest, name_as_sent, read_run_request
 
 
 __all__ = [
@@ -96,12 +96,15 @@ class _RunRoutes:
             # Dify gives one key to different requests, so the key alone does not tell them apart.
             text = json.dumps([key, body], sort_keys=True)
             key = hashlib.sha256(text.encode()).hexdigest()
+        request = add_model_parameters(asked.to_request(version), self._parameters)
+        try:
+            request = self._executor.check(AGENT, request)
+        except RequestRefusedError as error:
+            raise name_as_sent(error, asked.places) from None
         return NewRun(
             tenant=tenant,
             agent=AGENT,
-            request=self._executor.check(
-                AGENT, add_model_parameters(asked.to_request(version), self._parameters)
-            ),
+            request=request,
             metadata={METADATA_KEY: str(version)},
             idempotency_key=key,
         )

@@ -1,0 +1,91 @@
+"""Counting the steps of a check, which a schema and a value multiply.
+
+What takes long is counted and not timed, so that a check finds the same wherever it is made again.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from .references import REFERENCES
+
+
+# Our choice: at most about a second, and twice what the longest answer of a model takes.
+_MOST_STEPS: Final = 500_000
+_ERROR_STEPS: Final = 10
+_ERROR_CHARACTERS: Final = 50  # to a step, since an error quotes the value
+_REFERENCE_STEPS: Final = 8
+_SCHEMA_STEPS: Final = 2
+_LISTS_OF_SCHEMAS: Final = frozenset({"allOf", "anyOf", "oneOf"})
+_WHOLE: Final = frozenset({"const", "enum", "uniqueItems"})
+
+
+@dataclass(slots=True)
+class _Steps:
+    left: int = _MOST_STEPS
+    made: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+_steps: ContextVar[_Steps | None] = ContextVar("steps", default=None)
+
+
+@contextmanager
+def limit_steps() -> Generator[None]:
+    """Let a check take 500,000 steps; then it raises a `RecursionError`."""
+    before = _steps.set(_Steps())
+    try:
+        yield
+    finally:
+        _steps.reset(before)
+
+
+def spend(steps: int) -> None:
+    """Count steps of a check, of about a microsecond each, unless it has no limit."""
+    if (counted := _steps.get()) is not None:
+        counted.left -= steps
+        if counted.left < 0:
+            raise RecursionError(f"more than {_MOST_STEPS:,} steps")
+
+
+def make_once[Made](key: str, make: Callable[[str], Made], steps: int) -> Made:
+    """Return what is made of a text once in a check, and count the steps that it takes: even if it is kept elsewhere, so that each check finds the same."""
+    counted = _steps.get()
+    if counted is None:
+        return make(key)
+    if key not in counted.made:
+        spend(steps)
+        counted.made[key] = make(key)
+    return counted.made[key]
+
+
+def counting(name: str, check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+    """Return jsonschema's function for a keyword so that it counts what it looks at."""
+
+    def count(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
+        size = _size(wanted)
+        spend(1 + size + _size(value))
+        if name in _LISTS_OF_SCHEMAS:
+            spend(_SCHEMA_STEPS * size)
+        elif name in REFERENCES:
+            spend(_REFERENCE_STEPS)
+        elif name.startswith("unevaluated"):  # Looks at all that stands beside it for each member.
+            spend(_count_values(schema) * (1 + _size(value)))
+        elif name in _WHOLE and isinstance(value, list | dict):
+            spend(_count_values(value) * max(size, 1))
+        for error in check(validator, wanted, value, schema) or ():
+            spend(_ERROR_STEPS + len(error.message) // _ERROR_CHARACTERS)
+            yield error
+
+    return count
+
+
+def _size(value: Any) -> int:
+    return len(cast("list[Any]", value)) if isinstance(value, list | dict) else 0
+
+
+def _count_values(value: Any) -> int:
+    if isinstance(value, dict):
+        value = list(cast("dict[str, Any]", value).values())
+    return sum(map(_count_values, cast("list[Any]", value)), 1) if isinstance(value, list) else 1
