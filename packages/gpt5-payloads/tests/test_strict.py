@@ -29,10 +29,12 @@ def nested(levels, leaf):
 
 
 def is_strict(schema):
-    """Return whether a schema that says nothing goes out as strict: an answer's and a tool's alike."""
+    """Return whether a schema that says nothing goes out as strict: an answer's, and a tool's as it is sent."""
     strict = json_schema_format({"schema": schema})["strict"]
     if schema.get("type") == "object":
-        assert function_tool({"name": "f", "parameters": schema})["strict"] is strict
+        tool = function_tool({"name": "f", "parameters": schema})
+        assert tool["strict"] is json_schema_format({"schema": tool["parameters"]})["strict"]
+        assert not strict or (tool["strict"] and tool["parameters"] == schema)
     return strict
 
 

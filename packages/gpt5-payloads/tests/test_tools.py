@@ -102,7 +102,7 @@ def test_properties_are_filled_in_at_every_depth():
             "options": {"type": "object", "properties": {}},
             "maybe": {"type": ["object", "null"], "properties": {}},
             "rows": {"type": "array", "items": {"type": "object", "properties": {}}},
-            "either": {"anyOf": [{"type": "object", "properties": {}}, {"type": "string"}, True]},
+            "either": {"anyOf": [{"type": "object", "properties": {}}, {"type": "string"}, {}]},
         },
         "$defs": {"node": {"type": "object", "properties": {}}},
     }
@@ -156,6 +156,7 @@ def test_a_name_that_the_api_refuses_is_refused(name):
     [
         ("text", "must be a JSON schema object"),
         ({"type": "string"}, "must be a JSON schema of type 'object'"),
+        ({"type": ["array", "null"]}, "must be a JSON schema of type 'object'"),
         ({"default": object()}, "must contain only JSON values"),
     ],
 )
@@ -166,10 +167,9 @@ def test_parameters_that_are_no_object_schema_are_refused(parameters, expected):
     assert caught.value.field == "tools"
 
 
-@pytest.mark.parametrize("depth", [1_400, 100_000])
-def test_absurdly_nested_parameters_are_refused(depth):
+def test_absurdly_nested_parameters_are_refused():
     schema = {}
-    for _ in range(depth):
+    for _ in range(100_000):
         schema = {"items": schema}
 
     with pytest.raises(PayloadError) as caught:

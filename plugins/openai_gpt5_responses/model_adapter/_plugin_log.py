@@ -98,6 +98,13 @@ def _iter_lines(call: HostedCall) -> Iterator[str]:
             yield f"{name}: {text[:_MOST_CHARACTERS]}"
 
 
+def note_left_out(call: ModelCall, left_out: Mapping[str, str]) -> None:
+    """Log the tools that cannot be sent, each once in the life of the process."""
+    for name, reason in left_out.items():
+        line = find_secrets(call.credentials).redact(f"The tool {name!r} is left out: {reason}")
+        _warn_once(redact_text(line))
+
+
 def note_model(call: ModelCall) -> None:
     """Log that a model ends or has ended, and that its price is unknown, once per model in the life of the process."""
     for line in (_shutdown_line(call.model, call.connection), _price_line(call)):

@@ -11,10 +11,11 @@ from typing import Any, cast
 from dify_plugin import get_current_session
 
 from gpt5_messages import History, ItemStore, build_input, drop_orphan_outputs
-from gpt5_payloads import RequestParameters, build_request, coerce_bool
+from gpt5_payloads import RequestParameters, build_request, coerce_bool, sendable_tools
 
 from ._model_call import ModelCall
 from ._parameters import validate_uncut
+from ._plugin_log import note_left_out
 
 
 # For platforms that drop `opaque_body`; only in this process. See docs/decisions/0007-item-store.md.
@@ -51,17 +52,19 @@ def request_body(
     validate_uncut(parameters)
     if not call.shows_thoughts:
         parameters = {**parameters, "reasoning_summary": "off"}
+    tools, left_out = sendable_tools(call.tools)
+    note_left_out(call, left_out)
     return build_request(
         model=call.model,
         # The parameters are those of the model behind the name, but the server knows it by this name.
         base_model=call.base_model,
         input=items,
         parameters=cast("RequestParameters", parameters),  # of a form
-        tools=call.tools,
+        tools=tools,
         stream=call.stream,
         stop=call.stop,
         safety_identifier=call.safety_identifier,
-        prompt_cache_key=prompt_cache_key(items, [tool.name for tool in call.tools]),
+        prompt_cache_key=prompt_cache_key(items, [tool.name for tool in tools]),
         mcp_tokens=call.connection.mcp_tokens,
     )
 

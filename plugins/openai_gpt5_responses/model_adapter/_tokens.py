@@ -17,7 +17,7 @@ from typing import Any
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 
 from gpt5_messages import Completion, Usage, build_input
-from gpt5_payloads import count_tokens, function_tool
+from gpt5_payloads import count_tokens, function_tool, sendable_tools
 
 
 _FILE = Path(__file__).parent / "vocabulary" / "o200k_base.tiktoken.xz"
@@ -44,7 +44,7 @@ def estimate_tokens(
         tools: The tools that the model may call.
         model: The model behind the name, which determines how images and the framing of texts count.
     """
-    functions = [function_tool(tool) for tool in tools]
+    functions = [function_tool(tool) for tool in sendable_tools(tools)[0]]
     items = build_input(messages, lenient=True)
     return count_tokens(items, functions, model=model, count=text_counter())
 

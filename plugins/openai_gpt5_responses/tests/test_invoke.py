@@ -147,6 +147,27 @@ def test_the_request_says_what_the_contract_asks_for(
     assert body["prompt_cache_key"]
 
 
+def test_one_tool_never_ends_a_run(plugin: ModelPlugin, server: ResponsesSimulator) -> None:
+    mended = {"type": "object", "properties": {"a": {"type": "array"}}, "anyOf": [{"not": {}}]}
+    tools = [
+        {"name": "mended", "description": "Mend", "parameters": mended},
+        TOOL,
+        {"name": "my tool", "description": "", "parameters": {}},
+        {"name": "lookup", "description": "Another", "parameters": {}},
+        {"name": "text", "description": "", "parameters": {"type": "string"}},
+    ]
+
+    answer = plugin.invoke(server, tools=tools)
+
+    sent = server.requests[-1].body["tools"]
+    assert answer.error is None
+    assert [tool["name"] for tool in sent] == ["mended", "lookup"]
+    assert sent[0]["parameters"]["properties"]["a"] == {"type": "array", "items": {}}
+    assert sent[0]["description"].startswith("Mend\n\nThe arguments are also checked by: ")
+    told = [notice.text for notice in plugin.notices if "is left out" in notice.text]
+    assert [text.split("'")[1] for text in told] == ["my tool", "lookup", "text"]
+
+
 def test_the_stream_switch_of_the_model_is_obeyed(
     plugin: ModelPlugin, server: ResponsesSimulator
 ) -> None:

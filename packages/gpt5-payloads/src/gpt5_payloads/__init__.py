@@ -28,7 +28,7 @@ from ._parameters import RequestParameters, ResponseFormat
 from ._profiles import profile_for
 from ._request import build_request
 from ._tokens import count_tokens, estimate_text_tokens
-from ._tools import function_tool
+from ._tools import function_tool, sendable_tools
 from ._values import coerce_bool
 from ._wire_rules import WireRules
 
@@ -62,6 +62,7 @@ __all__ = [
     "mcp_tool",
     "namespace_tool",
     "profile_for",
+    "sendable_tools",
     "tool_search_tool",
     "web_search_tool",
 ]

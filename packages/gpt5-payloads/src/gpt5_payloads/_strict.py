@@ -27,8 +27,8 @@ from ._values import quote
 
 type _Schema = dict[str, Any]
 
-_MAX_LEVELS = 10  # of objects and lists inside one another; a definition is counted for itself
-_MAX_PATH = 100  # `anyOf` in `anyOf` is no level, and has no end
+MAX_LEVELS = 10  # of objects and lists inside one another; a definition is counted for itself
+MAX_PATH = 100  # `anyOf` in `anyOf` is no level, and has no end
 _MAX_PROPERTIES = 5_000
 _MAX_ENUM_VALUES = 1_000
 _MAX_CHARACTERS = 120_000  # of all names and values
@@ -55,6 +55,12 @@ class StrictFinding:
 def is_strict(schema: _Schema) -> bool:
     """Return whether there is no reason against sending a schema as strict."""
     return next(check_strict(schema), None) is None
+
+
+def exceeds_limits(schema: _Schema) -> bool:
+    """Return whether a schema is larger than a strict one may be."""
+    schemas = [node.schema for node in _iter_nodes(schema)]
+    return next(_check_size(schemas), None) is not None
 
 
 def validate_strict(schema: _Schema, *, field: str, name: str) -> None:
@@ -103,7 +109,7 @@ class _Node:
     @property
     def is_too_deep(self) -> bool:
         is_level = not named_types(self.schema).isdisjoint({"array", "object"})
-        return (is_level and self.level > _MAX_LEVELS) or len(self.path) > _MAX_PATH
+        return (is_level and self.level > MAX_LEVELS) or len(self.path) > MAX_PATH
 
 
 def _iter_nodes(schema: _Schema) -> Iterator[_Node]:
@@ -142,7 +148,7 @@ def _check_node(node: _Node, root: _Schema) -> Iterator[Doubt]:
         yield from _check_reference(node, root)
         return
     if node.is_too_deep:
-        yield f"objects and lists must nest at most {_MAX_LEVELS} levels deep", False
+        yield f"objects and lists must nest at most {MAX_LEVELS} levels deep", False
     yield from check_keywords(schema, is_root=not node.path)
     types = named_types(schema)
     if "anyOf" in schema:

@@ -1,13 +1,17 @@
 """Function tools."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from stream_text import read_member
 
 from ._errors import PayloadError
-from ._strict import is_strict, validate_strict
+from ._mended_schema import mend_schema
+from ._strict import exceeds_limits, is_strict, validate_strict
+from ._strict_keywords import TYPES, named_types
 from ._values import coerce_bool, copy_json, is_blank, quote
 
 
@@ -15,20 +19,15 @@ from ._values import coerce_bool, copy_json, is_blank, quote
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 # Further fields of the API's functions. Source: openai 3.54.0, `types/responses/function_tool.py`.
 _FURTHER_KEYS = ("defer_loading", "async", "allowed_callers", "output_schema")
-# JSON Schema keywords that hold one schema, a list of schemas, or schemas by name.
-_SCHEMA_KEYS = frozenset({"additionalProperties", "contains", "else", "if", "items", "not", "then"})
-_SCHEMA_LIST_KEYS = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
-_SCHEMA_MAP_KEYS = frozenset(
-    {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
-)
+_MOST_LOOSENED = 10  # that a description tells of
 
 
 def function_tool(tool: object) -> dict[str, Any]:
     """Build a Responses function tool from a mapping or an object with `name`, `description` and `parameters`.
 
-    An object schema without `properties`, at the top or nested, gets an empty one, because the API refuses it otherwise. A tool without
-    `strict` is strict only if the API accepts its schema as strict without a change, which most tools' optional parameters forbid. `tool`
-    itself stays as it is.
+    A schema that the API would refuse is sent as one that it takes and that allows no less; where it allows more, the description says so, and what the model
+    writes has to be checked by the original. A tool without `strict` is strict only if the API accepts its schema as strict, which most tools' optional
+    parameters forbid; so is one whose schema had to allow more, or is beyond the limits of strict ones. `tool` itself stays as it is.
 
     Returns:
         `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": ...}`, with `defer_loading`,
@@ -38,24 +37,48 @@ def function_tool(tool: object) -> dict[str, Any]:
         PayloadError: If the name is blank or one that the API does not take, if `parameters` is not a JSON schema of an object, or if the tool should
             be strict and the API would refuse it.
 
-    Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for `properties` and `strict`
-    docs/evidence/responses-api.md, R15 and R18.
+    Source: https://platform.openai.com/docs/api-reference/responses/create, `tools`; for the schema and `strict`
+    docs/evidence/responses-api.md, R15, R18 and R40.
     """
     name = tool_name(read_member(tool, "name"))
     description = read_member(tool, "description")
-    parameters = _parameters(read_member(tool, "parameters"), name)
     wanted = read_member(tool, "strict")
-    strict = is_strict(parameters) if wanted is None else coerce_bool(wanted, field="tools.strict")
-    if strict and wanted is not None:
+    strict = None if wanted is None else coerce_bool(wanted, field="tools.strict")
+    written, loosened, is_closed = _mended(_parameters(read_member(tool, "parameters"), name))
+    parameters = json.loads(written)
+    if strict and not loosened:
         validate_strict(parameters, field="tools", name=f"parameters of tool {name!r}")
+    is_free = strict is None or loosened or exceeds_limits(parameters)
     further = {key: read_member(tool, key) for key in _FURTHER_KEYS}
     return {
         "type": "function",
         "name": name,
-        "description": "" if description is None else str(description),
+        "description": _described("" if description is None else str(description), loosened),
         "parameters": parameters,
-        "strict": strict,
+        "strict": is_closed if is_free and strict is not False else bool(strict),
     } | {key: copy_json(one, field="tools") for key, one in further.items() if one is not None}
+
+
+def sendable_tools[T](tools: Iterable[T]) -> tuple[list[T], dict[str, str]]:
+    """Return the tools that can be sent, each as it is, and why each of the others cannot be, by its name or else its place in the list.
+
+    A tool cannot be sent that has no name or one that the API does not take, whose name an earlier one has, or whose parameters are not those of an object.
+    """
+    sendable: list[T] = []
+    left_out: dict[str, str] = {}
+    names: set[str] = set()
+    for place, tool in enumerate(tools, start=1):
+        try:
+            name: str = function_tool(tool)["name"]
+        except PayloadError as error:
+            left_out[quote(read_member(tool, "name") or f"tool {place}")] = str(error)
+            continue
+        if name in names:
+            left_out[name] = f"tool {place} has the name of an earlier one"
+        else:
+            names.add(name)
+            sendable.append(tool)
+    return sendable, left_out
 
 
 def tool_name(value: object) -> str:
@@ -74,44 +97,35 @@ def tool_name(value: object) -> str:
     return value
 
 
-def _parameters(value: object, name: str) -> dict[str, Any]:
-    if not value:
-        return {"type": "object", "properties": {}}
+def _parameters(value: object, name: str) -> str:
+    """Return the schema of parameters as JSON."""
+    if not value or value is True:
+        return "{}"
     if not isinstance(value, Mapping):
         raise _refused_parameters(name, "must be a JSON schema object")
-    # Parameters are always those of an object, so a missing type can mean nothing else.
-    schema = {"type": "object"} | copy_json(cast("object", value), field="tools")
-    if schema["type"] != "object":
+    schema: dict[str, Any] = copy_json(cast("object", value), field="tools")
+    # Parameters are always those of an object, so a type that is missing, or none, can mean nothing else.
+    types = {kind.lower() for kind in named_types(schema)}
+    if types and types <= TYPES and "object" not in types:
         raise _refused_parameters(name, "must be a JSON schema of type 'object'")
-    try:
-        return _with_properties(schema)
-    except RecursionError:
-        raise _refused_parameters(name, "are nested too deeply") from None
+    return json.dumps(schema)
+
+
+# Agents send the same tools with every request.
+@lru_cache(maxsize=256)
+def _mended(schema: str) -> tuple[str, tuple[str, ...], bool]:
+    """Return a schema as the API takes it, as JSON; what it does not say any more; and whether it can be strict."""
+    mended, loosened = mend_schema(json.loads(schema))
+    return json.dumps(mended), tuple(loosened), is_strict(mended)
+
+
+def _described(description: str, loosened: Sequence[str]) -> str:
+    """Return a description that also says which rules of the parameters their schema does not have any more."""
+    if not loosened:
+        return description
+    rules = [*loosened[:_MOST_LOOSENED], *(["and more"] if loosened[_MOST_LOOSENED:] else [])]
+    return f"{description}\n\nThe arguments are also checked by: {'; '.join(rules)}".lstrip()
 
 
 def _refused_parameters(name: str, reason: str) -> PayloadError:
     return PayloadError(f"parameters of tool {name!r} {reason}", field="tools")
-
-
-def _with_properties(schema: object) -> Any:
-    """Return `schema`, which may also be `true` or `false`, with `properties` in every object schema.
-
-    Keys that hold data, such as `enum`, are left alone.
-    """
-    if not isinstance(schema, dict):
-        return schema
-    members = cast("dict[str, object]", schema)
-    result = {key: _patched(key, value) for key, value in members.items()}
-    kind = members.get("type")
-    if kind == "object" or (isinstance(kind, list) and "object" in kind):
-        result.setdefault("properties", {})
-    return result
-
-
-def _patched(key: str, value: object) -> object:
-    if key in _SCHEMA_MAP_KEYS and isinstance(value, dict):
-        members = cast("dict[str, object]", value).items()
-        return {member: _with_properties(child) for member, child in members}
-    if key in _SCHEMA_LIST_KEYS and isinstance(value, list):
-        return [_with_properties(child) for child in cast("list[object]", value)]
-    return _with_properties(value) if key in _SCHEMA_KEYS else value
