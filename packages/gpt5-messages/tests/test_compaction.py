@@ -40,7 +40,9 @@ def answer(text: str, *items: dict[str, Any], **body: Any) -> dict[str, Any]:
 
 
 def kinds(items: list[dict[str, Any]]) -> list[str]:
-    return [str(item.get("type", item.get("role"))) for item in items]
+    return [
+        item["role"] if item.get("role") in ("system", "user") else item["type"] for item in items
+    ]
 
 
 def told(items: list[dict[str, Any]]) -> str:
@@ -94,9 +96,9 @@ def test_a_window_of_the_compact_call_goes_out_as_it_is() -> None:
     message = {"role": "assistant", "content": "", "opaque_body": window.opaque_body}
 
     assert kinds(build_input([SYSTEM, message, user("B")])) == [
-        *("system", "message", "compaction", "user")
+        *("system", "user", "compaction", "user")
     ]
-    assert kinds(build_input([*window.items, user("B")])) == ["message", "compaction", "user"]
+    assert kinds(build_input([*window.items, user("B")])) == ["user", "compaction", "user"]
 
 
 def test_a_compaction_of_somebody_else_is_not_used() -> None:

@@ -189,7 +189,7 @@ def test_langchains_thoughts_and_calls_among_the_content_are_no_text() -> None:
             {"type": "function_call", "name": "f"},
         ],
     }
-    assert build_input([message]) == [{"role": "assistant", "content": "4"}]
+    assert build_input([message]) == [{"type": "message", "role": "assistant", "content": "4"}]
 
 
 @pytest.mark.parametrize(

@@ -536,11 +536,9 @@ def test_what_was_added_for_a_reader_does_not_go_back_to_the_model() -> None:
     sources = render_sources([Source(title="A", url="https://a.org")])
     answer = {"role": "assistant", "content": "Noon." + sources}
 
-    assert build_input([answer]) == [{"role": "assistant", "content": "Noon."}]
+    assert build_input([answer]) == [{"type": "message", "role": "assistant", "content": "Noon."}]
     parts = [{"type": "text", "text": "Noon."}, {"type": "text", "text": sources}]
-    assert build_input([{"role": "assistant", "content": parts}]) == [
-        {"role": "assistant", "content": "Noon."}
-    ]
+    assert build_input([{"role": "assistant", "content": parts}]) == build_input([answer])
 
 
 def test_the_cost_of_large_images_and_many_citations_does_not_grow_faster_than_they_do() -> None:

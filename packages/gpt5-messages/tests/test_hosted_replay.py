@@ -22,7 +22,7 @@ from gpt5_messages import (
 )
 
 
-QUESTION = {"role": "user", "content": [{"type": "input_text", "text": "Go"}]}
+QUESTION = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go"}]}
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}
 MESSAGE = {
     "type": "message",

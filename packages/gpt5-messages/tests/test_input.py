@@ -39,7 +39,7 @@ OPAQUE = {"responses_output": ITEMS}
 @pytest.mark.parametrize("role", ["user", "system", "developer"])
 def test_text_becomes_an_input_text_part_under_its_role(role: str) -> None:
     assert build_input([{"role": role, "content": "Hi"}]) == [
-        {"role": role, "content": [{"type": "input_text", "text": "Hi"}]}
+        {"type": "message", "role": role, "content": [{"type": "input_text", "text": "Hi"}]}
     ]
 
 
@@ -85,7 +85,7 @@ def test_content_parts_are_joined_by_line_breaks() -> None:
     ids=str,
 )
 def test_a_refusal_goes_back_as_what_the_model_said(refused: dict[str, object]) -> None:
-    items = [{"role": "assistant", "content": "No."}]
+    items = [{"type": "message", "role": "assistant", "content": "No."}]
     assert build_input([{"role": "assistant", **refused}]) == items
     assert build_input([SimpleNamespace(role="assistant", **refused)]) == items
 
@@ -98,7 +98,7 @@ def test_content_of_another_kind_is_written_out() -> None:
 
 def test_a_call_and_its_output_are_paired() -> None:
     assert build_input([assistant("Let me see.", call(arguments='{"a":1}')), tool()]) == [
-        {"role": "assistant", "content": "Let me see."},
+        {"type": "message", "role": "assistant", "content": "Let me see."},
         function_call(arguments='{"a":1}'),
         output(),
     ]
@@ -120,7 +120,7 @@ def test_arguments_are_sent_as_text(arguments: object, expected: str) -> None:
 
 def test_a_call_without_its_output_is_never_sent() -> None:
     assert build_input([assistant("Hi", call("c1"), call("c2")), tool("c2")]) == [
-        {"role": "assistant", "content": "Hi"},
+        {"type": "message", "role": "assistant", "content": "Hi"},
         function_call("c2"),
         output("c2"),
     ]
@@ -129,7 +129,7 @@ def test_a_call_without_its_output_is_never_sent() -> None:
 @pytest.mark.parametrize("broken", [call(call_id=""), call(name=""), {}])
 def test_a_call_without_id_or_name_is_left_out(broken: object) -> None:
     assert build_input([{"role": "assistant", "content": "Hi", "tool_calls": [broken]}]) == [
-        {"role": "assistant", "content": "Hi"}
+        {"type": "message", "role": "assistant", "content": "Hi"}
     ]
 
 
@@ -153,14 +153,14 @@ def test_a_tool_message_without_its_call_id_and_without_content_says_nothing(
 def test_thoughts_are_not_sent_back_as_answers() -> None:
     """D6 of the official plugin."""
     assert build_input([assistant("<think>\nPlan\n</think>42")]) == [
-        {"role": "assistant", "content": "42"}
+        {"type": "message", "role": "assistant", "content": "42"}
     ]
 
 
 def test_list_content_of_the_assistant_is_sent_as_its_text() -> None:
     """D7 of the official plugin: the parts went out as input_text, which the API refuses."""
     assert build_input([assistant([{"type": "text", "data": "42"}])]) == [
-        {"role": "assistant", "content": "42"}
+        {"type": "message", "role": "assistant", "content": "42"}
     ]
 
 
@@ -198,7 +198,7 @@ def test_a_message_is_rebuilt_when_nothing_is_known_of_it() -> None:
 
 def test_a_message_without_calls_is_looked_up_too_for_it_may_have_compacted() -> None:
     assert build_input([assistant("Hi")], recall=lambda _: None) == [
-        {"role": "assistant", "content": "Hi"}
+        {"type": "message", "role": "assistant", "content": "Hi"}
     ]
 
 

@@ -83,7 +83,7 @@ def test_an_item_survives_the_way_to_the_wire_and_back(item: ConversationItem) -
 def test_whatever_is_on_the_wire_survives_the_way_to_an_item_and_back(
     wire: dict[str, object],
 ) -> None:
-    assert read_item(wire).to_wire() == wire
+    assert read_item(wire).to_wire() in (wire, {"type": "message", **wire})
 
 
 def test_a_recorded_reasoning_item_is_read_with_its_fields() -> None:
@@ -111,11 +111,21 @@ def test_a_message_knows_its_text() -> None:
     assert MessageItem(role="user", content="Hi").text == "Hi"
 
 
-@pytest.mark.parametrize(("role", "part"), [("user", "input_text"), ("assistant", "output_text")])
-def test_a_text_goes_out_as_the_part_that_its_role_takes(role: str, part: str) -> None:
+@pytest.mark.parametrize(
+    ("role", "content"),
+    [("user", [{"type": "input_text", "text": "Hi"}]), ("assistant", "Hi")],
+)
+def test_a_text_goes_out_in_the_form_that_all_servers_take(role: str, content: object) -> None:
     wire = MessageItem.of_text(role, "Hi").to_wire()
 
-    assert wire == {"role": role, "content": [{"type": part, "text": "Hi"}]}
+    assert wire == {"type": "message", "role": role, "content": content}
+
+
+def test_a_message_without_a_type_is_read_and_goes_out_with_it() -> None:
+    item = read_item({"role": "user", "content": "Hi"})
+
+    assert item == MessageItem(role="user", content="Hi")
+    assert item.to_wire() == {"type": "message", "role": "user", "content": "Hi"}
 
 
 @pytest.mark.parametrize(

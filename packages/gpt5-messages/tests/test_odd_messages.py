@@ -232,10 +232,14 @@ def test_anthropics_calls_and_results_are_parts_of_the_content() -> None:
     ]
     built = build_input([{"role": "assistant", "content": said}, {"role": "user", "content": told}])
     assert built == [
-        {"role": "assistant", "content": "Let me see."},
+        {"type": "message", "role": "assistant", "content": "Let me see."},
         {**FUNCTION, "arguments": '{"a": 1}'},
         output(),
-        {"role": "user", "content": [{"type": "input_text", "text": "And now?"}]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "And now?"}],
+        },
     ]
 
 
@@ -288,7 +292,7 @@ def test_what_the_tools_of_other_providers_did_is_not_told() -> None:
     result = {"type": "server_tool_result", "tool_call_id": "s1", "output": "4"}
     content = [call, result, {"type": "text", "text": "Four."}]
     assert build_input([{"type": "ai", "content": content}]) == [
-        {"role": "assistant", "content": "Four."}
+        {"type": "message", "role": "assistant", "content": "Four."}
     ]
 
 
@@ -407,4 +411,4 @@ def test_a_result_answers_no_call_behind_it(more: dict[str, Any]) -> None:
 
 def test_an_opaque_body_of_another_client_is_its_own_business() -> None:
     message = {"role": "assistant", "content": "4", "opaque_body": {"signature": 5}}
-    assert build_input([message]) == [{"role": "assistant", "content": "4"}]
+    assert build_input([message]) == [{"type": "message", "role": "assistant", "content": "4"}]

@@ -259,7 +259,7 @@ SEEN = {"type": "image_url", "image_url": {"url": PNG_DATA}}
 
 
 def shape(items: list[dict[str, Any]]) -> list[str]:
-    return [item.get("type", item.get("role")) for item in items]
+    return [item.get("role", item["type"]) for item in items]
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_an_image_that_a_model_of_pydantic_ai_made_moves_behind_its_answer() -> 
     ]
 
     assert build_input([{"parts": parts}]) == [
-        {"role": "assistant", "content": "Here it is."},
-        {"role": "user", "content": [text(FROM["assistant"]), image(PNG_DATA)]},
+        {"type": "message", "role": "assistant", "content": "Here it is."},
+        {"type": "message", "role": "user", "content": [text(FROM["assistant"]), image(PNG_DATA)]},
     ]
 
 
@@ -336,13 +336,13 @@ def test_an_image_of_an_instruction_moves_into_a_user_message_right_behind(role:
         {"role": role, "content": [SEEN]},
         {"role": "user", "content": "Hi"},
     ]
-    moved = {"role": "user", "content": [text(FROM[role]), image(PNG_DATA)]}
+    moved = {"type": "message", "role": "user", "content": [text(FROM[role]), image(PNG_DATA)]}
 
     assert build_input(messages) == [
-        {"role": role, "content": [text("Our logo:"), text("Be kind.")]},
+        {"type": "message", "role": role, "content": [text("Our logo:"), text("Be kind.")]},
         moved,
         moved,
-        {"role": "user", "content": [text("Hi")]},
+        {"type": "message", "role": "user", "content": [text("Hi")]},
     ]
 
 
@@ -366,7 +366,7 @@ def test_sound_that_an_assistant_said_is_told_of_too() -> None:
     said = {"role": "assistant", "content": ["Hear", {"type": "audio", "base64_data": "QUJD"}]}
     answer, note = build_input([said])
 
-    assert answer == {"role": "assistant", "content": "Hear"}
+    assert answer == {"type": "message", "role": "assistant", "content": "Hear"}
     assert note["content"] == [text(FROM["assistant"]), text(f"[audio omitted: {AUDIO}]")]
 
 
@@ -377,14 +377,13 @@ def test_items_of_the_api_are_kept_but_for_images_where_none_may_stand() -> None
     said = {"type": "message", "role": "assistant", "id": "msg_1", "content": [seen]}
     items = build_input([user, MADE_CALL, output, REASONING, said])
 
-    stays = {"type": "output_text", "text": "(what follows below)"}
     assert items == [
         user,
         MADE_CALL,
         output,
         REASONING,
-        said | {"content": [stays]},
-        {"role": "user", "content": [text(FROM["assistant"]), seen]},
+        {"type": "message", "role": "assistant", "content": "(what follows below)"},
+        {"type": "message", "role": "user", "content": [text(FROM["assistant"]), seen]},
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_payloads import PayloadError, build_request, count_tokens, profile_for
+from gpt5_payloads import PayloadError, build_request, count_tokens, profile_for, wire_item
 
 
 def data_url(data: bytes, kind: str = "image/png") -> str:
@@ -76,11 +76,64 @@ FILE = {
 }
 
 
-@pytest.mark.parametrize("detail", [None, "low", "auto", "high", "original", "huge"])
+@pytest.mark.parametrize("detail", ["low", "auto", "high", "original", "huge"])
 def test_an_image_keeps_its_detail_where_the_model_has_it(detail: object) -> None:
     part = image(PNG, detail=detail)
 
     assert sent("gpt-6.2-sol", message(part, FILE))["content"] == [part, FILE]
+
+
+@pytest.mark.parametrize("given", [{}, {"detail": None}])
+def test_an_image_without_a_detail_goes_out_with_one_for_other_servers_demand_it(
+    given: dict[str, None],
+) -> None:
+    output = {"type": "function_call_output", "call_id": "c", "output": [image(PNG, **given)]}
+
+    assert sent("gpt-5.2", message(image(PNG, **given)))["content"] == [image(PNG, detail="auto")]
+    assert sent("gpt-5.2", output)["output"] == [image(PNG, detail="auto")]
+
+
+SAID = {"type": "output_text", "text": "Hi", "annotations": [], "logprobs": []}
+WHOLE = {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed"}
+OUTPUT = {"type": "function_call_output", "call_id": "c"}
+MARKED = {"type": "input_text", "text": "a", "prompt_cache_breakpoint": {"mode": "explicit"}}
+
+
+@pytest.mark.parametrize(
+    ("item", "wire"),
+    [
+        ({"role": "user", "content": "Hi"}, {"type": "message", "role": "user", "content": "Hi"}),
+        (
+            {"type": None, "role": "assistant", "content": [SAID], "phase": "commentary"},
+            {"type": "message", "role": "assistant", "content": "Hi", "phase": "commentary"},
+        ),
+        (
+            {**WHOLE, "id": None, "content": [SAID, {"type": "refusal", "refusal": "No."}]},
+            {"type": "message", "role": "assistant", "content": "Hi\nNo."},
+        ),
+        ({**WHOLE, "content": [SAID]}, {**WHOLE, "content": [SAID]}),
+        (
+            {"role": "assistant", "content": [SAID, FILE]},
+            {"type": "message", "role": "assistant", "content": [SAID, FILE]},
+        ),
+        (
+            {"role": "assistant", "content": []},
+            {"type": "message", "role": "assistant", "content": []},
+        ),
+        (
+            {**OUTPUT, "output": [{"type": "input_text", "text": text} for text in "ab"]},
+            {**OUTPUT, "output": "a\nb"},
+        ),
+        ({**OUTPUT, "output": [MARKED]}, {**OUTPUT, "output": [MARKED]}),
+        ({**OUTPUT, "output": [SAID, FILE]}, {**OUTPUT, "output": [SAID, FILE]}),
+        ({"type": "additional_tools", "role": "developer", "tools": []},) * 2,
+    ],
+)
+def test_an_item_goes_out_in_the_shape_that_all_servers_take(
+    item: dict[str, Any], wire: dict[str, Any]
+) -> None:
+    assert sent("gpt-5.2", item) == wire
+    assert wire_item(wire) == wire
 
 
 @pytest.mark.parametrize(
@@ -229,7 +282,7 @@ def test_a_file_counts_by_its_size(part: dict[str, Any], expected: int) -> None:
 
 
 def test_what_is_no_part_at_all_is_left_to_the_server() -> None:
-    item = {"role": "user", "content": ["bare", 5]}
+    item = {"type": "message", "role": "user", "content": ["bare", 5]}
 
     assert sent("gpt-5", item) == item
     assert count_tokens([item]) >= 4

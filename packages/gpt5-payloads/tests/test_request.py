@@ -133,7 +133,7 @@ def test_input_that_is_neither_text_nor_items_is_refused(value):
 
 def test_items_go_out_in_order_and_unchanged():
     items = [
-        {"role": "system", "content": [{"type": "input_text", "text": "Be kind."}]},
+        {"type": "message", "role": "system", "content": [{"type": "input_text", "text": "Be."}]},
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"},
         MappingProxyType({"type": "function_call_output", "call_id": "c1", "output": ""}),
     ]
@@ -145,8 +145,8 @@ def test_a_codex_model_hears_the_system_as_the_developer():
     items = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "system"}]
 
     assert build(model="gpt-5.3-codex", input=items)["input"] == [
-        {"role": "developer", "content": "Be kind."},
-        {"role": "user", "content": "system"},
+        {"type": "message", "role": "developer", "content": "Be kind."},
+        {"type": "message", "role": "user", "content": "system"},
     ]
     assert items[0]["role"] == "system"
 

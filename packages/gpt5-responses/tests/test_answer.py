@@ -164,7 +164,7 @@ async def test_a_refused_stream_lets_go_of_its_client() -> None:
     ("settings", "sent"),
     [
         ({"effort": "max"}, {"reasoning": {"effort": "xhigh", "summary": "auto"}}),
-        ({"verbosity": "low"}, {"text": {"verbosity": "low"}}),
+        ({"verbosity": "low"}, {"text": {"format": {"type": "text"}, "verbosity": "low"}}),
         ({"response_format": "text"}, {"text": {"format": {"type": "text"}}}),
         ({"tool_choice": "required"}, {"tool_choice": "required"}),
         (

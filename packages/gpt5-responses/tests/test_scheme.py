@@ -25,13 +25,57 @@ def test_requirement_2_a_request_is_item_based_and_stateless() -> None:
     assert body(instructions="Be brief.") == {
         "model": "gpt-5",
         "instructions": "Be brief.",
-        "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hello"}]}],
+        "input": [QUESTION.to_wire()],
         "store": False,
         "include": ["reasoning.encrypted_content"],
         "stream": True,
         "tool_choice": "auto",
         "parallel_tool_calls": True,
     }
+
+
+IMAGE = {"type": "input_image", "image_url": "https://example.org/a.png"}
+LINK = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+SAID = {"type": "output_text", "text": "Hi"}
+CALL = {"type": "function_call", "call_id": "c1", "name": "lookup", "arguments": "{}"}
+RESULT = {"type": "function_call_output", "call_id": "c1"}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"items": [{"role": "user", "content": [IMAGE]}, {"role": "assistant", "content": [SAID]}]},
+        {"items": [CALL, {**RESULT, "output": [{"type": "input_text", "text": "x"}, IMAGE]}]},
+        {
+            "items": [
+                MessageItem(role="assistant", content=(SAID,)),
+                MessageItem.of_text("user", "?"),
+            ]
+        },
+        {"items": [MessageItem.of_text("assistant", "Hi"), CALL, {**RESULT, "output": [SAID]}]},
+        {
+            "messages": [
+                {"role": "system", "content": ["Logo:", LINK]},
+                {"role": "user", "content": "?"},
+            ]
+        },
+        {"messages": [{"role": "assistant", "content": ["Look:", LINK]}]},
+        {"items": [QUESTION], "verbosity": "low"},
+    ],
+)
+def test_strict_servers_find_types_details_and_plain_answers_in_every_body(
+    wanted: dict[str, object],
+) -> None:
+    sent = ResponsesScheme().build_body(Request(**wanted), model="gpt-5")
+
+    assert "format" in sent.get("text", {"format": None})
+    for item in sent["input"]:
+        assert item["type"]
+        assert item.get("role") != "assistant" or isinstance(item["content"], str)
+        for parts in (item.get("content"), item.get("output")):
+            for part in parts if isinstance(parts, list) else ():
+                assert part["type"] in {"input_text", "input_image"}
+                assert part["type"] == "input_text" or part["detail"] == "auto"
 
 
 def test_requirement_2_the_fixed_values_go_out_without_tools_too() -> None:
@@ -218,7 +262,7 @@ def test_design_point_2_reserved_options_go_out_once_they_are_set() -> None:
     assert (sent["service_tier"], sent["prompt_cache_key"], sent["text"]) == (
         "flex",
         "conversation-1",
-        {"verbosity": "low"},
+        {"format": {"type": "text"}, "verbosity": "low"},
     )
 
 

@@ -79,7 +79,7 @@ def test_input_is_counted_with_all_that_belongs_to_it(*, is_async: bool) -> None
     line, body = sent(wire)
     assert line == "POST /v1/responses/input_tokens"
     assert (body["model"], body["instructions"]) == ("gpt-5.2", "Be brief.")
-    assert body["input"] == [{"role": "user", "content": "Hello"}]
+    assert body["input"] == [{"type": "message", "role": "user", "content": "Hello"}]
     assert body.keys().isdisjoint({"stream", "store", "include", "max_output_tokens"})
 
 

@@ -438,7 +438,7 @@ def test_refused_reasoning_items_are_left_out_once(transport: Transport) -> None
 
     assert stream.left_out == ("without_reasoning_items",)
     assert [item.get("type") for item in server.requests[-1].body["input"]] == [
-        None,
+        "message",
         "function_call",
         "function_call_output",
     ]

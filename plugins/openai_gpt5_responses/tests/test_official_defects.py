@@ -108,7 +108,7 @@ def test_d06_d07_think_blocks_and_parts_of_the_history_go_back_as_plain_answers(
 
     assert answer.error is None
     said = server.requests[-1].body["input"][0]
-    assert said == {"role": "assistant", "content": "First.\nSecond."}
+    assert said == {"type": "message", "role": "assistant", "content": "First.\nSecond."}
 
 
 @pytest.mark.parametrize("flat", [True, False])

@@ -51,10 +51,9 @@ def test_words_about_thoughts_stay_words_on_their_way_out_and_back(
     assert thought.replace("< ", "<") == f"\n{SUMMARY}\n\n**Next**\n"
     assert re.sub("< *", "<", seen) == re.sub("< *", "<", words)
     assert not re.search("(?im)^</?think>", seen.replace(FENCED, ""))
-    kinds = [item.get("type") for item in remembered]
-    assert kinds == [None, "reasoning", "message", None]
+    assert [item["type"] for item in remembered] == ["message", "reasoning", "message", "message"]
     assert remembered[2]["content"][0]["text"] == words
-    assert told[0] == {"role": "assistant", "content": words}
+    assert told[0] == {"type": "message", "role": "assistant", "content": words}
 
 
 @pytest.mark.parametrize("words", ["<think>\nno\n</think>", '{"a": "\\n<think>"}'])
@@ -88,4 +87,5 @@ def test_only_what_the_plugin_has_shown_as_a_thought_is_taken_out_of_the_history
     with simulate("So.") as server:
         plugin.invoke(server, [stopped, said, {"role": "user", "content": "And?"}])
 
-    assert server.requests[-1].body["input"][0] == {"role": "assistant", "content": told}
+    sent = server.requests[-1].body["input"][0]
+    assert sent == {"type": "message", "role": "assistant", "content": told}

@@ -62,7 +62,7 @@ class ItemStore:
         >>> result = {"role": "tool", "tool_call_id": "c1", "content": "4"}
         >>> recall = partial(store.recall, "key-1")
         >>> [item.get("type") for item in build_input([question, answer, result], recall=recall)]
-        [None, 'new', 'function_call', 'function_call_output']
+        ['message', 'new', 'function_call', 'function_call_output']
     """
 
     def __init__(

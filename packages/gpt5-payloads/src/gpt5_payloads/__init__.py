@@ -25,6 +25,7 @@ from ._model_profile import (
     Verbosity,
 )
 from ._parameters import RequestParameters, ResponseFormat
+from ._parts import wire_item
 from ._profiles import profile_for
 from ._request import build_request
 from ._tokens import count_tokens, estimate_text_tokens
@@ -65,4 +66,5 @@ __all__ = [
     "sendable_tools",
     "tool_search_tool",
     "web_search_tool",
+    "wire_item",
 ]

@@ -10,7 +10,42 @@ from ._profiles import fit
 
 
 _PLACES = ("content", "output")
+_TEXT_MEMBERS = {"type", "text", "refusal", "annotations", "logprobs"}
 _TEXT_ONLY = "this model reads text only"
+
+
+def wire_item(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an input item in the one shape that all servers take.
+
+    A message has its type. The text of an answer is a plain text, unless the answer has the id that its server gave it, and so is the output of a
+    tool that consists of texts.
+
+    Source: docs/contracts/openai-gpt5-responses.md, A24 to A26 and A52.
+    """
+    wire = dict(item)
+    if wire.get("role") and not wire.get("type"):
+        wire["type"] = "message"
+    is_answer = wire.get("role") == "assistant" and not wire.get("id")
+    if is_answer and (text := _joined_text(wire.get("content"))) is not None:
+        # An id and a status are of the server's own items only.
+        wire = {key: value for key, value in wire.items() if key not in ("id", "status")}
+        wire["content"] = text
+    elif (text := _joined_text(wire.get("output"))) is not None:
+        wire["output"] = text
+    return wire
+
+
+def _joined_text(parts: object) -> str | None:
+    """Return the text of parts that are nothing but text, a line break apart; None if there are others, or none at all."""
+    held = cast("Sequence[object]", parts if isinstance(parts, list | tuple) else ())
+    texts = [
+        found
+        for part in held
+        if isinstance(part, Mapping)
+        and (members := cast("Mapping[str, Any]", part)).keys() <= _TEXT_MEMBERS
+        and isinstance(found := members.get("text", members.get("refusal")), str)
+    ]
+    return "\n".join(texts) if texts and len(texts) == len(held) else None
 
 
 def with_fitted_parts(
@@ -21,11 +56,11 @@ def with_fitted_parts(
     Args:
         item: An input item.
         profile: The profile of the model.
-        detail: The detail of every image; None keeps the detail that each has.
+        detail: The detail of every image; None keeps the detail that each has, or else `auto`, since other servers demand one.
     """
-    fitted = dict(item)
+    fitted = wire_item(item)
     for name in _PLACES:
-        parts = item.get(name)
+        parts = fitted.get(name)
         if isinstance(parts, list | tuple):
             fitted[name] = [
                 _fitted(part, profile, detail) for part in cast("Sequence[object]", parts)
@@ -52,8 +87,8 @@ def _fitted(part: object, profile: ModelProfile, detail: ImageDetail | None) -> 
             return _omitted("file", str(cast("Mapping[str, Any]", part).get("filename") or ""))
         case {"type": "input_image"}:
             image = cast("Mapping[str, Any]", part)
-            wanted = detail or image.get("detail")
-            # None, or a value that is not known here: the server's to judge.
+            wanted = detail or image.get("detail") or "auto"
+            # A value that is not known here is the server's to judge.
             if wanted not in IMAGE_DETAILS:
                 return image
             taken = fit(wanted, accepted=profile.image_details, ladder=IMAGE_DETAILS)

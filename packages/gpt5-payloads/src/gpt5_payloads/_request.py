@@ -234,7 +234,8 @@ def _text(settings: Parameters, profile: ModelProfile, rules: WireRules) -> dict
     verbosity = fit(settings.verbosity, accepted=profile.verbosities, ladder=VERBOSITIES)
     if verbosity and _asks("verbosity", settings, rules):
         text["verbosity"] = verbosity
-    return text if text or rules.text is not None else None
+    # Several servers refuse `text` without a format.
+    return {"format": {"type": "text"}, **text} if text or rules.text is not None else None
 
 
 def _tools(

@@ -54,7 +54,7 @@ class Conversation:
         >>> conversation.ask("Hello")
         >>> conversation.add(read_response({"output": [{"type": "new_kind", "id": "x"}]}))
         >>> [item.to_wire().get("type") for item in conversation.request().items]
-        [None, 'new_kind']
+        ['message', 'new_kind']
     """
 
     def __init__(self, items: Iterable[ConversationItem] = ()) -> None:

@@ -25,7 +25,8 @@ from .turns import History, Turn, call_key
 type Recall = Callable[[Turn], Sequence[Item] | None]
 
 _MEDIA = ("input_image", "input_file")
-_PLACEHOLDER = {"type": "output_text", "text": "(what follows below)"}
+_SHOWN = "shown_media"  # the type of an assistant's images and files until they are moved
+_PLACEHOLDER = "(what follows below)"
 _NOTES = {
     "assistant": "This came with the assistant's message above:",
     "developer": "This belongs to the developer's message above:",
@@ -130,7 +131,7 @@ class _InputBuilder:
                 self.items += self._tool_output(entry)
             case role:
                 parts = read_parts(entry.content, field=entry.field)
-                self.items += [{"role": role, "content": parts}] if parts else []
+                self.items += [_message(role, parts)] if parts else []
         self._note([entry])
 
     def _note(self, entries: Iterable[Entry]) -> None:
@@ -172,7 +173,7 @@ class _InputBuilder:
                 self.items.clear()
             return [*replayed, *_shown_media(_without_drawn(shown, replayed))]
         answer = said_text(text)
-        said: list[dict[str, Any]] = [{"role": "assistant", "content": answer}] if answer else []
+        said = [_message("assistant", answer)] if answer else []
         return [*said, *_shown_media(shown), *self._replay(answered)]
 
     def _own_id(self, call_id: str) -> str:
@@ -298,8 +299,12 @@ def _made_calls(items: Iterable[Item], calls: Iterable[Mapping[str, Any]]) -> bo
     return not rewritten or {call_key(call) for call in rewritten} <= {call_key(c) for c in made}
 
 
+def _message(role: str, content: str | list[Part]) -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": content}
+
+
 def _shown_media(parts: list[Part]) -> list[dict[str, Any]]:
-    return [{"role": "assistant", "content": parts}] if parts else []
+    return [{"type": _SHOWN, "role": "assistant", "content": parts}] if parts else []
 
 
 def _without_drawn(parts: list[Part], items: list[dict[str, Any]]) -> list[Part]:
@@ -342,17 +347,18 @@ def _with_media_moved(items: Iterable[Item]) -> list[dict[str, Any]]:
             continue
         if not rest and placed and type_of(placed[-1]) == "reasoning":
             # Reasoning is refused without the item that it led to, and nothing else is left of it.
-            rest = [_PLACEHOLDER]
+            placed.append(_message("assistant", _PLACEHOLDER))
         if rest:
             placed.append({**item, "content": rest})
-        moved.append({"role": "user", "content": [{"type": "input_text", "text": note}, *media]})
+        said = {"type": "input_text", "text": note}
+        moved.append(_message("user", [said, *map(dict, media)]))
     return placed + moved
 
 
 def _split_parts(item: Item) -> tuple[list[Item], list[Item]]:
     """Return the parts of a message that may stay in it, and those that have to move."""
     parts = list(iter_mappings(item.get("content")))
-    if item.get("role") == "assistant" and not type_of(item):
-        return [], parts  # made by `_shown_media`, of images and files alone
+    if type_of(item) == _SHOWN:
+        return [], parts
     rest = [part for part in parts if type_of(part) not in _MEDIA]
     return rest, [part for part in parts if type_of(part) in _MEDIA]

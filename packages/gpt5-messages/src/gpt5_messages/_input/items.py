@@ -1,7 +1,7 @@
 """Input and output items as values, lossless in both directions.
 
 An item holds the documented values of its type in fields, and everything else from the wire in `extra`: turned back, it is
-what it was. A value that does not fit its type stays as it is, in an `OtherItem`.
+what it was, and a message says its type. A value that does not fit its type stays as it is, in an `OtherItem`.
 
 Source: https://platform.openai.com/docs/api-reference/responses/create (`input`), read 2026-11-21, and recorded traffic.
 """
@@ -23,7 +23,7 @@ class MessageItem:
     Attributes:
         role: The role of the speaker.
         content: A text, or content parts exactly as on the wire.
-        extra: Further fields of the wire, such as `id`, `status`, `phase`, and `type` if it was given.
+        extra: Further fields of the wire, such as `id`, `status` and `phase`.
     """
 
     role: Literal["user", "system", "developer", "assistant"]
@@ -32,9 +32,11 @@ class MessageItem:
 
     @classmethod
     def of_text(cls, role: Literal["user", "system", "developer", "assistant"], text: str) -> Self:
-        """Make a message of one text part: `output_text` for the assistant, `input_text` for everyone else."""
-        part_type = "output_text" if role == "assistant" else "input_text"
-        return cls(role=role, content=({"type": part_type, "text": text},))
+        """Make a message: a plain text for the assistant, whose parts only go back with the id of their server, and an `input_text` part for everyone else."""
+        is_answer = role == "assistant"
+        return cls(
+            role=role, content=text if is_answer else ({"type": "input_text", "text": text},)
+        )
 
     @property
     def text(self) -> str:
@@ -47,7 +49,7 @@ class MessageItem:
     def to_wire(self) -> dict[str, Any]:
         """Return the item as the API takes it."""
         content = self.content if isinstance(self.content, str) else list(self.content)
-        return {**self.extra, "role": self.role, "content": content}
+        return {"type": "message", **self.extra, "role": self.role, "content": content}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,20 +142,21 @@ type ConversationItem = MessageItem | ReasoningItem | ToolCallItem | ToolOutputI
 
 
 def read_item(wire: _Wire) -> ConversationItem:
-    """Read an item of the wire; `read_item(wire).to_wire()` equals `wire`, whatever it holds."""
+    """Read an item of the wire; `read_item(wire).to_wire()` equals `wire`, whatever it holds, but for the type of a message that has none."""
     kind = type_of(wire) or ("message" if "role" in wire else "")
     read = _READERS.get(kind)
     item = read(wire) if read else None
     # Turned back as a check: an item that comes out different, such as reasoning with an empty
     # `content`, is kept whole.
-    return item if item is not None and item.to_wire() == wire else OtherItem(wire=wire)
+    is_same = item is not None and item.to_wire() == {"type": kind, **wire}
+    return item if item is not None and is_same else OtherItem(wire=wire)
 
 
 def _read_message(wire: _Wire) -> MessageItem | None:
     role, content = wire.get("role"), _texts_or_parts(wire.get("content"))
     if role not in ("user", "system", "developer", "assistant") or content is None:
         return None
-    return MessageItem(role=role, content=content, extra=_rest(wire, "role", "content"))
+    return MessageItem(role=role, content=content, extra=_rest(wire, "type", "role", "content"))
 
 
 def _read_reasoning(wire: _Wire) -> ReasoningItem:

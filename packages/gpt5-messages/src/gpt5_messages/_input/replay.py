@@ -130,8 +130,7 @@ def _size(item: Item) -> int:
 def _sentence(image: Item) -> dict[str, Any]:
     size = len(text_at(image, "result"))
     text = render_omission("image", reason=f"{size} characters are too many to be carried along")
-    part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
-    return {"type": "message", "role": "assistant", "content": [part]}
+    return {"type": "message", "role": "assistant", "content": text}
 
 
 def _is_output(item: Item) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from gpt5_messages import is_open_reasoning, without_reasoning
+from gpt5_payloads import wire_item
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._settings.connection import Compatibility
 
@@ -165,13 +166,18 @@ def relax(
             less.pop("stream_options", None)  # would be refused without a stream
             return less
         case "without_reasoning_items":
-            return {**request, "input": without_reasoning(request["input"])}
+            return {**request, "input": _foreign(request["input"])}
         case "without_compaction":
-            return {**request, "input": without_reasoning(whole())}
+            return {**request, "input": _foreign(whole())}
         case "without_flex":
             return {**request, "service_tier": "default"}
         case name:
             return leave_out(request, name, part.value)
+
+
+def _foreign(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return an input as a server takes it that did not make it."""
+    return [wire_item(item) for item in without_reasoning(items)]
 
 
 def is_in(request: Request, part: LeftOut) -> bool:
