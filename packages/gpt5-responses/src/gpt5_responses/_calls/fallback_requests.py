@@ -6,7 +6,6 @@ from typing import Any
 
 from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
-from gpt5_responses._http.error_messages import to_responses_error
 from gpt5_responses._http.request_body import RequestBody, write_body
 from gpt5_responses._http.steps import Blocking, NetworkKind
 from gpt5_responses._settings.connection import Connection
@@ -110,15 +109,13 @@ class FallbackClient(HttpClient):
                 # What has been left out once and is refused again was not the reason.
                 if not found or any(part in again for part in found):
                     tried = retried_sentence(again)
-                    raise to_responses_error(
-                        error, model=model, tried=tried, secrets=self.secrets
-                    ) from None
+                    raise self.explain(error, model=model, tried=tried) from None
                 for part in found:
                     body = relax(body, part, whole=whole or list)
                 again += found
                 self._remember(found, model if _OF_MODEL.search(error.message) else None)
             except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-                raise to_responses_error(error, model=model, secrets=self.secrets) from None
+                raise self.explain(error, model=model) from None
             else:
                 names: list[Fallback] = [part.name for part in (*left_out, *again)]
                 return answer, tuple(dict.fromkeys(names))
@@ -132,7 +129,7 @@ class FallbackClient(HttpClient):
         try:
             return (yield from self.ask(b"GET", path)), ()
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-            raise to_responses_error(error, model="", secrets=self.secrets) from None
+            raise self.explain(error, model="") from None
 
     def _remember(self, parts: Sequence[LeftOut], model: str | None) -> None:
         new = ((part, model) for part in parts if part.is_lasting)

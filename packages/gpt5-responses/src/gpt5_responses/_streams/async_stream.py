@@ -38,7 +38,11 @@ class AsyncResponseStream(StreamFacts):
         self._body = body
         self._flex_fallback = flex_fallback
         self._whole = whole
-        self._reader = ResponseReader(model=str(body.get("model")), secrets=client.secrets)
+        self._reader = ResponseReader(
+            model=str(body.get("model")),
+            secrets=client.secrets,
+            is_openai=client.connection.is_openai,
+        )
         self._limits = TimeLimits(client.connection)
         self._answer: HttpAnswer | None = None
         # Undone in the reverse order: the events end first, then the answer, then the client.

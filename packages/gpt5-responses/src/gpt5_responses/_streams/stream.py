@@ -54,7 +54,11 @@ class ResponseStream(StreamFacts):
         self._whole = whole
         self._flex_fallback = flex_fallback
         self._transport = transport
-        self._reader = ResponseReader(model=str(request.get("model")), secrets=connection.secrets)
+        self._reader = ResponseReader(
+            model=str(request.get("model")),
+            secrets=connection.secrets,
+            is_openai=connection.is_openai,
+        )
         self._limits = TimeLimits(connection)
         self._lock = threading.Lock()  # `close` may come from another thread while this opens
         self._reading = threading.RLock()  # held while the connection is read from
