@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -435,6 +436,8 @@ def test_a_part_that_ends_without_itself_is_closed() -> None:
 
 DETAILS = {"code": "rate_limit_exceeded", "message": "Slow down.", "param": "p"}
 OF_DETAILS = ResponseFailure(code="rate_limit_exceeded", message="Slow down.", param="p")
+OF_DETAILS_OF_P = replace(OF_DETAILS, message="p: Slow down.")
+OF_NUMBER = ResponseFailure(code="429", message="Slow down.")
 OF_TEXT = ResponseFailure(code=None, message="Slow down.")
 OF_STATUS = ResponseFailure(code=None, message="response failed with the status 'error'")
 
@@ -458,7 +461,21 @@ OF_STATUS = ResponseFailure(code=None, message="response failed with the status 
         ({"status": "error", "message": "Slow down."}, OF_TEXT),
         (event("error", error=DETAILS), OF_DETAILS),
         ({"type": "error", "error": "Slow down."}, OF_TEXT),
-        ({"error": ["busy"]}, ResponseFailure(code=None, message='["busy"]')),
+        ({"error": ["busy"]}, ResponseFailure(code=None, message="busy")),
+        ({"error": "Slow down.", **DETAILS, "message": None}, OF_DETAILS),
+        (
+            {
+                "detail": [
+                    {"msg": "Slow down.", "loc": ["body", "p"], "type": "rate_limit_exceeded"}
+                ]
+            },
+            OF_DETAILS_OF_P,
+        ),
+        ({"message": "Slow down.", "code": 429, "request_id": "r"}, OF_NUMBER),
+        ({"success": False, "errors": [{"code": 429, "message": "Slow down."}]}, OF_NUMBER),
+        (event("error", detail="Slow down."), OF_TEXT),
+        (event("failed", **DETAILS), OF_DETAILS),
+        (event("failed", response=None, error=["Slow down."]), OF_TEXT),
         (
             {"error": {"type": "busy"}},
             ResponseFailure(code="busy", message="the stream reported an error"),

@@ -85,6 +85,9 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         ({"retry_after": "0.5"}, 0.5, 0.5),
         ({"retry_after_ms": "1500", "retry_after": "9"}, 1.5, 1.5),
         ({"retry_after_ms": "soon", "retry_after": "120"}, 120, 120),
+        ({"x": "1\r\nllm_provider-retry-after: 7"}, 7, 7),  # a proxy's word for its upstream's
+        ({"x": "1\r\nllm_provider-retry-after-ms: 1500"}, 1.5, 1.5),
+        ({"x": "1\r\nllm_provider-retry-after: 9", "retry_after": "7"}, 7, 7),
         ({"retry_after": formatdate(0)}, 0.37, 0.5),
         ({"retry_after": "-3"}, 0.37, 0.5),
         ({"retry_after": "nan"}, 0.37, 0.5),
@@ -93,7 +96,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         ({"retry_after": "soon"}, 0.37, 0.5),
         ({}, 0.37, 0.5),
     ],
-    ids=str,
+    ids=repr,
 )
 def test_the_pause_is_what_the_server_asks_for(
     transport: Transport, pauses: list[float], headers: dict[str, str], *, lowest: float, highest: float

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from wire import Wire, whole
 
 from gpt5_messages import BlockDelta, ResponseEnded, ResponseStarted, StreamEvent
 from gpt5_responses import (
@@ -18,6 +19,7 @@ from gpt5_responses import (
     NotFoundError,
     PermissionDeniedError,
     RateLimitError,
+    ResponseFailedError,
     ResponsesError,
     ResponseStream,
     ServerError,
@@ -174,8 +176,23 @@ def test_leaving_a_stream_early_closes_its_connection(transport: Transport) -> N
         (CutStream(after_events=0), StreamInterruptedError),
         (CutStream(after_bytes=700), StreamInterruptedError),
         (HtmlPage(), UnexpectedResponseError),
+        # As servers report them that are not OpenAI's.
+        (HttpError(status=404, code="model_not_found", message="No models loaded."), InvalidRequestError),
+        (HttpError(status=404, message="The model 'gpt-5.2' is not loaded"), InvalidRequestError),
+        (HttpError(status=404, message="The model 'gpt-5.2' is not there. Loaded: x"), ModelNotFoundError),
+        (HttpError(status=503, code="model_not_found", message="Loading model"), ServerError),
+        (LateError(code="model_not_found", message="Model unloaded."), ResponseFailedError),
+        (LateError(code="429"), RateLimitError),
+        (LateError(code="529"), ServerError),
+        (LateError(code="401"), AuthenticationError),
+        (LateError(code="422"), InvalidRequestError),
+        (LateError(code="404", message="The model `gpt-5.2` is gone."), ModelNotFoundError),
+        (LateError(code="404", message="The item is gone."), InvalidRequestError),
+        (LateError(code="BadRequestError"), InvalidRequestError),
+        (LateError(code="InternalServerError"), ServerError),
+        (LateError(code="4290"), ResponseFailedError),
     ],
-)
+)  # fmt: skip
 def test_every_failure_has_its_error(
     fault: Fault, kind: type[ResponsesError], transport: Transport
 ) -> None:
@@ -252,6 +269,48 @@ def test_the_server_s_own_words_come_beside_ours(
     plain = LIMIT.replace("\n", " ").replace("abcdef12", "[redacted]")
     assert error.explanation == f"{plain}{'x' * 300}"[:260] + "..."
     assert refusal(HttpError(status=503, message=" "), transport).explanation == ""
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (HttpError(status=503, message="db-7 is down."), "(status 503). Try again later."),
+        (LateError(code="server_error", message="db-7 is down."), "Try again later."),
+        (HttpError(status=401, message="db-7 is down."), "Check api_key and base_url."),
+        (HttpError(status=403, message="db-7 is down."), "organisation and permissions."),
+        (
+            HttpError(status=404, code="none", message="db-7 is down."),
+            "(status 404). Check base_url.",
+        ),
+        (HttpError(status=404, code="model_not_found", message="db-7 is down."), "access to it."),
+    ],
+)
+def test_why_a_server_refuses_or_fails_stands_behind_our_sentence(
+    transport: Transport, fault: Fault, sentence: str
+) -> None:
+    assert str(refusal(fault, transport)).endswith(f"{sentence} The server says: db-7 is down.")
+
+
+def test_what_is_missing_beside_a_field_is_no_address(transport: Transport) -> None:
+    fault = HttpError(status=404, code="none", param="previous_response_id", message="Gone.")
+
+    expected = "The server refused the request (status 404), code 'none', param 'previous_response_id': Gone."
+    assert str(refusal(fault, transport)) == expected
+
+
+@pytest.mark.parametrize("answer", ["503 x", "200 OK"])
+def test_a_failure_of_openai_s_is_told_in_our_words(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    body = b'{"error": {"code": "server_error", "message": "db-7 is down."}}'
+    with Wire(whole(body, answer)) as wire:
+        monkeypatch.setenv("HTTP_PROXY", wire.base_url.removesuffix("/v1"))
+        asked = Connection(api_key="k", base_url="http://eu.api.openai.com/v1", max_retries=0)
+        with pytest.raises(ServerError) as caught:
+            create(asked, REQUEST, transport=transport)
+
+    assert "db-7" not in str(caught.value)
+    assert caught.value.explanation == "db-7 is down."
 
 
 @pytest.mark.parametrize(

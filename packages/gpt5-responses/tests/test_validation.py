@@ -69,6 +69,7 @@ def test_a_gateway_that_only_misses_the_model_passes(transport: Transport) -> No
         (404, {"message": "The model `gpt-6-luna` does not exist.", "code": 404}),
         (400, {"message": "gone", "code": "model_not_found"}),
         (403, {"message": "not yours", "code": "no_access", "param": "model"}),
+        (404, {"message": "No models loaded.", "code": "model_not_found", "param": "model"}),
         (404, {"message": "no such deployment", "code": "DeploymentNotFound"}),
         (410, {"message": "The model 'gpt-6-luna' is gone"}),
         (403, {"message": "Your organization must be verified.", "code": "model_not_found"}),
@@ -83,10 +84,15 @@ def test_a_gateway_whose_model_has_ended_passes(
         validate_server(connection(server), transport=transport)
 
 
-def test_a_key_that_may_not_ask_does_not_pass(transport: Transport) -> None:
+@pytest.mark.parametrize(
+    ("status", "kind"), [(403, PermissionDeniedError), (400, InvalidRequestError)]
+)
+def test_a_key_that_may_not_ask_does_not_pass(
+    transport: Transport, status: int, kind: type[ResponsesError]
+) -> None:
     with (
-        ResponsesSimulator(models_status=403, faults=[HttpError(status=403)]) as server,
-        pytest.raises(PermissionDeniedError),
+        ResponsesSimulator(models_status=403, faults=[HttpError(status=status)]) as server,
+        pytest.raises(kind),
     ):
         validate_server(connection(server), transport=transport)
 
@@ -199,6 +205,9 @@ def test_a_model_is_tried_with_the_smallest_request(transport: Transport) -> Non
         ({"message": "db-7: organization must be verified"}, 400, InvalidRequestError, "not verified"),
         ({"message": "db-7: organization must be verified"}, 403, PermissionDeniedError, "not verified"),
         ({"message": "not on db-7", "code": "model_not_found"}, 404, ModelNotFoundError, "has no model"),
+        ({"message": "db-7: no models loaded", "code": "model_not_found"}, 404, InvalidRequestError, "has not loaded"),
+        ({"message": "db-7", "code": "no"}, 403, PermissionDeniedError, "permissions"),
+        ({"message": "db-7"}, 500, ServerError, "status 500"),
         ({"message": "db-7"}, 200, ResponseFailedError, "Check its name"),
     ],
 )  # fmt: skip
@@ -216,7 +225,8 @@ def test_a_refused_ping_is_told_without_the_server_s_words(
 
     assert "db-7" not in str(caught.value)
     assert told in str(caught.value)
-    assert "'gpt-5.2'" in str(caught.value)
+    assert ("'gpt-5.2'" in str(caught.value)) == (told not in ("permissions", "status 500"))
+    assert caught.value.explanation == error["message"]  # for a log
 
 
 def test_a_list_that_is_an_error_is_told_without_the_key(transport: Transport) -> None:
@@ -229,6 +239,7 @@ def test_a_list_that_is_an_error_is_told_without_the_key(transport: Transport) -
 
     assert caught.value.code is not None
     assert "Sesame0pen" not in f"{caught.value} {caught.value.code}"
+    assert caught.value.explanation == "no"
 
 
 def test_a_refused_list_is_told_without_the_server_s_words(transport: Transport) -> None:

@@ -8,7 +8,7 @@ from stream_text import MessageError
 
 from ._completion.appendix import render_appendix
 from ._completion.citations import Citation, MadeFile, Source
-from ._completion.error_forms import read_error
+from ._completion.error_forms import is_error, read_error
 from ._completion.events import (
     BlockDelta,
     BlockKind,
@@ -99,6 +99,7 @@ __all__ = [
     "find_protocol",
     "find_resume_token",
     "fit_items",
+    "is_error",
     "is_open_reasoning",
     "mark_open_reasoning",
     "parse_object",

@@ -19,8 +19,8 @@ ResponsesError
 └── UnexpectedResponseError       the answer is not one of the Responses API
 ```
 
-Messages are whole sentences that may be shown to people. They never contain a key, and of the server's text only the
-explanation of a refused request for which there is no sentence of ours, shortened. `explanation` has it for every error that the server explained.
+Messages are whole sentences that may be shown to people. They never contain a key, and of the server's text only the explanation of a refusal and of a failure of
+a server that is not OpenAI's, shortened, behind our own words. `explanation` has it for every error that the server explained.
 """
 
 

@@ -15,7 +15,16 @@ from ._errors import (
 )
 from ._http.client import HttpClient, play
 from ._http.error_answer import ErrorAnswer
-from ._http.error_messages import VERIFY, from_event, is_unverified, to_responses_error
+from ._http.error_messages import (
+    NOT_LOADED,
+    SERVER_WORDS,
+    VERIFY,
+    explanation,
+    from_event,
+    is_not_loaded,
+    is_unverified,
+    to_responses_error,
+)
 from ._settings.connection import Connection
 from ._shutdown_dates import read_shutdown_dates
 from ._streams.reader import find_error
@@ -54,6 +63,9 @@ def validate_server(connection: Connection, *, transport: Transport = TRANSPORT)
         validate_model(connection, _CHEAPEST_MODEL, transport=transport)
     except ModelNotFoundError:
         return
+    except InvalidRequestError as error:
+        if not is_not_loaded(error.explanation):
+            raise
     except PermissionDeniedError as error:
         # A key for other models only is a good one.
         if error.param != "model" and error.code != _NO_MODEL:
@@ -87,17 +99,25 @@ def validate_model(connection: Connection, model: str, *, transport: Transport =
 
 
 def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
-    """Return the error without any text of the server's, for the person who fills in a form."""
-    if not isinstance(error, (InvalidRequestError, ResponseFailedError)):
-        return error
-    sentence = VERIFY if is_unverified(error.explanation) else _REFUSED
-    return type(error)(
-        sentence.format(model),
+    """Return the error whose message has no text of the server's, for the person who fills in a form; `explanation` keeps it, for a log."""
+    sentence = str(error).partition(SERVER_WORDS)[0]
+    if isinstance(error, (InvalidRequestError, ResponseFailedError)):
+        sentence = _sentence_of(error.explanation).format(model)
+    told = type(error)(
+        sentence,
         status_code=error.status_code,
         code=error.code,
         param=error.param,
         request_id=error.request_id,
     )
+    told.explanation = error.explanation
+    return told
+
+
+def _sentence_of(said: str) -> str:
+    if is_unverified(said):
+        return VERIFY
+    return NOT_LOADED if is_not_loaded(said) else _REFUSED
 
 
 def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] | None:
@@ -119,15 +139,14 @@ def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] |
     models = cast("dict[str, Any]", answer)
     error = find_error(models)
     if error is not None:
-        # Without the server's explanation, which must not be shown.
-        failure = ResponseFailure(
-            code=_text(error.get("code")) or _text(error.get("type")), message=""
+        # Without the server's explanation, which must not be shown, but is logged.
+        code = error.get("code") or error.get("type")
+        failure = from_event(
+            ResponseFailure(code=code, message=""),
+            model=_CHEAPEST_MODEL,
+            request_id=None,
+            secrets=connection.secrets,
         )
-        raise from_event(
-            failure, model=_CHEAPEST_MODEL, request_id=None, secrets=connection.secrets
-        )
+        failure.explanation = explanation(error.get("message", ""), connection.secrets)
+        raise failure
     return models
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None

@@ -51,6 +51,18 @@ def read_error(value: object) -> dict[str, str]:
     return _read(value, _MOST_LEVELS)
 
 
+def is_error(body: Mapping[str, Any]) -> bool:
+    """Return whether an object that is neither a response nor one of its events reports a failure."""
+    if any(body.get(name) for name in ("error", "errors", "detail", "fault")):
+        return True
+    is_coded = isinstance(body.get("message"), str) and bool(body.get("code"))
+    return (
+        is_coded
+        or body.get("success") is False
+        or "error" in (body.get("object"), body.get("status"))
+    )
+
+
 def _read(value: object, levels: int) -> dict[str, str]:
     if isinstance(value, str):
         return _of_text(value.strip(), levels)

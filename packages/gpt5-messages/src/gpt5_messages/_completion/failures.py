@@ -7,6 +7,7 @@ from typing import Any
 from gpt5_messages._json import mapping, text_at, type_of
 from gpt5_messages._text import whole_characters
 
+from .error_forms import is_error, read_error
 from .events import ResponseFailure
 
 
@@ -31,15 +32,21 @@ _ANTHROPIC_EVENTS = frozenset(
 
 
 def error_details(holder: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the details of the `error` in a response or an event, which may be a bare text; None if there is none."""
+    """Return the details of the `error` in a response or an event, in whatever form it is; None if there is none."""
     error = holder.get("error")
-    return (mapping(error) or {"message": _text(error)}) if error else None
+    return ({**mapping(error), **read_error(error)} or {"message": _text(error)}) if error else None
+
+
+def outer_details(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the details of a failure that stand beside a response, not in it; None if there are none."""
+    is_flat = type_of(event) == "response.failed" and bool(event.get("message"))
+    return event_details(event) if is_flat else error_details(event)
 
 
 def event_details(event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the details of an error event, which are inside `error` on the wire and beside it in the documentation."""
     # Beside it, `type` is that of the event and not of the error, so it must not become a code.
-    return error_details(event) or {**event, "type": None}
+    return {**(error_details(event) or {}), **read_error({**event, "type": None})}
 
 
 def to_failure(details: Mapping[str, Any], *, fallback: str) -> ResponseFailure:
@@ -55,10 +62,7 @@ def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
     """Read an event that is not one of the Responses API; None if it is not a failure either."""
     if type_of(event).startswith("response."):
         return None
-    if details := error_details(event):
-        return to_failure(details, fallback="the stream reported an error")
-    kind = text_at(event, "object")
-    if kind == "error" or event.get("status") == "error":
+    if is_error(event):
         return to_failure(event_details(event), fallback="the stream reported an error")
     if (code := find_protocol(event)) is not None:
         message = f"The server answers in {_PROTOCOLS[code]}, not in the Responses API. Check the base URL."

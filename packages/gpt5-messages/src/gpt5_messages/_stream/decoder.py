@@ -25,6 +25,7 @@ from gpt5_messages._completion.events import (
 from gpt5_messages._completion.failures import (
     error_details,
     event_details,
+    outer_details,
     to_failure,
     untyped_failure,
 )
@@ -235,7 +236,7 @@ class StreamDecoder:
         # From here on `completion` is that of the whole response.
         self._is_over = True
         status = response.get("status") or type_of(event).removeprefix("response.")
-        error = error_details(response) or error_details(event)
+        error = error_details(response) or outer_details(event)
         self._final = {**response, "status": status, "error": error, "output": output}
         completion = self.completion
         failure = self._failure(completion, str(status))
@@ -258,7 +259,7 @@ class StreamDecoder:
         """
         response = mapping(event.get("response"))
         validate_response(response)
-        if error_details(response) or error_details(event) or response.get("status") != "failed":
+        if error_details(response) or outer_details(event) or response.get("status") != "failed":
             return self._on_terminal(event)
         self._unexplained = event
         return []

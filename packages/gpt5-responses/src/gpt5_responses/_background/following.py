@@ -76,6 +76,7 @@ class Following:
         self.reader = BackgroundReader(
             model=str(request.get("model")),
             secrets=connection.secrets,
+            is_openai=connection.is_openai,
             response_id=response_id,
             seen_until=seen_until,
         )

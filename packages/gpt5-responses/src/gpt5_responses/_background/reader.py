@@ -31,6 +31,7 @@ class BackgroundReader(ResponseReader):
     Args:
         model: The model that was asked for.
         secrets: Texts that an error must not contain.
+        is_openai: Whether OpenAI itself answers; see `ResponseReader`.
         seen_until: The number of the last event that the caller has received; None for none. Events up to it are read but not emitted again.
 
     Attributes:
@@ -44,10 +45,11 @@ class BackgroundReader(ResponseReader):
         *,
         model: str,
         secrets: KnownSecrets,
+        is_openai: bool = True,
         response_id: str | None = None,
         seen_until: int | None = None,
     ) -> None:
-        super().__init__(model=model, secrets=secrets)
+        super().__init__(model=model, secrets=secrets, is_openai=is_openai)
         self.response_id = response_id
         self.last_number: int | None = None
         self.status: str | None = None

@@ -14,9 +14,9 @@ from gpt5_responses._errors import NotFoundError, ResponsesError, UnexpectedResp
 from gpt5_responses._http.bodies import MOST_WHOLE_BYTES
 from gpt5_responses._http.client import Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
-from gpt5_responses._http.error_messages import build_error, instead, to_responses_error
+from gpt5_responses._http.error_messages import build_error, instead
 from gpt5_responses._http.request_body import unsendable
-from stream_text import InvalidJsonError, KnownSecrets, parse_json
+from stream_text import InvalidJsonError, parse_json
 
 from .fallback_requests import FallbackClient
 
@@ -25,6 +25,8 @@ _RESPONSES = "/responses"
 # A single step of a path: no slash, and no dot at its beginning.
 _ID = re.compile(r"[A-Za-z0-9_~=:+-][A-Za-z0-9_.~=:+-]{0,255}", re.ASCII)
 _MISSING = (404, 410)
+# As FastAPI, Go and nginx answer where there is no such path.
+_NO_ROUTE = re.compile(r"(404:? )?(Not Found|page not found)")
 _RESPONSE_FIELDS = ("output", "status")  # every response has one of them
 _MOST_ITEMS = 100  # of one page
 # The fields of a response's request that each call accepts.
@@ -234,7 +236,7 @@ def make[T](client: FallbackClient, call: Call[T]) -> Steps[T]:
         else:
             answer = yield from client.call_with(call.path, call.body, only_once=call.only_once)
     except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-        raise _error(error, call, client.secrets) from None
+        raise _error(error, call, client) from None
     try:
         return call.read(_object(answer))
     except MessageError:
@@ -267,23 +269,23 @@ def _query(*, include: Sequence[str], **single: str | int | None) -> str:
     return f"?{query}" if query else ""
 
 
-def _error(error: Exception, call: Call[Any], secrets: KnownSecrets) -> ResponsesError:
+def _error(error: Exception, call: Call[Any], client: FallbackClient) -> ResponsesError:
     if not (isinstance(error, ErrorAnswer) and _is_about_response(error, call.response_id)):
-        return to_responses_error(error, model=call.model, secrets=secrets)
+        return client.explain(error, model=call.model)
     return build_error(
         NotFoundError,
         _NOT_STORED.format(call.response_id),
-        secrets=secrets,
+        secrets=client.secrets,
         said=error.message,
         **error.facts,
     )
 
 
 def _is_about_response(error: ErrorAnswer, response_id: str) -> bool:
-    """Return whether a response is missing, and not the whole route: that has no word about responses, or quotes the path."""
-    words = error.message.lower()
-    is_named = "response" in words and f"/{response_id.lower()}" not in words
-    return bool(response_id) and error.status_code in _MISSING and is_named
+    """Return whether a response is missing, and not the whole route, of which a server says no word, no more than the status does, or the path."""
+    says_no_more = not error.message or _NO_ROUTE.fullmatch(error.message) is not None
+    is_path = f"/{response_id}" in error.message
+    return bool(response_id) and error.status_code in _MISSING and not (says_no_more or is_path)
 
 
 def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any, cast
 from gpt5_messages import without_marks
 from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
-from gpt5_responses._http.error_messages import to_responses_error
 from gpt5_responses._http.request_body import RequestBody, write_body
 from gpt5_responses._http.steps import Blocking, NetworkKind
 from gpt5_responses._settings.connection import Connection
@@ -120,15 +119,13 @@ class FallbackClient(HttpClient):
                 # What has been left out once and is refused again was not the reason.
                 if not found or any(part in again for part in found):
                     tried = retried_sentence(again)
-                    raise to_responses_error(
-                        error, model=model, tried=tried, secrets=self.secrets
-                    ) from None
+                    raise self.explain(error, model=model, tried=tried) from None
                 for part in found:
                     body = relax(body, part, whole=whole or list)
                 again += found
                 self._remember(found, model if _OF_MODEL.search(error.message) else None)
             except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-                raise to_responses_error(error, model=model, secrets=self.secrets) from None
+                raise self.explain(error, model=model) from None
             else:
                 # That it takes the rest shows that open reasoning was the reason.
                 if any(part.name == "without_reasoning_items" for part in again) and is_all_open(
@@ -147,7 +144,7 @@ class FallbackClient(HttpClient):
         try:
             return (yield from self.ask(b"GET", path)), ()
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
-            raise to_responses_error(error, model="", secrets=self.secrets) from None
+            raise self.explain(error, model="") from None
 
     def _without_marks(self, request: Mapping[str, Any], model: str) -> Mapping[str, Any]:
         """Return a request without marks of open reasoning, which items of an earlier response may have, and without what others made."""

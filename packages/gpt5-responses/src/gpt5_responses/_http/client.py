@@ -24,6 +24,7 @@ from urllib.parse import quote, urlsplit
 import certifi
 import httpcore
 
+from gpt5_responses._errors import ResponsesError
 from gpt5_responses._settings.connection import Connection
 from stream_text.addresses import plain_host
 
@@ -223,6 +224,13 @@ class HttpClient:
             raise NoAnswerError(
                 is_proxied=answer.network.is_proxied, may_be_at_work=only_once
             ) from error
+
+    def explain(self, error: Exception, *, model: str, tried: str = "") -> ResponsesError:
+        """Return the package's error for one of this client's; see `to_responses_error`."""
+        is_openai = self.connection.is_openai
+        return to_responses_error(
+            error, model=model, tried=tried, secrets=self.secrets, is_openai=is_openai
+        )
 
     def end(self, answer: HttpAnswer) -> Steps[None]:
         """Close an answer, and keep its network connection for the next call if it can be reused."""

@@ -65,7 +65,7 @@ class ErrorAnswer(Exception):  # noqa: N818  the server's answer, for which the 
         asked = _asked_seconds(self._headers)
         if asked is not None and math.isfinite(asked) and asked > _LONGEST_ASKED_SECONDS:
             return False
-        should_retry = self._headers.get("x-should-retry")
+        should_retry = _header(self._headers, "x-should-retry")
         if should_retry in ("true", "false"):
             return should_retry == "true"
         return self.status_code in _PASSING_STATUSES or self.status_code >= _FIRST_SERVER_STATUS
@@ -88,14 +88,19 @@ def _asked_seconds(headers: Mapping[str, str]) -> float | None:
     """Return how many seconds the server asks to wait; None if it does not say, or cannot be understood."""
     for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
         try:
-            return float(headers.get(name, "")) / unit
+            return float(_header(headers, name)) / unit
         except ValueError:
             continue
     try:
-        date = parsedate_tz(headers.get("retry-after", ""))
+        date = parsedate_tz(_header(headers, "retry-after"))
         return None if date is None else mktime_tz(date) - time.time()
     except (ValueError, OverflowError, TypeError):
         return None
+
+
+def _header(headers: Mapping[str, str], name: str) -> str:
+    """Return a header of the server's, or of the upstream that LiteLLM's proxy has asked; empty if there is neither."""
+    return headers.get(name) or headers.get(f"llm_provider-{name}", "")
 
 
 def _decoded(body: bytes, content_type: str) -> object:

@@ -14,6 +14,7 @@ from gpt5_responses._errors import (
     NotFoundError,
     PermissionDeniedError,
     RateLimitError,
+    RequestRefusedError,
     ResponseFailedError,
     ResponsesError,
     ServerError,
@@ -32,6 +33,7 @@ from .connection_errors import (
 from .error_answer import ErrorAnswer
 
 
+SERVER_WORDS = " The server says: "
 _EXPLANATION_CHARACTERS = 260
 _FACT_CHARACTERS = 100  # far longer than any code or name of a parameter
 _NO_SECRETS = KnownSecrets(())
@@ -56,6 +58,13 @@ VERIFY = (
     "OpenAI has not verified the key's organisation, which the model {!r} needs. Have it verified at platform.openai.com/settings/organization/general; "
     "that can take 15 minutes to count. Or choose another model."
 )
+# What LM Studio, LocalAI, llama.cpp and others say of a model that they have, but not in memory, some of them with the code of a missing one.
+_NOT_LOADED = re.compile(
+    r"\bno models?\b[^.:;]{0,20}\bloaded\b|\b(?:not|being|still|is)\b[^.:;]{0,20}\bload(?:ed|ing)\b|\bunloaded\b|\bloading\b"
+    r"|\b(?:fail(?:ed|ure)?|unable|cannot|can't|could ?n[o']t|error)\b[^.:;]{0,20}\bload\b",
+    re.IGNORECASE,
+)
+NOT_LOADED = "The server has not loaded the model {!r}. Load it there, or wait until it is loaded, and try again."
 _NO_QUOTA = "The account has no quota left. Check its plan, credit and billing."
 # The second is Azure's.
 _NO_MODEL_CODES = ("model_not_found", "DeploymentNotFound")
@@ -68,6 +77,9 @@ _STATUS_ERRORS: dict[int, type[ResponsesError]] = {
     409: ServerError,
     429: RateLimitError,
 }
+_STATUS = re.compile(r"[45]\d\d", re.ASCII)
+# Codes, or types where there is no code, in lower case.
+# Source: OpenAI's, Anthropic's, vLLM's, llama.cpp's and LiteLLM's; docs/supported.md has where they were read.
 _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "rate_limit_exceeded": RateLimitError,
     "rate_limit_error": RateLimitError,
@@ -79,7 +91,18 @@ _EVENT_ERRORS: dict[str, type[ResponsesError]] = {
     "server_error": ServerError,
     "service_unavailable": ServerError,
     "overloaded": ServerError,
+    "overloaded_error": ServerError,
+    "api_error": ServerError,
+    "internal_error": ServerError,
+    "internal_server_error": ServerError,
+    "internalservererror": ServerError,
+    "service_unavailable_error": ServerError,
+    "unavailable_error": ServerError,
+    "timeout_error": ServerError,
     "invalid_request_error": InvalidRequestError,
+    "bad_request": InvalidRequestError,
+    "badrequesterror": InvalidRequestError,
+    "exceed_context_size_error": InvalidRequestError,
     "invalid_prompt": InvalidRequestError,
     "context_length_exceeded": InvalidRequestError,
     "model_not_found": ModelNotFoundError,
@@ -133,7 +156,12 @@ def _whole(text: str) -> str:
 
 
 def to_responses_error(
-    error: Exception, *, model: str, tried: str = "", secrets: KnownSecrets = _NO_SECRETS
+    error: Exception,
+    *,
+    model: str,
+    tried: str = "",
+    secrets: KnownSecrets = _NO_SECRETS,
+    is_openai: bool = True,
 ) -> ResponsesError:
     """Return this package's error for one of the HTTP client.
 
@@ -142,6 +170,7 @@ def to_responses_error(
         model: The model that was asked for, to be named if it is missing or retired.
         tried: A sentence about the tries so far; it ends the message if the server answered.
         secrets: The secrets that the error must not contain.
+        is_openai: Whether OpenAI itself answered, whose failures are best told in our words.
     """
     ours = find_cause(error, ResponsesError)
     match error:
@@ -153,7 +182,7 @@ def to_responses_error(
                 return ConnectionTimeoutError(timeout_sentence(error) + unsure)
             return ConnectionFailedError(connection_sentence(error) + unsure)
         case ErrorAnswer():
-            return _from_status(error, model, tried, secrets)
+            return _from_status(error, model, tried, secrets, is_openai=is_openai)
         case _:
             return ConnectionFailedError(unusable_sentence(error, os.environ))
 
@@ -164,13 +193,16 @@ def from_event(
     model: str,
     request_id: str | None,
     secrets: KnownSecrets = _NO_SECRETS,
+    is_openai: bool = True,
 ) -> ResponsesError:
     """Return this package's error for one inside a stream, by its code."""
     protocol = protocol_name(event.code)
     usual = ResponseFailedError if protocol is None else UnexpectedResponseError
-    kind = _EVENT_ERRORS.get(event.code or "", usual)
+    kind = _EVENT_ERRORS.get((event.code or "").lower()) or _numbered_kind(event, model) or usual
     if kind is ModelNotFoundError and is_unverified(event.message):
         kind = PermissionDeniedError
+    if kind is ModelNotFoundError and is_not_loaded(event.message):
+        kind = usual
     if kind is StreamInterruptedError:
         message = INTERRUPTED
     elif protocol is not None:
@@ -179,7 +211,8 @@ def from_event(
         details = _details(event.code, event.param, secrets)
         reason = explanation(event.message, secrets)
         own = _own_sentence(kind, model, event.code, event.message)
-        message = own or f"The response failed{details}: {reason}"
+        words = _words(kind, event.message, secrets, is_openai=is_openai)
+        message = own + words if own else f"The response failed{details}: {reason}"
     return build_error(
         kind,
         message,
@@ -212,39 +245,70 @@ def explanation(text: str, secrets: KnownSecrets) -> str:
 
 
 def _from_status(
-    error: ErrorAnswer, model: str, tried: str, secrets: KnownSecrets
+    error: ErrorAnswer, model: str, tried: str, secrets: KnownSecrets, *, is_openai: bool
 ) -> ResponsesError:
     kind = _status_kind(error, model)
+    own = _own_sentence(kind, model, error.code, error.message)
     if error.status_code in _REDIRECTS:
-        message = _REDIRECTED
-    else:
-        own = _own_sentence(kind, model, error.code, error.message)
-        message = own or _refusal_sentence(error, secrets)
-    if kind in {NotFoundError, ServerError}:  # it may not be a Responses API that answers
+        own = _REDIRECTED
+    elif kind is NotFoundError and error.param:
+        own = None  # it is something in the request that is not there
+    message = own or _refusal_sentence(error, secrets)
+    if kind in {NotFoundError, ServerError} and own:  # it may not be a Responses API that answers
         message = message.replace(".", f" (status {error.status_code}).", 1)
+    words = _words(kind, error.message, secrets, is_openai=is_openai) if own else ""
     return build_error(
         kind,
-        f"{message} {tried}".strip(),
+        f"{message} {tried}".strip() + words,
         secrets=secrets,
         said=error.message,
         **error.facts,
     )
 
 
+def _numbered_kind(event: ResponseFailure, model: str) -> type[ResponsesError] | None:
+    """Return the error for a code that is an HTTP status, as some servers send it where no status can be sent any more; None for any other code."""
+    if event.code is None or not _STATUS.fullmatch(event.code):
+        return None
+    kind = _kind_of_status(int(event.code))
+    if kind is not NotFoundError:
+        return kind
+    # The address was found, or there would be no stream.
+    return ModelNotFoundError if _names(event.message, model) else InvalidRequestError
+
+
+def _kind_of_status(status: int) -> type[ResponsesError]:
+    usual = ServerError if status >= _FIRST_SERVER_STATUS else InvalidRequestError
+    return _STATUS_ERRORS.get(status, usual)
+
+
+def _words(kind: type[ResponsesError], said: str, secrets: KnownSecrets, *, is_openai: bool) -> str:
+    """Return what stands behind the message of an error: the server's words, if it is a refusal or a failure of a server that is not OpenAI's.
+
+    Source: docs/contracts/openai-gpt5-responses.md, A39.
+    """
+    is_told = issubclass(kind, RequestRefusedError) or (kind is ServerError and not is_openai)
+    words = explanation(said, secrets) if is_told else ""
+    return words and f"{SERVER_WORDS}{words}"
+
+
 def _status_kind(error: ErrorAnswer, model: str) -> type[ResponsesError]:
     if error.status_code in _REDIRECTS:
         return UnexpectedResponseError
-    is_failure = error.status_code >= _FIRST_SERVER_STATUS
-    kind = _STATUS_ERRORS.get(error.status_code, ServerError if is_failure else InvalidRequestError)
-    is_about_model = kind is NotFoundError and (error.param == "model" or _names(error, model))
+    kind = _kind_of_status(error.status_code)
+    is_about_model = kind is NotFoundError and (
+        error.param == "model" or _names(error.message, model)
+    )
     if error.code not in _NO_MODEL_CODES and not is_about_model:
         return kind
+    if is_not_loaded(error.message):
+        return kind if kind is ServerError else InvalidRequestError
     return PermissionDeniedError if is_unverified(error.message) else ModelNotFoundError
 
 
-def _names(error: ErrorAnswer, model: str) -> bool:
+def _names(said: str, model: str) -> bool:
     """Return whether a server's explanation quotes the model, as it does on servers without error codes."""
-    return any(f"{mark}{model}{mark}" in error.message for mark in "'`\"")
+    return any(f"{mark}{model}{mark}" in said for mark in "'`\"")
 
 
 def _refusal_sentence(error: ErrorAnswer, secrets: KnownSecrets) -> str:
@@ -256,6 +320,11 @@ def _refusal_sentence(error: ErrorAnswer, secrets: KnownSecrets) -> str:
 def is_unverified(said: str) -> bool:
     """Return whether a server refuses something because OpenAI has not verified the key's organisation."""
     return _NOT_VERIFIED.search(said) is not None
+
+
+def is_not_loaded(said: str) -> bool:
+    """Return whether a server has a model, but not in memory."""
+    return _NOT_LOADED.search(said) is not None
 
 
 def _own_sentence(kind: type[ResponsesError], model: str, code: object, said: str) -> str | None:

@@ -11,9 +11,11 @@ from gpt5_messages import (
     StreamDecoder,
     StreamEvent,
     find_protocol,
+    is_error,
     mark_open_reasoning,
     parse_object,
     protocol_name,
+    read_error,
 )
 from gpt5_responses._errors import (
     ConnectionTimeoutError,
@@ -50,6 +52,7 @@ class ResponseReader:
     Args:
         model: The model that was asked for.
         secrets: Texts that an error must not contain.
+        is_openai: Whether OpenAI itself answers; see `to_responses_error`.
 
     Attributes:
         request_id: The server's id of the request, once it has answered.
@@ -60,13 +63,14 @@ class ResponseReader:
         decoder: The decoder, which knows everything that the response has said.
     """
 
-    def __init__(self, *, model: str, secrets: KnownSecrets) -> None:
+    def __init__(self, *, model: str, secrets: KnownSecrets, is_openai: bool = True) -> None:
         self.request_id: str | None = None
         self.event_count = 0
         self.last_event_type: str | None = None
         self.progress = 0
         self._model = model
         self._secrets = secrets
+        self._is_openai = is_openai
         self.is_stream = False
         self._has_begun = False  # whether any event was one of a response
         self.decoder = StreamDecoder()
@@ -176,7 +180,11 @@ class ResponseReader:
 
     def _failure(self, event: ResponseFailure) -> ResponsesError:
         return from_event(
-            event, model=self._model, request_id=self.request_id, secrets=self._secrets
+            event,
+            model=self._model,
+            request_id=self.request_id,
+            secrets=self._secrets,
+            is_openai=self._is_openai,
         )
 
     def _unexpected(self, message: str, *, status_code: int | None = None) -> ResponsesError:
@@ -283,21 +291,13 @@ def terminal_type(response: Mapping[str, Any]) -> str:
 
 def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the error in an answer with a success status; None if it has none."""
-    error = _error_of(body)
-    # Gateways also report a failure in other ways under a success status.
     status = body.get("status")
-    if error is None and status == "error":
-        error = {"code": body.get("code"), "message": body.get("message") or "no reason was given."}
-    if error is None and status in _WITHOUT_ANSWER and not body.get("output"):
-        error = {"code": status, "message": f"the response is {status} and has no answer."}
-    return error
-
-
-def _error_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
-    error = body.get("error")
-    if not error:  # some gateways fill in an empty one
-        return None
-    return cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
+    is_other = body.keys().isdisjoint(_RESPONSE_FIELDS) and is_error(body)
+    if body.get("error") or status == "error" or is_other:  # some gateways fill in an empty `error`
+        return {"message": "no reason was given.", **read_error({**body, "type": None})}
+    if status in _WITHOUT_ANSWER and not body.get("output"):
+        return {"code": status, "message": f"the response is {status} and has no answer."}
+    return None
 
 
 def _instead_of_object(text: str) -> str:
