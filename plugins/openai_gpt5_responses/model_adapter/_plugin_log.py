@@ -98,7 +98,7 @@ def _iter_lines(call: HostedCall) -> Iterator[str]:
             yield f"{name}: {text[:_MOST_CHARACTERS]}"
 
 
-def note_left_out(call: ModelCall, left_out: Mapping[str, str]) -> None:
+def note_tools_left_out(call: ModelCall, left_out: Mapping[str, str]) -> None:
     """Log the tools that cannot be sent, each once in the life of the process."""
     for name, reason in left_out.items():
         line = find_secrets(call.credentials).redact(f"The tool {name!r} is left out: {reason}")

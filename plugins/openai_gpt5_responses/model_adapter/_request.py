@@ -15,7 +15,7 @@ from gpt5_payloads import RequestParameters, build_request, coerce_bool, sendabl
 
 from ._model_call import ModelCall
 from ._parameters import validate_uncut
-from ._plugin_log import note_left_out
+from ._plugin_log import note_tools_left_out
 
 
 # For platforms that drop `opaque_body`; only in this process. See docs/decisions/0007-item-store.md.
@@ -53,7 +53,7 @@ def request_body(
     if not call.shows_thoughts:
         parameters = {**parameters, "reasoning_summary": "off"}
     tools, left_out = sendable_tools(call.tools)
-    note_left_out(call, left_out)
+    note_tools_left_out(call, left_out)
     return build_request(
         model=call.model,
         # The parameters are those of the model behind the name, but the server knows it by this name.
