@@ -144,7 +144,7 @@ def test_a_parameter_is_left_out_however_it_is_called_unknown(
 
 @pytest.mark.parametrize("path", LEFT_OUT)
 def test_each_is_left_out_alone_and_asked_for_no_more(
-    path: str, server: Picky, transport: Transport
+    path: str, server: Picky, transport: Transport, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = {"message": f"Unknown parameter: '{path}'.", "param": path, "code": "unknown_parameter"}
     stream = ResponseStream(server.connection(), asking((path, told)), transport=transport)
@@ -153,6 +153,8 @@ def test_each_is_left_out_alone_and_asked_for_no_more(
 
     assert server.asked == [BODY, without(BODY, path), without(BODY, path)]
     assert stream.left_out == (LEFT_OUT[path],)
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line == f"127.0.0.1 refused a request, which goes on {LEFT_OUT[path]}."
 
 
 @pytest.mark.parametrize(

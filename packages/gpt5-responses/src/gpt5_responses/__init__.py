@@ -35,7 +35,7 @@ from ._errors import (
     UnexpectedResponseError,
 )
 from ._scheme import Request, ResponsesScheme
-from ._settings.connection import Connection, find_secrets
+from ._settings.connection import Compatibility, Connection, find_secrets
 from ._settings.model_config import ModelConfig
 from ._shutdown_dates import find_shutdown_date
 from ._streams.answer import Answer, AnswerDelta, AsyncAnswer
@@ -56,6 +56,7 @@ __all__ = [
     "CacheReport",
     "CacheWatch",
     "CompactedWindow",
+    "Compatibility",
     "CompletionWindow",
     "Connection",
     "ConnectionFailedError",

@@ -1,5 +1,6 @@
 """Fallback requests: a request is sent whole first, and with less in it after a refusal that this avoids."""
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -26,6 +27,8 @@ from .unknown_parameters import PARAMETERS
 type Whole = Callable[[], Sequence[Mapping[str, Any]]]
 """A function that returns the input of a request without compactions."""
 
+_LOGGER = logging.getLogger("gpt5_responses")
+_LOGGER.addHandler(logging.NullHandler())  # silent unless the program says where to
 _PATH = "/responses"
 # What one model does not take, others of the same server may.
 _OF_MODEL = re.compile(
@@ -155,5 +158,9 @@ class FallbackClient(HttpClient):
         return {**request, "input": without_marks(cast("list[object]", items), made_by)}
 
     def _remember(self, parts: Sequence[LeftOut], model: str | None) -> None:
-        new = ((part, model) for part in parts if part.is_lasting)
+        """Remember the lasting ones of some refused parts, and log them."""
+        new = tuple((part, model) for part in parts if part.is_lasting)
         self._refused = tuple(dict.fromkeys((*self._refused, *new)))
+        if new:
+            names = ", ".join(part.name for part, _ in new)
+            _LOGGER.warning("%s refused a request, which goes on %s.", self.connection.host, names)
