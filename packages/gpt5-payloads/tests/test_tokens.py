@@ -91,6 +91,15 @@ def test_encrypted_reasoning_counts_by_its_length_where_the_model_reads_it() -> 
     assert count_tokens([{**thought, "encrypted_content": "short"}]) == 0
 
 
+def test_reasoning_in_plain_text_counts_by_its_text() -> None:
+    aloud = {"type": "reasoning", "summary": [], "content": [{"text": "One two three"}]}
+    sealed = {**aloud, "encrypted_content": "g" * 3_172}
+    alone = count_tokens([message("Go")], count=len)
+
+    for item in (aloud, sealed):
+        assert count_tokens([message("Go"), item], count=len) == alone + len("One two three")
+
+
 def test_a_schema_of_the_answer_counts() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     told = {"type": "json_schema", "name": "person", "schema": schema}

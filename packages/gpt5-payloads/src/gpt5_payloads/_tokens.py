@@ -113,11 +113,14 @@ def _iter_read(
 def _count_item(
     item: Mapping[str, Any], profile: ModelProfile, frame: _Frame, count: Callable[[str], int]
 ) -> int:
+    kind = item.get("type")
+    # Other servers send what their models have thought as plain text, and read it again.
+    if kind == "reasoning" and (thought := "".join(iter_texts(item.get("content")))):
+        return count(thought)
     encrypted = item.get("encrypted_content")
     # A reasoning item or a compaction. Its size is all that can be seen of it.
     if isinstance(encrypted, str):
         return max(0, len(encrypted) - _ENCRYPTED_HEAD) // _ENCRYPTED_PER_TOKEN
-    kind = item.get("type")
     if kind == "reasoning":
         return 0  # its summary is for people
     around = {

@@ -62,7 +62,7 @@ def is_open_reasoning(item: Item) -> bool:
 def is_marked(item: object) -> bool:
     """Return whether an item is open reasoning that says who made it."""
     held = mapping(item)
-    return type_of(held) == "reasoning" and isinstance(held.get(MADE_BY_KEY), str)
+    return isinstance(held.get(MADE_BY_KEY), str) and type_of(held) == "reasoning"
 
 
 def returned_reasoning(item: Item, made_by: str | None) -> dict[str, Any] | None:

@@ -152,10 +152,10 @@ class FallbackClient(HttpClient):
     def _without_marks(self, request: Mapping[str, Any], model: str) -> Mapping[str, Any]:
         """Return a request without marks of open reasoning, which items of an earlier response may have, and without what others made."""
         items = request.get("input")
-        if not isinstance(items, list):
+        if not isinstance(items, (list, tuple)):
             return request
         made_by = self.connection.reasoning_mark(model)
-        return {**request, "input": without_marks(cast("list[object]", items), made_by)}
+        return {**request, "input": without_marks(cast("Sequence[object]", items), made_by)}
 
     def _remember(self, parts: Sequence[LeftOut], model: str | None) -> None:
         """Remember the lasting ones of some refused parts, and log them."""
