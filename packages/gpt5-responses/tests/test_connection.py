@@ -71,30 +71,104 @@ def test_fingerprints_tell_keys_servers_and_organisations_apart() -> None:
         ("https://gateway.example", "https://gateway.example/v1"),
         ("https://gateway.example/", "https://gateway.example/v1"),
         ("https://gateway.example/v1", "https://gateway.example/v1"),
-        ("https://gateway.example/v1/", "https://gateway.example/v1"),
+        ("https://gateway.example//v1//", "https://gateway.example/v1"),
         ("https://gateway.example/openai", "https://gateway.example/openai/v1"),
+        ("https://gateway.example/v1/team", "https://gateway.example/v1/team/v1"),
         (" http://127.0.0.1:8080/v1 ", "http://127.0.0.1:8080/v1"),
         ("http://[::1]:8080", "http://[::1]:8080/v1"),
+        ("http://gateway.example:80", "http://gateway.example/v1"),
+        ("http://gateway.example:443", "http://gateway.example:443/v1"),
+        ("http://b\u00fccher.example", "http://xn--bcher-kva.example/v1"),
         ("https://gateway.example/?team=a", "https://gateway.example/v1?team=a"),
-        (
-            "https://x.openai.azure.com/openai/v1/?api-version=preview",
-            "https://x.openai.azure.com/openai/v1?api-version=preview",
-        ),
+        # With what stands around it, or in other letters.
+        ('"https://gateway.example/v1",', "https://gateway.example/v1"),
+        ("<https://gateway.example/v1>.", "https://gateway.example/v1"),
+        ("\u201chttps://gateway.example/v1\u201d", "https://gateway.example/v1"),
+        ("HTTPS://API.OpenAI.com:443/V1/", "https://api.openai.com/v1"),
+        # Without a scheme.
+        ("gateway.example", "https://gateway.example/v1"),
+        ("//gateway.example:8443/v1", "https://gateway.example:8443/v1"),
+        ("gateway.example:443", "https://gateway.example/v1"),
+        ("8.8.8.8:8000", "https://8.8.8.8:8000/v1"),
+        ("localhost:11434", "http://localhost:11434/v1"),
+        ("127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
+        ("[::1]:8080", "http://[::1]:8080/v1"),
+        ("192.168.1.5:1234", "http://192.168.1.5:1234/v1"),
+        ("ollama:11434", "http://ollama:11434/v1"),
+        ("host.docker.internal:1234", "http://host.docker.internal:1234/v1"),
+        ("10.0.0.1:443", "https://10.0.0.1/v1"),
+        # An endpoint.
+        ("https://gateway.example/v1/responses/", "https://gateway.example/v1"),
+        ("https://gateway.example/v1/responses/input_tokens", "https://gateway.example/v1"),
+        ("https://gateway.example/v1/chat/completions?a=b", "https://gateway.example/v1?a=b"),
+        ("https://gateway.example/v1/models", "https://gateway.example/v1"),
+        ("http://localhost:4000/responses", "http://localhost:4000"),
+        ("https://api.openai.com/responses", "https://api.openai.com/v1"),
+        # Roots of their own.
+        ("openrouter.ai", "https://openrouter.ai/api/v1"),
+        ("https://openrouter.ai/api/v1/chat/completions", "https://openrouter.ai/api/v1"),
+        ("https://api.groq.com/openai", "https://api.groq.com/openai/v1"),
+        ("https://api.fireworks.ai", "https://api.fireworks.ai/inference/v1"),
+        ("https://api.deepseek.com", "https://api.deepseek.com/v1"),
+        ("https://api.deepseek.com/responses", "https://api.deepseek.com"),
+        ("https://api.githubcopilot.com/", "https://api.githubcopilot.com"),
+        ("https://api.business.githubcopilot.com/responses", "https://api.business.githubcopilot.com"),
+        ("https://chatgpt.com/backend-api/codex/responses", "https://chatgpt.com/backend-api/codex"),
+        ("https://chatgpt.com/backend-api/codex", "https://chatgpt.com/backend-api/codex"),
+        ("https://a.azuredatabricks.net/serving-endpoints", "https://a.azuredatabricks.net/serving-endpoints"),
+        ("https://api.cloudflare.com/client/v4/accounts/a/ai", "https://api.cloudflare.com/client/v4/accounts/a/ai/v1"),
+        ("https://gateway.ai.cloudflare.com/v1/a/b/openai", "https://gateway.ai.cloudflare.com/v1/a/b/openai"),
+        ("https://generativelanguage.googleapis.com/v1beta/openai/", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        ("https://ark.cn-beijing.volces.com/api/v3", "https://ark.cn-beijing.volces.com/api/v3"),
+        ("https://bedrock-runtime.eu-west-1.amazonaws.com", "https://bedrock-runtime.eu-west-1.amazonaws.com/openai/v1"),
+        ("https://bedrock-mantle.eu-west-1.api.aws/v1", "https://bedrock-mantle.eu-west-1.api.aws/v1"),
+        # Azure, as its portals show it.
         ("https://x.openai.azure.com", "https://x.openai.azure.com/openai/v1"),
+        ("https://x.openai.azure.com/openai", "https://x.openai.azure.com/openai/v1"),
         ("https://x.services.ai.azure.com/", "https://x.services.ai.azure.com/openai/v1"),
+        ("https://x.services.ai.azure.com/api/projects/p", "https://x.services.ai.azure.com/api/projects/p/openai/v1"),
+        ("https://x.openai.azure.com/openai/v1/?api-version=preview", "https://x.openai.azure.com/openai/v1?api-version=preview"),
+        ("https://x.openai.azure.com/openai/v1/responses?api-version=2025-04-01-preview&a=b", "https://x.openai.azure.com/openai/v1?a=b"),
+        ("https://x.cognitiveservices.azure.com/openai/responses?api-version=2025-04-01-preview", "https://x.cognitiveservices.azure.com/openai?api-version=2025-04-01-preview"),
+        ("https://x.openai.azure.com/openai?api-version=2025-04-01-preview", "https://x.openai.azure.com/openai?api-version=2025-04-01-preview"),
+        ("https://x.openai.azure.com/openai/responses?api-version=2024-10-21", "https://x.openai.azure.com/openai/v1"),
+        ("https://x.openai.azure.com/openai/deployments/gpt-5/chat/completions?api-version=2025-01-01-preview", "https://x.openai.azure.com/openai/v1"),
+        ("https://x.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview", "https://x.services.ai.azure.com/openai/v1"),
         ("https://openai.azure.com.example", "https://openai.azure.com.example/v1"),
         ("", "https://api.openai.com/v1"),
         (None, "https://api.openai.com/v1"),
     ],
-)
-def test_a_base_url_is_completed(typed: object, used: str) -> None:
+)  # fmt: skip
+def test_a_base_url_is_what_a_pasted_address_means(typed: str | None, used: str) -> None:
     assert connect(openai_api_base=typed).base_url == used
+    config = ModelConfig.from_env(environ={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": typed or ""})
+    assert config.connect().base_url == used
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("https://x.openai.azure.com/openai/v1?api-version=preview&b", "https://x.openai.azure.com/openai/v1?api-version=...&..."),
+        ("https://gateway.example/sk-abcdefgh12/v1", "https://gateway.example/sk-[redacted]/v1"),
+        ("", "https://api.openai.com/v1"),
+    ],
+)  # fmt: skip
+def test_an_address_is_shown_without_what_may_be_secret(typed: str, shown: str) -> None:
+    assert connect(openai_api_base=typed).address == shown
 
 
 @pytest.mark.parametrize(
     ("typed", "reason"),
     [
-        ("gateway.example", "must use http or https"),
+        ("http:/gateway.example", "host is required"),
+        ("user:pass@gateway.example", "must use http or https"),
+        ("pass@gateway.example", "must not include credentials"),
+        ("mailto:pass@gateway.example", "must use http or https"),
+        ("::1", "must be a URL"),
+        ("gateway.example#a", "must not have a fragment"),
+        ("two words", "must not contain white space"),
+        ("169.254.169.254", "host is not allowed"),
+        ("metadata.google.internal:80", "host is not allowed"),
         ("ftp://gateway.example", "must use http or https"),
         ("file:///etc/passwd", "must use http or https"),
         ("https://user:pass@gateway.example", "must not include credentials"),

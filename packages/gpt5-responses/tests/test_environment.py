@@ -62,7 +62,7 @@ def test_the_model_is_the_given_one_or_the_environment_s(
     [
         ({"OPENAI_API_KEY": ""}, "OPENAI_API_KEY", "is required"),
         ({"OPENAI_API_KEY": "a\nb"}, "OPENAI_API_KEY", "must be visible ASCII characters"),
-        ({"OPENAI_BASE_URL": "gateway.example"}, "OPENAI_BASE_URL", "must use http or https"),
+        ({"OPENAI_BASE_URL": "ftp://gateway.example"}, "OPENAI_BASE_URL", "must use http or https"),
         ({"OPENAI_BASE_URL": "http://169.254.169.254"}, "OPENAI_BASE_URL", "host is not allowed"),
         (
             {

@@ -35,6 +35,7 @@ from gpt5_responses import (
     UnexpectedResponseError,
     find_secrets,
 )
+from stream_text import KnownSecrets
 
 from ._model_call import read_connection
 
@@ -86,7 +87,9 @@ def invoke_errors(credentials: Mapping[str, object]) -> Generator[None]:
     except (InvokeError, CredentialsValidateFailedError):
         raise
     except (ResponsesError, PayloadError, MessageError) as error:
-        raise _invoke_error(error)(_with_server_s_words(error, credentials)) from None
+        sentence = _to_sentence(error, credentials)
+        told = _with_words(sentence, error, find_secrets(credentials))
+        raise _invoke_error(error)(told) from None
     except Exception as error:  # noqa: BLE001  Dify knows no others
         raise InvokeServerUnavailableError(_log_unexpected(error)) from None
 
@@ -121,13 +124,12 @@ def _to_sentence(error: Exception, credentials: Mapping[str, object]) -> str:
     return find_secrets(credentials).redact(named)
 
 
-def _with_server_s_words(error: Exception, credentials: Mapping[str, object]) -> str:
-    """Return the text of an error with the server's explanation behind ours, which has the figures of a limit, for example."""
-    sentence = _to_sentence(error, credentials)
+def _with_words(sentence: str, error: Exception, known: KnownSecrets) -> str:
+    """Return the sentence of an error with the server's explanation behind it, which has the figures of a limit, for example."""
     said = error.explanation if isinstance(error, ResponsesError) else ""
     if not said or said in str(error):
         return sentence
-    return f"{sentence} The server says: {find_secrets(credentials).redact(said)}"
+    return f"{sentence} The server says: {known.redact(said)}"
 
 
 def _log_unexpected(error: Exception) -> str:
@@ -148,13 +150,21 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
     Raises:
         CredentialsValidateFailedError: If the credentials cannot be used, or the attempt fails.
     """
+    address, known = "", find_secrets(credentials)
     try:
         _validate_ranges(credentials)
-        yield read_connection(credentials)
+        connection = read_connection(credentials)
+        address = known.redact(connection.address)
+        yield connection
     except (ResponsesError, PayloadError) as error:
-        raise CredentialsValidateFailedError(_to_sentence(error, credentials)) from None
+        sentence = _to_sentence(error, credentials) + (address and f" Requests go to {address}.")
+        _LOGGER.warning("A check of credentials failed: %s", _with_words(sentence, error, known))
+        raise CredentialsValidateFailedError(sentence) from None
     except Exception:  # noqa: BLE001  a form shows one sentence, whatever happens
-        raise CredentialsValidateFailedError(_UNEXPECTED) from None
+        sentence = _UNEXPECTED + (address and f" Requests go to {address}.")
+        raise CredentialsValidateFailedError(sentence) from None
+    else:
+        _LOGGER.info("A check of credentials passed. Requests go to %s.", address)
 
 
 def _validate_ranges(credentials: Mapping[str, object]) -> None:

@@ -88,6 +88,34 @@ def test_a_failing_server_is_told_from_a_wrong_key(plugin: ModelPlugin) -> None:
         assert "Try again later" in str(plugin.validate(server).error)
 
 
+@pytest.mark.parametrize("model", [None, "gpt-5.2"])
+def test_a_check_tells_where_requests_go_and_the_log_why_they_fail(
+    plugin: ModelPlugin, model: str | None
+) -> None:
+    fault = HttpError(status=503, message="db-7 is down. very-secret-key", times=None)
+    plugin.notices.clear()
+    with ResponsesSimulator(faults=[fault], models_status=404) as server:
+        pasted = f"<{server.base_url.removeprefix('http://')}/responses?team=t-42>"
+        used = f"{server.base_url}?team=..."
+        said = {"openai_api_key": "very-secret-key", "openai_api_base": pasted}
+        error = plugin.validate(server, model=model, **said).error
+    [logged] = [notice.text for notice in plugin.notices if "check of" in notice.text]
+    with ResponsesSimulator() as server:
+        plugin.validate(server, model=model, openai_api_base=f"{server.base_url}?team=t-42")
+        address = f"{server.base_url}?team=..."
+    [passed] = [notice.text for notice in plugin.notices if "check of" in notice.text][1:]
+
+    assert (
+        error.message
+        == f"The server failed to answer (status 503). Try again later. Requests go to {used}."
+    )
+    assert (
+        logged
+        == f"A check of credentials failed: {error.message} The server says: db-7 is down. [redacted]"
+    )
+    assert passed == f"A check of credentials passed. Requests go to {address}."
+
+
 def ways(
     plugin: ModelPlugin, server: ResponsesSimulator, **credentials: str
 ) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ TOLD_FIELDS = {
     "store": "`store: false`",
 }
 TOLD_LINES = {
-    "_error_mapping.py": ["the lines of code"],
+    "_error_mapping.py": ["the lines of code", "what the server said of that"],
     "_parameters.py": ["names of parameters"],
     "_plugin_log.py": [
         "OPENAI_GPT5_AUDIT_LOG",

@@ -10,7 +10,8 @@ from typing import Any, cast
 from gpt5_payloads import profile_for
 
 from ._calls.transport import TRANSPORT, Transport
-from ._settings.connection import AZURE_HOSTS, Connection
+from ._settings.base_urls import AZURE_HOSTS
+from ._settings.connection import Connection
 
 
 _MOST_MODELS = 2_000  # far beyond what any server lists

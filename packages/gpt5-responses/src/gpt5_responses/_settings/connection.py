@@ -2,17 +2,17 @@
 
 import hashlib
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, cast, get_args
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from gpt5_payloads import McpTokens
 from gpt5_responses._errors import SettingsError
-from stream_text import KnownSecrets, is_secret_setting, iter_header_secrets
-from stream_text.addresses import is_metadata_host, plain_host
+from stream_text import KnownSecrets, iter_header_secrets
 
+from . import base_urls
+from .base_urls import AZURE_HOSTS, DEFAULT_BASE_URL
 from .extra_headers import read_extra_headers
 from .header_settings import SecretTexts
 from .mcp_tokens import iter_token_secrets, list_texts, read_mcp_tokens
@@ -27,20 +27,11 @@ TOTAL_SECONDS_VARIABLE = "OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS"
 PLATFORM_SECONDS_VARIABLE = "PLUGIN_MAX_EXECUTION_TIMEOUT"
 """Environment variable that the plugin daemon passes on: the seconds after which it ends a call, before the plugin can report anything."""
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-
 type Compatibility = Literal["auto", "openai", "compatible"]
 """What becomes of the parameters that some servers do not know: left out once refused, never, or from the start."""
 
-# Where Azure has the API.
-# Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22.
-AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
-_AZURE_PATH = "/openai/v1"
 # Regions have hosts of their own, such as eu.api.openai.com.
 _OPENAI_HOSTS = ".api.openai.com"
-
-# Any name that can be looked up, with international names in ASCII. A `%` has two readings.
-_HOST = re.compile(r"[a-z0-9._-]*")
 
 _COMPATIBILITIES = get_args(Compatibility.__value__)
 _NO_LIMIT = float("inf")
@@ -90,7 +81,7 @@ class Connection:
                 _validate_text(getattr(self, name), name)
         _validate_header_text(self.api_key, _OWN_NAMES.api_key, required=True)
         _validate_header_text(self.organization or "", _OWN_NAMES.organization)
-        _checked_url(self.base_url, "", _OWN_NAMES.base_url)
+        base_urls.validate(self.base_url, "", _OWN_NAMES.base_url)
         # Those of `_read` have been validated already. A frozen instance can only be set like this.
         if not isinstance(self.extra_headers, SecretTexts):
             headers = _extra_headers(self.extra_headers, _OWN_NAMES)
@@ -180,7 +171,7 @@ class Connection:
         return cls(
             api_key=_header_text(values, names.api_key, required=True),
             organization=_header_text(values, names.organization) or None,
-            base_url=_base_url(url, allowed_hosts, names.base_url),
+            base_url=base_urls.complete(url, allowed_hosts, names.base_url),
             timeout_seconds=float(_clamped(values, names.timeout_seconds, 300, 30, 900)),
             max_retries=_clamped(values, "max_retries", 1, 0, 5),
             total_seconds=total_seconds,
@@ -223,6 +214,11 @@ class Connection:
         return urlsplit(self.base_url).hostname or ""
 
     @property
+    def address(self) -> str:
+        """The base URL for people: without the values of its query, which may be secrets."""
+        return base_urls.show(self.base_url)
+
+    @property
     def is_default_server(self) -> bool:
         """Whether this is OpenAI's own API."""
         return self.base_url == DEFAULT_BASE_URL
@@ -260,7 +256,11 @@ def find_secrets(credentials: object) -> KnownSecrets:
 
 
 def _known(key: str, url: str, headers: object, tokens: object) -> KnownSecrets:
-    others = (*iter_header_secrets(headers), *iter_token_secrets(tokens), *_query_secrets(url))
+    others = (
+        *iter_header_secrets(headers),
+        *iter_token_secrets(tokens),
+        *base_urls.query_secrets(url),
+    )
     return KnownSecrets((key, *others))
 
 
@@ -366,78 +366,6 @@ def _clamped(values: Mapping[str, Any], name: str, default: int, lowest: int, hi
     except ValueError:
         number = default
     return max(lowest, min(highest, number))
-
-
-def _base_url(text: str, allowed_hosts: str, name: str) -> str:
-    """Complete a base URL, or refuse it before a key is ever sent there."""
-    if not text:
-        return DEFAULT_BASE_URL
-    parts = _checked_url(text, allowed_hosts, name)
-    path = parts.path.rstrip("/")
-    if not path and (parts.hostname or "").endswith(AZURE_HOSTS):
-        path = _AZURE_PATH
-    return parts._replace(path=path if path.endswith("/v1") else f"{path}/v1").geturl()
-
-
-def _checked_url(text: str, allowed_hosts: str, name: str) -> SplitResult:
-    parts = _split(text, name)
-    if not _is_allowed(_host(parts, name), allowed_hosts):
-        raise _refused_base(name, "host is not allowed")
-    return parts
-
-
-def _query(url: str) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(urlsplit(url).query, keep_blank_values=True)
-    except ValueError:  # not a URL
-        return []
-
-
-def _query_secrets(url: str) -> list[str]:
-    """List the values in a query whose names say that they are secrets."""
-    return [value for name, value in _query(url) if is_secret_setting(name)]
-
-
-def _split(text: str, name: str) -> SplitResult:
-    try:
-        parts = urlsplit(text)
-        _ = parts.port  # is only checked when it is read
-    except ValueError:
-        raise _refused_base(name, "must be a URL such as https://api.openai.com/v1") from None
-    if parts.scheme not in ("http", "https"):
-        raise _refused_base(name, "must use http or https")
-    if parts.username is not None or parts.password is not None:
-        raise _refused_base(name, "must not include credentials")
-    if parts.fragment:
-        raise _refused_base(name, "must not have a fragment")
-    keys = [key for key, _ in _query(text)]
-    if len(set(keys)) < len(keys):
-        raise _refused_base(name, "must not name a parameter of its query twice")
-    if any(character.isspace() or not character.isprintable() for character in text):
-        raise _refused_base(name, "must not contain white space")
-    return parts
-
-
-def _host(parts: SplitResult, name: str) -> str:
-    try:
-        host = plain_host(parts.hostname or "")
-    except UnicodeError:
-        host = "?"
-    if not _HOST.fullmatch(host) and ":" not in host:  # a colon is in IPv6 addresses only
-        raise _refused_base(name, "host is not a name that can be looked up")
-    if not host:
-        raise _refused_base(name, "host is required")
-    return host
-
-
-def _is_allowed(host: str, allowed_hosts: str) -> bool:
-    allowed = {name.strip().strip(".").lower() for name in allowed_hosts.split(",")} - {""}
-    return not is_metadata_host(host) and (not allowed or host in allowed)
-
-
-def _refused_base(name: str, reason: str) -> SettingsError:
-    check = "Check API Base URL." if name == _CREDENTIAL_NAMES.base_url else ""
-    return _refused(name, f"{reason}. {check}".strip())
 
 
 def _refused(name: str, reason: str) -> SettingsError:

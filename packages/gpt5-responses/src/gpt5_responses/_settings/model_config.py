@@ -8,7 +8,8 @@ from typing import Literal, Self
 from gpt5_payloads import McpTokens
 from gpt5_prices import ModelPrice
 
-from .connection import DEFAULT_BASE_URL, Compatibility, Connection
+from .base_urls import DEFAULT_BASE_URL
+from .connection import Compatibility, Connection
 
 
 _DEFAULT_MODEL = "gpt-5.5"
@@ -21,7 +22,7 @@ class ModelConfig:
     Attributes:
         model_id: The model's name, such as `gpt-5`.
         api_key: The key; never part of `repr`.
-        base_url: The API's root; `/v1` is added where it is missing.
+        base_url: The API's address, as people paste it: a host, a root or an endpoint; `/v1` is added where it is missing.
         organization: The organisation to bill, if not the key's own.
         timeout_seconds: Seconds to wait for a connection, and then for each next event, limited to 30 to 900.
         max_retries: How often a request that could not be started is sent again, limited to 0 to 5.
@@ -61,7 +62,10 @@ class ModelConfig:
         return cls(
             model_id=model or environ.get("OPENAI_MODEL", "").strip() or _DEFAULT_MODEL,
             api_key=connection.api_key,
-            base_url=connection.base_url,
+            # A root without a version would get one when it is read again.
+            base_url=connection.base_url
+            if connection.base_url.endswith("/v1")
+            else environ["OPENAI_BASE_URL"],
             organization=connection.organization,
         )
 
