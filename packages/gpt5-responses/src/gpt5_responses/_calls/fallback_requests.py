@@ -31,9 +31,7 @@ _LOGGER = logging.getLogger("gpt5_responses")
 _LOGGER.addHandler(logging.NullHandler())  # silent unless the program says where to
 _PATH = "/responses"
 # What one model does not take, others of the same server may.
-_OF_MODEL = re.compile(
-    r"\b(?:this|the|for|with|by) (?:\S+ )?model\b|\bmodel \S+ (?:does|is|can)", re.IGNORECASE
-)
+_OF_MODEL = r"(?i)\b(?:this|the|for|with|by) (?:\S+ )?model\b|\bmodel \S+ (?:does|is|can)"
 # What only OpenAI's own servers are sure to take.
 _UNCOMMON = tuple(LeftOut(name) for name, one in PARAMETERS.items() if not one.is_common)
 
@@ -126,7 +124,7 @@ class FallbackClient(HttpClient):
                 for part in found:
                     body = relax(body, part, whole=whole or list)
                 again += found
-                self._remember(found, model if _OF_MODEL.search(error.message) else None)
+                self._remember(found, model if re.search(_OF_MODEL, error.message) else None)
             except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
                 raise self.explain(error, model=model) from None
             else:

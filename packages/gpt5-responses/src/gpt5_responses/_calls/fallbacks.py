@@ -50,13 +50,13 @@ _NO_CAPACITY_STATUS = 429
 _REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "item with id '")
 # How other servers refuse reasoning: the item by its name, its type among the types that they take, a part of it.
 # Sources: sglang 0.5.23 (`serving_responses.py`), serde of mistral.rs, Groq behind LiteLLM's bridge, b11434 of llama.cpp (`server-chat.cpp`).
-_REASONING_ITEM = re.compile(
+_REASONING_ITEM = (
     r"\breasoning[ _](?:item|content|text)s?\b"
     r"|\b(?:type|variant|value)s?\W{1,4}reasoning\b(?![._])"
     r"|\bitem\['content'\]"
 )
 # What is wrong with an item of the input, by its place: `input[1].type`, `body.input.list[union[...]].1`, `('input', 1)`.
-_ITEM_PLACE = re.compile(r"\binput['\"]?[\[.,]\D*?(\d{1,5})\b")
+_ITEM_PLACE = r"\binput['\"]?[\[.,]\D*?(\d{1,5})\b"
 # zod's word for an input that fits none of the shapes it knows (responses.js, LM Studio), with no place.
 _NO_SHAPE = ("invalid_union", "invalid input")
 
@@ -120,8 +120,8 @@ def _is_of_reasoning_items(error: ErrorAnswer, request: Request) -> bool:
     if param == "input" and (error.code == _NO_SHAPE[0] or message.endswith(_NO_SHAPE)):
         return True
     items: Sequence[Any] = request["input"]
-    places = (int(found) for found in _ITEM_PLACE.findall(f"{param} {message}"))
-    return _REASONING_ITEM.search(message) is not None or any(
+    places = (int(found) for found in re.findall(_ITEM_PLACE, f"{param} {message}"))
+    return re.search(_REASONING_ITEM, message) is not None or any(
         at < len(items) and items[at].get("type") == "reasoning" for at in places
     )
 

@@ -86,16 +86,15 @@ _MOST_CHARACTERS = 4_000  # of a message; some repeat the request
 _WORDS = Path(__file__).with_name("unknown_parameters.toml")
 # What stands for a word in a text: the name may be on either side of it, or only behind it.
 _WORD, _WORD_BEFORE = "\N{SECTION SIGN}", "\N{PILCROW SIGN}"
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_QUOTES = re.compile(
-    r"[\"'`\\()\[\]<>\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}]"
-)
+# Patterns are compiled when a refusal needs them, so that nobody else waits for it.
+_CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
+_QUOTES = r"[\"'`\\()\[\]<>\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}]"
 _AND = r"(?:\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+)"
 # Behind it stand the values that a server takes; before it, or by its place, the one that it refuses.
-_TAKEN_VALUES = re.compile(r"supported values|input should be|must be one of|expected one of")
-_QUOTED_INCLUDE = re.compile(r"(?<=[\"'`])include(?=\\?[\"'`])")
-_INCLUDE = re.compile(r"(?<![\w.])include(?!\w)")
-_INCLUDE_PLACES = re.compile(r"(?<![\w.])include[.,:\s]+(\d{1,3})(?!\w)")
+_TAKEN_VALUES = r"supported values|input should be|must be one of|expected one of"
+_QUOTED_INCLUDE = r"(?<=[\"'`])include(?=\\?[\"'`])"
+_INCLUDE = r"(?<![\w.])include(?!\w)"
+_INCLUDE_PLACES = r"(?<![\w.])include[.,:\s]+(\d{1,3})(?!\w)"
 _ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
@@ -164,12 +163,14 @@ class _Refusal:
     def included(self, values: Sequence[str]) -> Sequence[str]:
         """Return the values of `include` that it calls unknown; one empty text if it says so of all of `include`."""
         is_place = _is_within(self._path, ("include",))
-        places = {int(place) for place in _INCLUDE_PLACES.findall(f"{self._path} ; {self._text}")}
-        before, *taken = _TAKEN_VALUES.split(self._text)
+        places = {
+            int(place) for place in re.findall(_INCLUDE_PLACES, f"{self._path} ; {self._text}")
+        }
+        before, *taken = re.split(_TAKEN_VALUES, self._text)
         chosen = [value for at, value in enumerate(values) if at in places] or [
             value for value in values if any(name in before for name in _value_names(value))
         ]
-        is_named = is_place or places or (not self._path and _INCLUDE.search(self._text))
+        is_named = is_place or places or (not self._path and re.search(_INCLUDE, self._text))
         if is_named and chosen and (self._refuses_value or taken):
             return chosen
         if self.is_about(("include",), None):
@@ -195,7 +196,7 @@ def _token(names: Sequence[str], value: object) -> str:
 
 
 def _plain(text: object) -> str:
-    return _CAMEL.sub("_", str(text or "")).lower()
+    return re.sub(_CAMEL, "_", str(text or "")).lower()
 
 
 def _path(param: object) -> str:
@@ -207,10 +208,10 @@ def _path(param: object) -> str:
 def _marked(message: str) -> str:
     """Return a message in lower case with signs in the place of the words for "unknown", without quotes and what may stand between them and a name."""
     word, word_before, filler = _patterns()
-    text = _QUOTED_INCLUDE.sub("include,", _plain(message[:_MOST_CHARACTERS]))
+    text = re.sub(_QUOTED_INCLUDE, "include,", _plain(message[:_MOST_CHARACTERS]))
     text = word_before.sub(_WORD_BEFORE, text)
     text = re.sub(r"\[(\d{1,3})\]", r".\1", word.sub(_WORD, text))
-    return re.sub(r"\s+", " ", filler.sub(" ", _QUOTES.sub(" ", text))).strip()
+    return re.sub(r"\s+", " ", filler.sub(" ", re.sub(_QUOTES, " ", text))).strip()
 
 
 @cache
