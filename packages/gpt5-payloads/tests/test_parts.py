@@ -126,6 +126,7 @@ MARKED = {"type": "input_text", "text": "a", "prompt_cache_breakpoint": {"mode":
         ),
         ({**OUTPUT, "output": [MARKED]}, {**OUTPUT, "output": [MARKED]}),
         ({**OUTPUT, "output": [SAID, FILE]}, {**OUTPUT, "output": [SAID, FILE]}),
+        ({"type": "reasoning", "role": "assistant", "content": [SAID]},) * 2,
         ({"type": "additional_tools", "role": "developer", "tools": []},) * 2,
     ],
 )

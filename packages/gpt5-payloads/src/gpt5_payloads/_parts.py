@@ -25,8 +25,9 @@ def wire_item(item: Mapping[str, Any]) -> dict[str, Any]:
     wire = dict(item)
     if wire.get("role") and not wire.get("type"):
         wire["type"] = "message"
-    is_answer = wire.get("role") == "assistant" and not wire.get("id")
-    if is_answer and (text := _joined_text(wire.get("content"))) is not None:
+    # LiteLLM's reasoning has a role, too.
+    is_answer = wire.get("type") == "message" and wire.get("role") == "assistant"
+    if is_answer and not wire.get("id") and (text := _joined_text(wire.get("content"))) is not None:
         # An id and a status are of the server's own items only.
         wire = {key: value for key, value in wire.items() if key not in ("id", "status")}
         wire["content"] = text
