@@ -2,7 +2,7 @@
 # Where a chat model behind ogx thinks before it answers, ogx streams the thought before any item is announced, as a part of the
 # message that comes later: under the message's id and output index, as content 1 before content 0. When the message is done, it
 # announces a reasoning item with the same thought, and gives it the message's output index once more; the last event has the
-# reasoning first and the message second. Four clients make four things of it: the stream helper of openai's client raises, so
+# reasoning first and the message second. Four clients differ: the stream helper of openai's client raises, so
 # that a streamed answer cannot be had; langchain puts the reasoning item's id and thought into the block of the answer; Pydantic
 # AI keeps an empty thought; openai-agents is right. None of them shows the thought. It takes an effort in the request: without
 # one ogx tells no reasoning at all.
@@ -10,13 +10,14 @@
 # Seen on 2026-11-28 with ogx 1.5.0, openai 3.57.0, openai-agents 0.24.0, pydantic-ai-slim 2.68.0 and langchain-openai 1.7.0.
 set -eu
 dir=$(mktemp -d)
-server=
-trap 'test -z "$server" || kill "$server"; rm -rf "$dir"' EXIT
+servers=
+trap 'test -z "$servers" || kill $servers; rm -rf "$dir"' EXIT
 uv venv --quiet --python 3.12 "$dir/ogx"
-uv pip install --quiet --python "$dir/ogx/bin/python" ogx==1.5.0 ogx-api==1.5.0 sqlite-vec chardet
+uv pip install --quiet --python "$dir/ogx/bin/python" ogx==1.5.0 ogx-api==1.5.0 sqlite-vec==0.1.9 \
+    chardet==7.7.0 pypdf==7.1.1
 # ogx loads a table of tokens as it starts; LiteLLM's package has a copy.
 uv pip install --quiet --python "$dir/ogx/bin/python" --no-deps litellm==1.108.7
-tokens=$(echo "$dir"/ogx/lib/python3.12/site-packages/litellm/litellm_core_utils/tokenizers)
+tokens=$dir/ogx/lib/python3.12/site-packages/litellm/litellm_core_utils/tokenizers
 uv venv --quiet --python 3.12 "$dir/clients"
 uv pip install --quiet --python "$dir/clients/bin/python" openai==3.57.0 openai-agents==0.24.0 \
     'pydantic-ai-slim[openai]==2.68.0' langchain-openai==1.7.0
@@ -159,13 +160,28 @@ asyncio.run(ask())
 END
 cd "$dir"
 clients/bin/python model.py &
-server=$!
+servers=$!
 until test -s model-port; do sleep 0.1; done
 clients/bin/python configure.py
 HOME=$dir HF_HUB_OFFLINE=1 TIKTOKEN_CACHE_DIR=$tokens NO_PROXY=127.0.0.1 ogx/bin/ogx run ogx.yaml --insecure > log 2>&1 &
-server="$server $!"
-trap 'kill $server; rm -rf "$dir"' EXIT
+servers="$servers $!"
 NO_PROXY=127.0.0.1 clients/bin/python -W ignore ask.py > seen || { tail -20 log >&2; exit 1; }
 cat seen
 diff - seen <<'END' || { echo "It is no longer as described." >&2; exit 1; }
+content_part.added: msg, output 0, content 1
+reasoning_text.delta: msg, output 0, content 1
+output_item.added: msg, output 0
+content_part.added: msg, output 0, content 0
+output_text.delta: msg, output 0, content 0
+content_part.done: msg, output 0, content 0
+reasoning_text.done: msg, output 0, content 1
+content_part.done: msg, output 0, content 1
+output_item.done: msg, output 0
+output_item.added: rs, output 0
+output_item.done: rs, output 0
+response.completed ['reasoning', 'message']
+openai raises Received a content event for output index 0 before receiving its output item
+langchain text Sunny. rs It is noon.
+Pydantic AI [('thinking', ''), ('text', 'Sunny.')]
+openai-agents Sunny.
 END
