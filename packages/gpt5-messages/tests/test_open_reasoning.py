@@ -71,10 +71,10 @@ def test_for_openai_nothing_is_marked() -> None:
     assert marked(OPEN["vllm"], made_by=None) == [OPEN["vllm"]]
 
 
-def test_without_a_mark_nobody_gets_it() -> None:
-    for name in ("vllm", "omlx", "ollama", "one word"):
-        assert replayable_items([OPEN[name], CALL], made_by=OURS) == [CALL]
-        assert replayable_items([{**OPEN[name], "made_by": None}, CALL]) == [CALL]
+@pytest.mark.parametrize("name", ["vllm", "llama.cpp", "omlx", "ollama", "one word", "litellm"])
+def test_without_a_mark_nobody_gets_it(name: str) -> None:
+    assert replayable_items([OPEN[name], CALL], made_by=OURS) == [CALL]
+    assert replayable_items([{**OPEN[name], "made_by": None}, CALL]) == [CALL]
 
 
 def test_what_is_encrypted_goes_back_as_before() -> None:
@@ -102,6 +102,15 @@ def test_it_travels_with_a_message() -> None:
     assert build_input(talk, made_by=OURS)[1] == OPEN["llama.cpp"]
     for made_by in (None, OTHERS):
         assert "noon" not in str(build_input(talk, made_by=made_by))
+
+
+@pytest.mark.parametrize("item", OPEN.values(), ids=OPEN)
+def test_among_messages_it_is_an_item_and_never_what_was_said(item: dict[str, Any]) -> None:
+    result = {"type": "function_call_output", "call_id": "c1", "output": "12"}
+    talk = [QUESTION, *marked(item, CALL), result]
+
+    assert build_input(talk, made_by=OURS)[1:] == [item, CALL, result]
+    assert build_input(talk)[1:] == [CALL, result]
 
 
 def test_it_is_remembered_where_messages_carry_nothing() -> None:

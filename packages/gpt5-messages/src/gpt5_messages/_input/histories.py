@@ -202,7 +202,9 @@ def _read_item(value: object) -> Item | None:
         return None
     if kind == "message" and not are_own_parts(read_member(value, "content")):
         return None
-    if kind not in ("message", "additional_tools") and has_member(value, "role", "tool_calls"):
+    # Each has a role, too: reasoning has one behind LiteLLM.
+    has_role = kind in ("message", "reasoning", "additional_tools")
+    if not has_role and has_member(value, "role", "tool_calls"):
         return None
     if isinstance(value, Mapping):
         return cast("Item", value)

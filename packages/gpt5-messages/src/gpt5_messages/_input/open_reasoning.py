@@ -16,8 +16,8 @@ from gpt5_messages._json import iter_mappings, mapping, text_at, type_of
 
 MADE_BY_KEY = "made_by"
 
-# What is encrypted is written in an alphabet without blanks, such as base64.
-_BLOB = re.compile(r"[A-Za-z0-9+/=_.:~-]+")
+# What is encrypted has no blanks, is ASCII, and is no JSON.
+_SEALED = re.compile(r"(?![\[{])[!-~]+")
 
 
 def mark_open_reasoning(items: Iterable[Item], made_by: str | None) -> tuple[Item, ...]:
@@ -52,11 +52,10 @@ def without_marks(items: Iterable[Any], made_by: str | None) -> list[Any]:
 
 def is_open_reasoning(item: Item) -> bool:
     """Return whether an item is reasoning that anybody can read."""
-    content, summary = _text(item, "content"), _text(item, "summary")
-    blob = text_at(item, "encrypted_content")
-    is_sealed = bool(_BLOB.fullmatch(blob)) and blob != summary
-    has_text = content if is_sealed else content + summary + blob
-    return type_of(item) == "reasoning" and bool(has_text.strip())
+    text = _text(item, "content")
+    if not _is_sealed(item):
+        text += _text(item, "summary") + text_at(item, "encrypted_content")
+    return type_of(item) == "reasoning" and bool(text.strip())
 
 
 def is_marked(item: object) -> bool:
@@ -70,10 +69,17 @@ def returned_reasoning(item: Item, made_by: str | None) -> dict[str, Any] | None
     if is_marked(item):
         kept = _unmarked(item) if item[MADE_BY_KEY] == made_by else None
     else:
+        # Of unknown origin: whoever kept it may have sealed it in a way of their own.
         blob = item.get("encrypted_content")
         kept = dict(item) if blob and blob != _text(item, "summary") else None
     # The API demands a summary. Source: docs/evidence/responses-api.md, R10.
     return kept and {**kept, "summary": kept.get("summary") or []}
+
+
+def _is_sealed(item: Item) -> bool:
+    """Return whether an item has reasoning that nobody but its server can read."""
+    blob = text_at(item, "encrypted_content")
+    return _SEALED.fullmatch(blob) is not None and blob != _text(item, "summary")
 
 
 def _unmarked(item: Item) -> dict[str, Any]:
