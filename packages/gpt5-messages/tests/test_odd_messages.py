@@ -125,6 +125,32 @@ def test_calls_without_ids_are_answered_by_name_and_then_in_order() -> None:
     assert list(calls.values()) == ["f", "g", "f", "h"]
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_two_calls_that_share_an_id_are_two_with_a_result_each(*, is_named: bool) -> None:
+    made = [("f", '{"a": 1}'), ("f", '{"a": 2}'), ("g", "{}"), ("f", '{"a":1}')]
+    calls = [{"call_id": "c1", "name": name, "arguments": given} for name, given in made]
+    order = ["g", "f", "f"] if is_named else ["f", "f", "g"]
+    results = [
+        {
+            "role": "tool",
+            "tool_call_id": "c1",
+            "content": name,
+            **({"name": name} if is_named else {}),
+        }
+        for name in order
+    ]
+    again = {"role": "tool", "tool_call_id": "c1", "content": "again"}
+
+    items = build_input([asking(*calls), *results, again])
+
+    sent = [item for item in items if item["type"] == "function_call"]
+    answered = {item["call_id"]: item["output"] for item in items[len(sent) :]}
+    assert [(item["name"], item["arguments"]) for item in sent] == made[:3]
+    assert [answered.pop(item["call_id"]) for item in sent][1:] == ["f", "g"]
+    assert sent[0]["call_id"] == "c1"
+    assert answered == {}
+
+
 def test_reasoning_stays_with_whole_calls_beside_one_that_has_no_id() -> None:
     reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "x"}
     opaque = {"responses_output": [reasoning, FUNCTION]}

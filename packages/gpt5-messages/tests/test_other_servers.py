@@ -368,7 +368,7 @@ def test_an_end_with_a_number_that_has_come_is_the_end(name: str, number: int) -
 
     assert isinstance(events[-1], ResponseEnded)
     assert decoder.is_over
-    assert [item["call_id"] for item in decoder.completion.items] == ["c1"]
+    assert [item["call_id"] for item in decoder.completion.items] == ["c0", "c1"]
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -6,6 +6,9 @@ from typing import Any, cast
 from ._text import whole_characters
 
 
+_INDEX_DIGITS = 10
+
+
 def mapping(value: object) -> Mapping[str, Any]:
     """Return a mapping as it is, and an empty one for anything else."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
@@ -41,6 +44,13 @@ def text_at(value: Mapping[str, Any], key: str) -> str:
 def type_of(value: Mapping[str, Any]) -> str:
     """Return the `type` of an item, a part or an event; an empty text if it has none."""
     return text_or_none(value.get("type")) or ""
+
+
+def index_or_none(value: object) -> int | None:
+    """Return a number from 0 up that a server has written as one or as a text, and None for anything else."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < _INDEX_DIGITS:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 MOST_COUNTED = 10**15

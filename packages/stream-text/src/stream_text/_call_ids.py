@@ -29,7 +29,8 @@ class CallIds:
 
     def __init__(self, seed: str = "") -> None:
         self.seed = seed
-        self._taken: dict[str, Counter[tuple[str, str]]] = {}
+        self._first: dict[str, tuple[str, str]] = {}  # the first call with each id
+        self._taken: dict[str, Counter[tuple[str, str]]] = {}  # all, where there are several
 
     def take(self, call_id: str, name: str, arguments: str) -> str | None:
         """Return the id of a whole call: its own, or one of ours; None if the call has come before.
@@ -39,16 +40,24 @@ class CallIds:
             name: The tool.
             arguments: The arguments as text.
         """
-        key, call = call_id.strip(), (name.strip(), canonical_arguments(arguments))
-        known = self._taken.setdefault(key, Counter())
+        key = call_id.strip()
+        if key and key not in self._first:  # nearly always
+            self._first[key] = name, arguments
+            return call_id
+        call = _canonical(name, arguments)
+        if (known := self._taken.get(key)) is None:
+            known = Counter([_canonical(*self._first[key])] if key else ())
+            self._taken[key] = known
         if key and call in known:
             return None
-        is_first, known[call] = not known, known[call] + 1
-        if key and is_first:
-            return call_id
+        known[call] += 1
         self.seed = self.seed or uuid4().hex
         facts = json.dumps([self.seed, key, *call, known[call]])
         return f"call_{hashlib.sha256(facts.encode()).hexdigest()[:24]}"
+
+
+def _canonical(name: str, arguments: str) -> tuple[str, str]:
+    return name.strip(), canonical_arguments(arguments)
 
 
 def canonical_arguments(arguments: str) -> str:

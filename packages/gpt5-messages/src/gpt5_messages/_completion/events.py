@@ -113,8 +113,8 @@ class ResponseFailure:
     """An error that the server reported, or its breach of the protocol.
 
     Attributes:
-        code: The server's, or `parse_error`, `inconsistent_stream`, `stream_ended_early`, `cancelled`, `queued`, `in_progress`,
-            or one that `protocol_name` knows.
+        code: The server's, or `parse_error`, `inconsistent_stream`, `stream_ended_early`, `empty_response`, `cancelled`, `queued`,
+            `in_progress`, or one that `protocol_name` knows.
         message: The text of the error.
         param: The field at fault.
     """

@@ -8,12 +8,14 @@ from gpt5_messages._json import (
     iter_mappings,
     iter_parts,
     mapping,
+    text_at,
     text_or_none,
     type_of,
 )
 from gpt5_messages._kinds import CALL_ARGUMENTS
 from gpt5_messages._members import wrong_kind
 from gpt5_messages._text import whole_characters
+from stream_text import CallIds
 
 from .failures import error_details
 from .hosted import read_tool_usage
@@ -63,10 +65,16 @@ def read_response(response: Mapping[str, Any] | object) -> Completion:
     return completion
 
 
-def to_completion(body: Mapping[str, Any]) -> Completion:
-    """Read as much of a response as can be read; never raises."""
-    output = map(with_parts, iter_mappings(whole_characters(body.get("output"))))
-    items = tuple(map(_with_text_arguments, output))
+def to_completion(body: Mapping[str, Any], *, seed: str = "") -> Completion:
+    """Read as much of a response as can be read; never raises.
+
+    Args:
+        body: The response.
+        seed: Of the ids of calls that have none of their own; the response's id by default.
+    """
+    output = map(with_parts, map(whole_characters, iter_output(body)))
+    ids = CallIds(seed or text_at(body, "id"))
+    items = tuple(_iter_distinct(map(_with_text_arguments, output), ids))
     status = _status(body)
     # A response that was cut may end within a call, whose arguments can look whole.
     calls = tuple(_iter_tool_calls(items)) if status == "completed" else ()
@@ -137,6 +145,8 @@ def _status(body: Mapping[str, Any]) -> Status:
     status = body.get("status")
     if error_details(body) or (isinstance(status, str) and status not in _STATUSES):
         return "failed"
+    if status in (None, "completed") and text_at(mapping(body.get("incomplete_details")), "reason"):
+        return "incomplete"  # whatever else it says
     return cast("Status", status) if isinstance(status, str) else "completed"
 
 
@@ -148,8 +158,18 @@ def _finish_reason(status: Status, reason: str | None, *, has_calls: bool) -> Fi
     return "error"
 
 
+def _iter_distinct(items: Iterable[Item], ids: CallIds) -> Iterator[Item]:
+    """Yield the items, each call once and under an id of its own."""
+    for item in items:
+        key, name = CALL_ARGUMENTS.get(type_of(item)), text_at(item, "name")
+        if key is None or not name or item.get("status") == "incomplete":
+            yield item
+        elif call_id := ids.take(text_at(item, "call_id"), name, argument_text(item.get(key))):
+            yield item if call_id == item.get("call_id") else {**item, "call_id": call_id}
+
+
 def _iter_tool_calls(items: Iterable[Item]) -> Iterator[ToolCall]:
-    """Yield the calls that can be run: whole ones, with an id to answer under and a name."""
+    """Yield the calls that can be run: whole ones with a name."""
     for item in items:
         call = read_tool_call(item)
         if call is not None and item.get("status") != "incomplete":
@@ -175,6 +195,13 @@ def _with_text_arguments(item: Item) -> Item:
     key = CALL_ARGUMENTS.get(type_of(item), "")
     is_object = isinstance(item.get(key), Mapping)
     return {**item, key: argument_text(item[key]) or "{}"} if is_object else item
+
+
+def iter_output(body: Mapping[str, Any]) -> Iterator[Item]:
+    """Yield a response's items; the text that some servers put beside an empty list of them is one."""
+    yield from iter_mappings(body.get("output"))
+    if not body.get("output") and (text := text_at(body, "output_text")):
+        yield {"type": "message", "role": "assistant", "content": text}
 
 
 def with_parts(item: Item) -> Item:

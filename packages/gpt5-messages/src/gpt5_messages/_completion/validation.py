@@ -52,7 +52,7 @@ def check_calls(completion: Completion) -> MessageError | None:
         return None
     for index, item in enumerate(completion.items):
         if type_of(item) in CALL_ARGUMENTS:
-            missing = next((name for name in ("name", "call_id") if not item.get(name)), "status")
+            missing = "status" if item.get("name") else "name"
             path = f"output[{index}].{missing}"
             expected = "a whole tool call" if missing == "status" else "a text"
             message = f"{path}: expected {expected}, got {item.get(missing) or 'nothing'}"

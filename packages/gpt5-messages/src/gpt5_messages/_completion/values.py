@@ -100,7 +100,7 @@ class Completion:
         usage: Token counts, or None if the server sent none.
         status: The response's state.
         finish_reason: Why the model stopped.
-        items: Every output item in order, for the next request; verbatim except for halves of characters, which become U+FFFD.
+        items: Every output item in order, for the next request; verbatim except for halves of characters, which become U+FFFD, and for ids of calls that are not their own.
         incomplete_reason: `max_output_tokens`, `content_filter`, or another word of the server.
         error: The server's error object of a failed response.
         response_id: The server's id of this response.

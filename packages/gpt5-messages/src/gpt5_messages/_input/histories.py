@@ -15,7 +15,7 @@ from typing import Any, cast
 from gpt5_messages._completion.values import Completion, Item
 from gpt5_messages._media import are_own_parts
 from gpt5_messages._members import has_member, wrong_kind
-from stream_text import MessageError, read_member
+from stream_text import CallIds, MessageError, read_member
 
 from .items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
 from .messages import iter_results, read_calls, read_content, read_role
@@ -41,7 +41,7 @@ class Entry:
         role: The role of the message.
         content: Its content, in parts of any shape.
         calls: Its tool calls, as items that may lack a name.
-        loose: The ids that were made for calls without one; a result without an id answers them.
+        loose: The ids that were made for calls without one of their own; results answer them in their order.
         call_id: The call that a tool's message answers, as it was given.
         carrier: The message that may hold an `opaque_body`.
     """
@@ -79,7 +79,9 @@ class _Reader:
 
     def __init__(self) -> None:
         self._call_ids: set[str] = set()
-        self._open: list[tuple[str, str]] = []  # name and id of calls that had none of their own
+        # Name and id of the calls whose results are known by their order: those that had no id, and those that share one.
+        self._open: list[tuple[str, str]] = []
+        self._shared: dict[str, list[tuple[str, str]]] = {}
 
     def read(self, value: object, field: str) -> Iterator[Entry]:
         """Yield the entries of a message."""
@@ -150,33 +152,45 @@ class _Reader:
     def _take_calls(
         self, calls: list[dict[str, Any]], field: str
     ) -> tuple[tuple[dict[str, Any], ...], frozenset[str]]:
-        """Return the calls, each with an id, and the ids that were made here."""
+        """Return the calls, each once and with an id, and the ids that were made here."""
         if not calls:
             return (), frozenset()
+        given_ids = {call["call_id"].strip() for call in calls} - {""}
+        if len(given_ids) == len(calls):  # nearly always
+            self._open, self._shared = [], {}
+            self._call_ids |= {call["call_id"] for call in calls}
+            return tuple(calls), frozenset()
         taken: list[dict[str, Any]] = []
-        self._open = []  # No result answers a call of an earlier message by its order.
+        made: set[str] = set()
+        # No result answers a call of an earlier message by its order.
+        self._open, ids = [], CallIds(field)
+        shared: dict[str, list[tuple[str, str]]] = {}
         for number, call in enumerate(calls):
-            call_id = call["call_id"]
-            if not call_id:
+            given = call["call_id"].strip()
+            arguments = str(call.get("arguments", call.get("input")) or "")
+            if (call_id := ids.take(call["call_id"], call["name"], arguments)) is None:
+                continue
+            if call_id.strip() != given:
                 call_id = f"call_{field.removeprefix('messages')[1:-1]}_{number}"
-                self._open.append((call["name"], call_id))
+                made.add(call_id)
+            waiting = shared.setdefault(given, []) if given else self._open
+            waiting.append((call["name"], call_id))
             taken.append({**call, "call_id": call_id})
+        self._shared = {given: same for given, same in shared.items() if len(same) > 1}
         self._call_ids |= {call["call_id"] for call in taken}
-        return tuple(taken), frozenset(call_id for _, call_id in self._open)
+        return tuple(taken), frozenset(made)
 
     def _find_answered(self, message: object) -> object:
         """Return the id of the call that a tool's message answers: its own, or else that of the next call without one; None if there is none."""
-        named: object = read_member(message, "tool_call_id", "call_id") or None
-        if named is not None:
-            return named
-        if own := self._own_id(message):
-            return own
+        named: object = read_member(message, "tool_call_id", "call_id") or self._own_id(message)
+        shared = self._shared.get(named.strip(), []) if isinstance(named, str) else []
         name = read_member(message, "name", "tool_name")
-        for place, (called, call_id) in enumerate(self._open):
+        waiting = shared if named else self._open
+        for place, (called, call_id) in enumerate(waiting):
             if name in (None, "", called):
-                del self._open[place]
+                del waiting[place]
                 return call_id
-        return None
+        return named or None
 
 
 def _read_item(value: object) -> Item | None:

@@ -10,7 +10,7 @@ from gpt5_messages._completion.marked_text import said_text
 from gpt5_messages._completion.reading import read_tool_call
 from gpt5_messages._completion.values import Item, ToolCall
 from gpt5_messages._json import text_at, type_of
-from stream_text import InvalidJsonError, parse_json, read_member, without_omissions
+from stream_text import canonical_arguments, read_member, without_omissions
 
 from .histories import Entry, iter_entries
 from .messages import read_content, read_role
@@ -120,21 +120,9 @@ class History:
 
 
 def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:
-    """Return a call's id, name and arguments: arguments the same however their JSON is written, id and name without the blanks that platforms strip.
-
-    Arguments that are not a JSON object may be wrapped in one under the key `invalid_arguments`, because platforms demand an object.
-    """
+    """Return a call's id, name and arguments: arguments the same however their JSON is written, id and name without the blanks that platforms strip."""
     call_id, name = (read_member(call, key).strip() for key in ("call_id", "name"))
-    arguments = read_member(call, "arguments", "input")
-    try:
-        value = parse_json(arguments.strip() or "{}")
-    except InvalidJsonError:
-        return call_id, name, arguments
-    match value:
-        case {"invalid_arguments": str(written)} if len(value) == 1:
-            return call_id, name, written
-        case _:
-            return call_id, name, json.dumps(value, sort_keys=True)
+    return call_id, name, canonical_arguments(read_member(call, "arguments", "input"))
 
 
 def _without_blanks(text: str) -> bytes:

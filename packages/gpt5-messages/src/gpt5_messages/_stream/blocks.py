@@ -8,6 +8,7 @@ from gpt5_messages._completion.events import (
     StreamEvent,
 )
 from gpt5_messages._text import SurrogateJoiner, whole_characters
+from stream_text import CallIds
 
 
 class BlockLog:
@@ -16,11 +17,13 @@ class BlockLog:
     Attributes:
         count: The number of blocks.
         answer: The pieces of the answer, refusals included, in the order in which they were shown.
+        call_ids: The ids of the calls.
     """
 
     def __init__(self) -> None:
         self.count = 0
         self.answer: list[str] = []
+        self.call_ids = CallIds()
 
 
 class Block:
@@ -30,12 +33,14 @@ class Block:
         start: The event that it begins with.
         is_open: Whether it can still grow.
         whole: Its whole text, if the server has sent it in one event.
+        announced: The text that its part was announced with; nearly always none.
     """
 
     def __init__(self, kind: BlockKind, log: BlockLog, **facts: str | None) -> None:
         self.start = BlockStart(index=log.count, kind=kind, **facts)
         self.is_open = True
         self.whole = ""
+        self.announced = ""
         self._answer = log.answer if kind in ("text", "refusal") else None
         self._pieces: list[str] = []
         self._size = 0

@@ -29,10 +29,22 @@ from gpt5_messages._completion.failures import (
     to_failure,
     untyped_failure,
 )
-from gpt5_messages._completion.reading import iter_answer, to_completion, with_parts
+from gpt5_messages._completion.reading import (
+    iter_answer,
+    iter_output,
+    read_usage,
+    to_completion,
+    with_parts,
+)
 from gpt5_messages._completion.validation import check_calls, validate_item, validate_response
 from gpt5_messages._completion.values import Completion
-from gpt5_messages._json import iter_mappings, mapping, text_or_none, type_of
+from gpt5_messages._json import (
+    index_or_none,
+    mapping,
+    text_at,
+    text_or_none,
+    type_of,
+)
 from gpt5_messages._kinds import KINDS
 from gpt5_messages._text import whole_characters
 from stream_text import MessageError
@@ -55,6 +67,10 @@ _CONTENT_KINDS: tuple[BlockKind, ...] = ("text", "refusal", "reasoning_text")
 _ENDED_EARLY = ResponseFailure(
     code="stream_ended_early", message="the stream ended before the response was complete"
 )
+_EMPTY = ResponseFailure(
+    code="empty_response", message="the response was completed without any output"
+)
+_CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
 _INCONSISTENT = ResponseFailure(
     code="inconsistent_stream",
     message="events came out of order or not at all, and the text shown is not known to be the text of the response",
@@ -86,7 +102,10 @@ _TEXT_EVENTS: dict[str, BlockKind] = {
 }
 _DELTA_KINDS: dict[str, BlockKind] = {f"{name}.delta": kind for name, kind in _TEXT_EVENTS.items()}
 _DONE_KINDS: dict[str, BlockKind] = {f"{name}.done": kind for name, kind in _TEXT_EVENTS.items()}
-_TERMINAL = ("response.completed", "response.incomplete", "response.cancelled")
+_TERMINAL = ("response.completed", "response.incomplete", "response.cancelled", "response.done")
+# States of a response that a failed, cut or cancelled one cannot have.
+_UNFINISHED = ("completed", "in_progress", "queued")
+_ENDED = ("completed", "incomplete", "failed", "cancelled")
 _ERRORS = ("response.error", "error")
 _ENDS = frozenset({*_TERMINAL, *_ERRORS, "response.failed"})
 
@@ -94,18 +113,27 @@ _ENDS = frozenset({*_TERMINAL, *_ERRORS, "response.failed"})
 class StreamDecoder:
     """A decoder of the events of one response.
 
+    A completed response with no item at all is a failure, `empty_response`.
+
     Feed it the JSON events in the order in which they came; it returns their meaning. It never raises because of
     a server. Feed it a response that was not streamed as a stream of one terminal event:
     `feed({"type": "response.completed", "response": body})`.
 
+    Args:
+        may_be_empty: Whether a completed response may hold nothing, as that to a request with `generate: false` does.
+        max_output_tokens: The limit that the request asked for, where the server may call an answer completed that this has cut: one that used up the limit counts as
+            incomplete. None trusts the server.
+
     Example:
         >>> decoder = StreamDecoder()
-        >>> body = {"status": "completed", "output": []}
-        >>> decoder.feed({"type": "response.completed", "response": body})
-        [ResponseEnded(status='completed', reason=None)]
+        >>> body = {"status": "completed", "output": [{"type": "reasoning", "id": "rs_1"}]}
+        >>> decoder.feed({"type": "response.completed", "response": body})[-1]
+        ResponseEnded(status='completed', reason=None)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_be_empty: bool = False, max_output_tokens: int | None = None) -> None:
+        self._may_be_empty = may_be_empty
+        self._max_output_tokens = max_output_tokens
         self._log = BlockLog()
         self._items = ItemIndex(self._log)
         self._order = EventOrder()
@@ -161,7 +189,7 @@ class StreamDecoder:
             body["output"] = [
                 item.to_item(is_completed=is_completed) for item in self._items.in_order()
             ]
-        return to_completion(body)
+        return to_completion(body, seed=self._log.call_ids.seed)
 
     def _is_repeat(self, event: Mapping[str, Any]) -> bool:
         """Return whether an event has come before; one that ends the response has not, whatever its number, since nothing follows it."""
@@ -170,6 +198,7 @@ class StreamDecoder:
 
     def _on_created(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         self._started = mapping(event.get("response"))
+        self._log.call_ids.seed = text_at(self._started, "id")
         return [
             ResponseStarted(
                 response_id=text_or_none(self._started.get("id")),
@@ -190,8 +219,11 @@ class StreamDecoder:
         return _finish(opened, with_parts(item))
 
     def _on_part_added(self, event: Mapping[str, Any]) -> list[StreamEvent]:
-        kind = _PART_KINDS.get(type_of(mapping(event.get("part"))))
-        return [] if kind is None else self._items.find(event).open_part(kind, _part_index(event))
+        part = mapping(event.get("part"))
+        if (kind := _PART_KINDS.get(type_of(part))) is None:
+            return []
+        announced = _full_text(kind, part)
+        return self._items.find(event).open_part(kind, _part_index(event), announced)
 
     def _on_part_done(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         """Fill and close a part's block; if the part itself is missing, close every block that can be meant."""
@@ -223,30 +255,27 @@ class StreamDecoder:
 
     def _on_terminal(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         """Fill the gaps from the terminal response, close every block, and say how it ended."""
-        response = mapping(event.get("response"))
+        response = _read_terminal(event)
         validate_response(response)
-        events: list[StreamEvent] = []
-        output: list[Mapping[str, Any]] = []
-        for item, opened in self._items.pair(
-            list(map(with_parts, iter_mappings(response.get("output"))))
-        ):
-            events += _finish(opened, item) if opened else []
-            output.append(opened.complete(item) if opened else item)
-        events += self._items.stop_all()
+        ids = self._log.call_ids
+        ids.seed = ids.seed or text_at(response, "id")
+        status = response["status"]
+        told = list(map(with_parts, iter_output(response)))
+        events, output = self._take_output(told, is_completed=status == "completed")
         # From here on `completion` is that of the whole response.
         self._is_over = True
-        status = response.get("status") or type_of(event).removeprefix("response.")
         error = error_details(response) or outer_details(event)
-        self._final = {**response, "status": status, "error": error, "output": output}
+        self._final = {**response, "error": error, "output": output}
+        if self._is_at_limit(response):
+            self._final |= _CUT
         completion = self.completion
         failure = self._failure(completion, str(status))
-        if failure is None and self._is_doubtful(completion, has_output=bool(output)):
+        if failure is None and self._is_doubtful(completion, told):
             return [*events, *self._fail(self._damage or _INCONSISTENT)]
         if completion.usage is not None:
             events.append(UsageReported(usage=completion.usage))
-        if failure is None and (error := check_calls(completion)) is not None:
-            unusable = ResponseFailure(code=PARSE_ERROR, message=str(error), param=error.field)
-            return [*events, *self._fail(unusable)]
+        if failure is None and (useless := self._find_useless(completion)) is not None:
+            return [*events, *self._fail(useless)]
         if failure is not None:
             events.append(failure)
         events.append(ResponseEnded(status=completion.status, reason=completion.incomplete_reason))
@@ -259,7 +288,8 @@ class StreamDecoder:
         """
         response = mapping(event.get("response"))
         validate_response(response)
-        if error_details(response) or outer_details(event) or response.get("status") != "failed":
+        is_explained = error_details(response) or outer_details(event)
+        if is_explained or response.get("status") not in ("failed", *_UNFINISHED):
             return self._on_terminal(event)
         self._unexplained = event
         return []
@@ -285,14 +315,58 @@ class StreamDecoder:
             index = event.get("output_index")
             known = index if isinstance(index, int) else -1
             return [HostedProgress(output_index=known, type=progress[0], stage=progress[1])]
-        failure = untyped_failure(event)
-        return [_unknown(event)] if failure is None else self._fail(failure)
+        if (failure := untyped_failure(event)) is not None:
+            return self._fail(failure)
+        response = mapping(event.get("response")) or event
+        if not kind and response.get("status") in _ENDED:
+            # A gateway may lose the type, and with it the name of the event.
+            return self._on_terminal({**event, "response": response})
+        return [_unknown(event)]
 
     def _fail(self, failure: ResponseFailure) -> list[StreamEvent]:
         self._is_over = True
         error = {"code": failure.code, "message": failure.message, "param": failure.param}
         self._final = {**(self._final or {}), "status": "failed", "error": error}
         return [*self._items.stop_all(), failure]
+
+    def _take_output(
+        self, told: list[Mapping[str, Any]], *, is_completed: bool
+    ) -> tuple[list[StreamEvent], list[Mapping[str, Any]]]:
+        """Return the events that the terminal response's items lead to, and all items: those, and what was streamed and they leave out."""
+        whole = "".join(iter_answer(told, "output_text", "refusal"))
+        shown = "".join(self._log.answer)
+        pairs = list(self._items.pair(told, is_shown=bool(whole) and whole == shown))
+        events = [event for item, opened in pairs if opened for event in _finish(opened, item)]
+        for opened in self._items.in_order():
+            events += opened.settle() if opened.is_over or not told else []
+        events += self._items.stop_all()
+        pairs = [pair for pair in pairs if pair[1] is None or not pair[1].is_repeat]
+        output = [opened.complete(item) if opened else item for item, opened in pairs]
+        places = [opened.output_index if opened else -1 for _, opened in pairs]
+        for opened in self._items.in_order():
+            index = opened.output_index
+            if index in places or (told and not opened.is_missing_in(whole)):
+                continue
+            place = next((p for p, other in enumerate(places) if other > index), len(places))
+            output.insert(place, opened.to_item(is_completed=is_completed))
+            places.insert(place, index)
+        return events, output
+
+    def _is_at_limit(self, response: Mapping[str, Any]) -> bool:
+        """Return whether an answer that the server calls completed has used up the limit that was asked for."""
+        limit = self._max_output_tokens
+        if limit is None or response.get("status") != "completed":
+            return False
+        usage = read_usage(response.get("usage"))
+        return usage is not None and usage.output_tokens >= limit
+
+    def _find_useless(self, completion: Completion) -> ResponseFailure | None:
+        """Return why a response that is complete is of no use; None if it is."""
+        if completion.status == "completed" and not (completion.items or self._may_be_empty):
+            return _EMPTY
+        if (error := check_calls(completion)) is None:
+            return None
+        return ResponseFailure(code=PARSE_ERROR, message=str(error), param=error.field)
 
     def _failure(self, completion: Completion, status: str) -> ResponseFailure | None:
         """Return why a response that has ended has failed; None if it hasn't."""
@@ -305,7 +379,7 @@ class StreamDecoder:
             return ResponseFailure(code=completion.status, message=message)
         return None
 
-    def _is_doubtful(self, completion: Completion, *, has_output: bool) -> bool:
+    def _is_doubtful(self, completion: Completion, told: list[Mapping[str, Any]]) -> bool:
         """Return whether an event came late or not at all and the response does not confirm the text that was shown."""
         order = self._order
         # Numbers show by themselves whether the frame that could not be read was an event.
@@ -314,9 +388,10 @@ class StreamDecoder:
             return False
         is_all_done = all(item.done is not None for item in self._items.in_order())
         # Without an output, the ends of all items say as much, unless one of them may be what is missing.
-        has_text = has_output or (is_all_done and not order.has_gap and not is_damaged)
-        whole = "".join(iter_answer(completion.items, "output_text", "refusal"))
-        return not has_text or "".join(self._log.answer) != whole
+        if not told and (order.has_gap or is_damaged or not is_all_done):
+            return True
+        whole = "".join(iter_answer(told or completion.items, "output_text", "refusal"))
+        return "".join(self._log.answer) != whole
 
     _HANDLERS: ClassVar[
         dict[str, Callable[["StreamDecoder", Mapping[str, Any]], list[StreamEvent]]]
@@ -348,10 +423,21 @@ def _finish(opened: OpenItem, item: Mapping[str, Any]) -> list[StreamEvent]:
     return [*events, ItemDone(output_index=opened.output_index, item=whole)]
 
 
+def _read_terminal(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the response of the last event, which some servers put beside the event's type, with the state that the two agree on."""
+    response = mapping(event.get("response")) or (event if "output" in event else {})
+    name = type_of(event).removeprefix("response.")
+    ended = name if name in ("failed", "incomplete", "cancelled") else "completed"
+    status = response.get("status")
+    if status in (None, "") or (ended != "completed" and status in _UNFINISHED):
+        status = ended
+    return {**response, "status": status}
+
+
 def _part_index(event: Mapping[str, Any]) -> int:
     """Read a part's index within its item, which has another name in summaries."""
     index = event.get("content_index", event.get("summary_index"))
-    return index if isinstance(index, int) else 0
+    return index if type(index) is int else index_or_none(index) or 0
 
 
 def _full_text(kind: BlockKind, holder: Mapping[str, Any]) -> object:

@@ -1,9 +1,9 @@
-"""Detection of repeated, late and missing events by their `sequence_number`."""
+"""Detection of repeated, late and missing events by their `sequence_number`, as long as the numbers agree with the events."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from gpt5_messages._json import type_of
+from gpt5_messages._json import mapping
 
 
 # Numbers remembered as missing; a server that leaves out more is not worth the memory.
@@ -22,6 +22,8 @@ class EventOrder:
         self._missing: set[int] = set()
         self._misses_more = False  # than is remembered
         self._first: Mapping[str, Any] | None = None
+        self._last: Mapping[str, Any] = {}
+        self._seen: dict[int, tuple[object, ...]] = {}  # what the events were that are no deltas
         self._is_numbered: bool | None = None  # not known before the second event
         self.is_disordered = False
 
@@ -38,20 +40,41 @@ class EventOrder:
     def is_repeat(self, event: Mapping[str, Any]) -> bool:
         """Return whether this event has come before, and remember it."""
         number = event.get("sequence_number")
+        if self._is_numbered and number == self._highest + 1:  # nearly always
+            self._highest += 1
+            self._note(self._highest, event)
+            return False
         if not isinstance(number, int) or self._is_numbered is False:
             return False
         if self._is_numbered is None:
             if self._first is None:
                 self._lowest = self._highest = number
                 self._first = event
+                self._note(number, event)
                 return False
-            if event == self._first and not type_of(event).endswith(".delta"):
+            if event == self._first and "delta" not in event:
                 return True  # a stream begins once, while two deltas may well be alike
             # Some gateways put the same number on every event: then numbers mean nothing.
             self._is_numbered, self._first = number != self._highest, {}
-            if not self._is_numbered:
-                return False
-        return self._is_known(number)
+        is_known = self._is_numbered and self._is_known(number)
+        if is_known and self._is_same(number, event):
+            return True
+        # Some servers count anew for each item, or put one number on two events.
+        self._is_numbered = self._is_numbered and not is_known
+        self._note(number, event)
+        return False
+
+    def _note(self, number: int, event: Mapping[str, Any]) -> None:
+        self._last = event
+        if "delta" not in event:
+            self._seen[number] = _nature(event)
+
+    def _is_same(self, number: int, event: Mapping[str, Any]) -> bool:
+        """Return whether this may be the event that had its number before, as far as that is remembered."""
+        if number == self._last.get("sequence_number"):
+            return event == self._last
+        seen = self._seen.get(number)
+        return "delta" in event if seen is None else _nature(event) == seen
 
     def _is_known(self, number: int) -> bool:
         if number > self._highest:
@@ -73,3 +96,9 @@ class EventOrder:
             self._missing.update(range(start, end))
         else:
             self._misses_more = True
+
+
+def _nature(event: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return the little by which events of one number are told apart, whatever their size."""
+    item_id = event.get("item_id") or mapping(event.get("item")).get("id")
+    return event.get("type"), event.get("output_index"), item_id
