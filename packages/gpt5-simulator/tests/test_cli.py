@@ -10,6 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gpt5_simulator import LIKENESSES
+
 
 COMMAND = [str(Path(sys.executable).with_name("gpt5-simulator"))]
 KEY = {"authorization": "Bearer k"}
@@ -71,6 +73,11 @@ def test_the_command_serves_until_it_is_interrupted_even_if_a_stream_hangs(numbe
             ["--fault", "cut;x=1"],
             2,
             "gpt5-simulator: fault 'cut;x=1': unknown setting 'x'; expected one of: after_bytes, after_events, times",
+        ),
+        (
+            ["--like", "olama"],
+            2,
+            f"gpt5-simulator: like: expected one of {', '.join(LIKENESSES)}, found 'olama'",
         ),
         (["replay", "/nowhere"], 2, "gpt5-simulator: replay '/nowhere': no such file or folder"),
         (
@@ -154,11 +161,12 @@ def test_every_option_reaches_the_server(serve, recordings):
     options = ["--replay", str(recordings), "--fault", "rate_limit"]
     options += ["--api-key", "k", "--model", "own", "--models-status", "404", "--lenient"]
     options += ["--model", "gone", "--shutdown", "gone=2020-01-01"]
-    options += ["--chunk-bytes", "500", "--delay-seconds", "0.001"]
+    options += ["--chunk-bytes", "500", "--delay-seconds", "0.001", "--like", "ollama"]
     before = signal.getsignal(signal.SIGTERM)
     assert serve(visit, *options) == (0, "")
     assert [answer.status_code for answer in answers] == [404, 401, 429, 200, 404]
     assert b"response.incomplete" in answers[3].content
+    assert answers[4].json()["error"]["type"] == "not_found_error"
     assert signal.getsignal(signal.SIGTERM) is before
 
 

@@ -3,6 +3,7 @@
 from gpt5_simulator._errors import (
     ApiError,
     FaultError,
+    LikenessError,
     RecordingError,
     ResultsError,
     SimulatorError,
@@ -29,6 +30,7 @@ from gpt5_simulator._http.recorded import RecordedRequest
 from gpt5_simulator._http.recorder import ExchangeRecorder
 from gpt5_simulator._http.replay import Recording, read_recordings
 from gpt5_simulator._http.server import SIMULATOR_KEY, ResponsesSimulator
+from gpt5_simulator._likeness import LIKENESSES
 from gpt5_simulator._model.demo_model import DemoModel
 from gpt5_simulator._model.hosted_results import (
     HostedResults,
@@ -53,6 +55,7 @@ from gpt5_simulator._stored.store import BackgroundCounts
 
 
 __all__ = [
+    "LIKENESSES",
     "SIMULATOR_KEY",
     "ApiError",
     "BackgroundCounts",
@@ -71,6 +74,7 @@ __all__ = [
     "HttpError",
     "LateError",
     "LateFailure",
+    "LikenessError",
     "Model",
     "ModelProfile",
     "ModelRequest",

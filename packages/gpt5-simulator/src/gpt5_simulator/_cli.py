@@ -17,6 +17,7 @@ from gpt5_simulator._faults.fault_text import fault_names, parse_fault
 from gpt5_simulator._http.recorder import ExchangeRecorder
 from gpt5_simulator._http.replay import read_recordings
 from gpt5_simulator._http.server import SIMULATOR_KEY, ResponsesSimulator
+from gpt5_simulator._likeness import LIKENESSES
 from gpt5_simulator._model.hosted_results import read_results_file
 
 
@@ -86,6 +87,11 @@ _BACKGROUND = typer.Option(
 _LENIENT = typer.Option(
     "--lenient", help="Accept requests that OpenAI would refuse. Without it they are refused."
 )
+_LIKE = typer.Option(
+    help="Take, answer and refuse requests like this server. Without it, like OpenAI. "
+    f"Names: {', '.join(LIKENESSES)}.",
+    metavar="NAME",
+)
 
 _UPSTREAM = typer.Option(
     help="The server to forward to, such as https://api.openai.com/v1: https, or http on a loopback address.",
@@ -127,6 +133,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     delay_seconds: Annotated[float, _DELAY] = 0.0,
     background_seconds: Annotated[float, _BACKGROUND] = 0.0,
     lenient: Annotated[bool, _LENIENT] = False,
+    like: Annotated[str | None, _LIKE] = None,
     _version: Annotated[bool, _VERSION] = False,
 ) -> None:
     """Serve the OpenAI Responses API on 127.0.0.1 until interrupted. The first line of output is the base URL."""
@@ -147,6 +154,7 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             delay_seconds=delay_seconds,
             background_seconds=background_seconds,
             strict=not lenient,
+            like=like,
         )
         with simulator:
             typer.echo(simulator.base_url)

@@ -6,6 +6,7 @@ SimulatorError
 ├── UpstreamError     the caller: the address of a server to record from cannot be used (a ValueError too)
 ├── FaultError        the caller: the text of a fault cannot be read (a ValueError too)
 ├── ResultsError      the caller: the table of hosted tools' results cannot be read (a ValueError too)
+├── LikenessError     the caller: there is no server with that name to be like (a ValueError too)
 └── ApiError          the client: the error that the server sends instead of a response
 """
 
@@ -66,6 +67,10 @@ class ResultsError(SimulatorError, ValueError):
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(f"results of hosted tools: {message}")
         self.path = path
+
+
+class LikenessError(SimulatorError, ValueError):
+    """A name of no server that the simulator can be like."""
 
 
 class ApiError(SimulatorError):

@@ -26,6 +26,7 @@ from gpt5_simulator._http.exchanges import ExchangeQueue, read_asked
 from gpt5_simulator._http.recorded import RequestLog, fingerprint
 from gpt5_simulator._http.replay import Recording, ReplayQueue
 from gpt5_simulator._json import Json, is_object, object_at
+from gpt5_simulator._likeness import Likeness
 from gpt5_simulator._profiles import iter_profiles
 from gpt5_simulator._reply import JSON, ChunkSizes, Reply
 from gpt5_simulator._responses.events import begun, encode_event, iter_events
@@ -90,6 +91,7 @@ class Api:
     chunk_bytes: ChunkSizes | None
     delay_seconds: float
     responder: Responder
+    like: Likeness | None
     replay: ReplayQueue
     exchanges: ExchangeQueue
     faults: FaultQueue
@@ -129,9 +131,12 @@ class Api:
             validate_against(fault, body)
         if self.replay:
             return self._replayed(call, body)
+        read = body if self.like is None else self.like.read_body(body)
         # In a thread: the event loop has to go on while a model object blocks.
-        answer = partial(self.responder.answer, body, owner=call.owner, id_source=call.source)
+        answer = partial(self.responder.answer, read, owner=call.owner, id_source=call.source)
         made = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
+        if self.like is not None:
+            return self.like.reply(made[0], body)
         return self._response_reply(*made, body, is_damaged=bool(call.faults))
 
     async def count_input(self, call: Call) -> Reply:
@@ -181,7 +186,7 @@ class Api:
             return await self._answer(self.replay_exchange, _no_faults, request)
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
         number = self.log.add(request).number
-        return self._deliver(_error_reply(_no_route(request, status)), number)
+        return self._deliver(self._refuse(_no_route(request, status)), number)
 
     async def report_failure(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which a model object, or the simulator itself, raised an unexpected error."""
@@ -189,7 +194,7 @@ class Api:
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         refusal = ApiError(text, status=status, error_type="server_error")
         del request
-        return self._deliver(_error_reply(refusal))
+        return self._deliver(self._refuse(refusal))
 
     async def _answer(
         self, answer: Callable[[Call], Awaitable[Reply]], faults_of: FaultsOf, request: Request
@@ -205,13 +210,13 @@ class Api:
             faults = faults_of(request)
             refusal = next((fault for fault in faults if isinstance(fault, HttpError)), None)
             if refusal is not None:
-                reply = _error_reply(build_error(refusal), retry_headers(refusal))
+                reply = self._refuse(build_error(refusal), retry_headers(refusal))
                 return self._deliver(reply, number)
             # The same for the same requests in the same order, so that ids are.
             source = f"{number}:{hashlib.sha256(raw).hexdigest()}"
             reply = await answer(Call(request, raw, source, owner, faults))
         except ApiError as error:
-            return self._deliver(_error_reply(error), number)
+            return self._deliver(self._refuse(error), number)
         for fault in faults:
             reply = damage(reply, fault)
         return self._deliver(reply, number)
@@ -319,6 +324,12 @@ class Api:
             "shutdown_date": self.responder.lifetimes.find_date(name),
         }
 
+    def _refuse(self, error: ApiError, headers: dict[str, str] | None = None) -> Reply:
+        """Return the reply with an error, as OpenAI sends it or the server that this one is like."""
+        if self.like is not None:
+            return self.like.dress(error, headers)
+        return Reply.of_json(error.envelope(), status=error.status, headers=headers)
+
     def _deliver(self, reply: Reply, number: int | None = None) -> Delivery:
         """Return the delivery of a reply to the request with this number; None after a failure of the simulator."""
         request_id = hashlib.sha256(str(number).encode()).hexdigest()[:32]
@@ -339,10 +350,6 @@ def _no_faults(_: Request) -> tuple[Fault, ...]:
 def _refuse_constant(name: str) -> None:
     """Refuse `NaN` and the infinities, which Python reads although JSON has no such numbers."""
     raise ValueError(name)
-
-
-def _error_reply(error: ApiError, headers: dict[str, str] | None = None) -> Reply:
-    return Reply.of_json(error.envelope(), status=error.status, headers=headers)
 
 
 def _no_route(request: Request, status: int) -> ApiError:

@@ -19,6 +19,7 @@ from gpt5_simulator._http.loopback_server import LoopbackServer
 from gpt5_simulator._http.recorded import RecordedRequest, RequestLog
 from gpt5_simulator._http.replay import Recording, ReplayQueue, read_recordings
 from gpt5_simulator._lifetimes import Lifetimes
+from gpt5_simulator._likeness import Likeness
 from gpt5_simulator._model.demo_model import DemoModel
 from gpt5_simulator._model.hosted_results import HostedResults, read_hosted_results
 from gpt5_simulator._model.turn import Model, ScriptableModel, Text, TurnItem
@@ -53,6 +54,7 @@ class ResponsesSimulator:
         background_seconds: How long a background response takes: queued for the first quarter, then in progress. By `clock`.
         models_status: The status of `GET /v1/models`; with 404 or 405 the simulator is like a gateway without that route.
         strict: Whether requests are checked as by a real server.
+        like: The server that it is like, one of `LIKENESSES`, such as `ollama`: what that takes, how it answers and how it refuses. None is OpenAI.
         seed: A number that goes into every id; the same requests in the same order get the same ids.
         clock: Returns the time in seconds since 1970, for `created_at`.
 
@@ -61,6 +63,7 @@ class ResponsesSimulator:
         RecordingError: If a path to replay is missing or holds no recording.
         ResultsError: If the table of hosted results names an unknown tool or field, or a value of the wrong type.
         TypeError: If an argument is of the wrong kind.
+        LikenessError: If there is no server with that name to be like.
         ValueError: If a day of shutdown is not a date, or a number is out of range.
 
     Example:
@@ -85,6 +88,7 @@ class ResponsesSimulator:
         background_seconds: float = 0.0,
         models_status: int = 200,
         strict: bool = True,
+        like: str | None = None,
         seed: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -97,6 +101,7 @@ class ResponsesSimulator:
         validate_kind("shutdown_dates", shutdown_dates, (Mapping,), "a mapping of ids to days")
         if not callable(clock):
             raise wrong_kind("clock", "a function that returns seconds", clock)
+        likeness = None if like is None else Likeness.read(like)
         self._port = port
         self._log = RequestLog()
         self._faults = FaultQueue(faults)
@@ -105,7 +110,7 @@ class ResponsesSimulator:
         self._responder = Responder(
             model=self._model,
             models=served,
-            strict=strict,
+            strict=strict and (likeness is None or likeness.table.get("strict", False)),
             lifetimes=Lifetimes(
                 {name: date.fromisoformat(day) for name, day in (shutdown_dates or {}).items()},
                 clock,
@@ -122,6 +127,7 @@ class ResponsesSimulator:
             chunk_bytes=_read_chunks(chunk_bytes),
             delay_seconds=delay_seconds,
             responder=self._responder,
+            like=likeness,
             replay=ReplayQueue(read_recordings(replay)),
             exchanges=self._exchanges,
             faults=self._faults,
