@@ -1,11 +1,13 @@
 """What is on disk: for whom, under which key, of which version, and how much."""
 
 import asyncio
+import re
 import sqlite3
 import stat
 from contextlib import closing
 from datetime import datetime, timedelta
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from agents import Scripted, engine, eventually, finish, new_run, start, until
@@ -17,6 +19,7 @@ from agent_server.runs import IdempotencyConflictError, RunFilter, RunNotFoundEr
 from agent_server.settings import ServerSettings
 
 
+CLEAR = Path("/proc/self/clear_refs")
 OLD, NEW = (Fernet.generate_key().decode() for _ in range(2))
 
 
@@ -225,6 +228,34 @@ async def test_a_flood_of_one_tenant_deletes_nothing_of_another(database, bound)
         left = len(left)
         is_same = again.run_id == first
     assert (left < 5, is_new, is_same) == (True, False, True)
+
+
+@pytest.mark.skipif(not CLEAR.exists(), reason="only Linux tells how much memory it was at most")
+async def test_to_keep_limits_nothing_is_read_of_what_runs_hold(sqlite):
+    """It took seconds, in which nothing else could be written, and as much memory as all runs hold."""
+    async with engine(sqlite) as runs:
+        large = {"input": "x" * 4_000_000}
+        ids = [await start(runs, shown=large) for _ in range(8)]
+        for run_id in ids:
+            await finish(runs, run_id)
+    del large
+    before = begin_peak()
+    async with engine(sqlite, keep_runs=7) as runs:
+        await deleted(runs, ids[0])
+
+    assert resident("VmHWM") - before < 15_000_000
+
+
+def begin_peak():
+    """Have the peak begin anew, and return what there is now."""
+    CLEAR.write_text("5")
+    return resident("VmRSS")
+
+
+def resident(name):
+    """Return what the system says of this process's memory, in bytes."""
+    [found] = re.findall(rf"{name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found) * 1024
 
 
 @pytest.mark.parametrize("days", [8, -8])
