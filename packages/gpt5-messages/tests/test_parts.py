@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_messages import ItemStore, build_input, without_reasoning
+from gpt5_messages import ItemStore, build_input, move_result_media, without_reasoning
 
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n and the rest of it").decode()
@@ -393,6 +393,35 @@ def test_a_hosted_call_that_nobody_answers_holds_nothing_up() -> None:
     items = build_input([said, searched, {"role": "user", "content": "Hi"}])
 
     assert shape(items) == ["web_search_call", "user", "user"]
+
+
+def test_images_of_results_move_behind_all_results_of_their_round() -> None:
+    def result(call_id: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "function_call_output", "call_id": call_id, "output": list(parts)}
+
+    calls = [MADE_CALL, {**MADE_CALL, "call_id": "c2"}]
+    asked = {"type": "message", "role": "user", "content": [text("And?")]}
+    seen = image(PNG_DATA)
+    items = [*calls, result("c1", seen, text("It.")), result("c2", text("a")), asked]
+
+    assert move_result_media([*items, result("lost", seen)]) == [
+        *calls,
+        result("c1", text("It.")),
+        result("c2", text("a")),
+        {
+            "type": "message",
+            "role": "user",
+            "content": [text("This came with the result of look above:"), seen],
+        },
+        asked,
+        {**result("lost"), "output": "(what follows below)"},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [text("This came with the result of a tool above:"), seen],
+        },
+    ]
+    assert move_result_media([calls[0], {**result("c1"), "output": "a"}])[1]["output"] == "a"
 
 
 def test_a_message_of_the_api_with_parts_of_others_is_read() -> None:

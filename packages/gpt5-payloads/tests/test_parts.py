@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt5_payloads import PayloadError, build_request, count_tokens, profile_for, wire_item
+from gpt5_payloads import (
+    PayloadError,
+    build_request,
+    count_tokens,
+    omit_media,
+    profile_for,
+    wire_item,
+)
 
 
 def data_url(data: bytes, kind: str = "image/png") -> str:
@@ -135,6 +142,16 @@ def test_an_item_goes_out_in_the_shape_that_all_servers_take(
 ) -> None:
     assert sent("gpt-5.2", item) == wire
     assert wire_item(wire) == wire
+
+
+def test_a_server_that_takes_no_files_gets_a_sentence_for_each() -> None:
+    told = {"type": "input_text", "text": '[file "a.pdf" omitted: it takes none]'}
+    item = {"type": "message", "role": "user", "content": [FILE, image(PNG), "bare"]}
+    output = {**OUTPUT, "output": [FILE]}
+
+    assert omit_media(item, "file", reason="it takes none")["content"] == [told, image(PNG), "bare"]
+    assert omit_media(output, "file", reason="it takes none")["output"] == told["text"]
+    assert output["output"] == [FILE]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpt5_simulator import ResponsesSimulator
+from gpt5_simulator import HttpError, ResponsesSimulator
 from model_plugin import ModelPlugin, png
 
 
@@ -113,6 +113,39 @@ def test_a_tool_s_image_comes_back_to_the_model(
     *_, reasoning, _, output = server.requests[-1].body["input"]
     assert reasoning["type"] == "reasoning"  # recalled, although an image came between
     assert output["output"][0]["image_url"].endswith(PNG)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "input[2]: json: cannot unmarshal array into Go struct field ResponsesFunctionCallOutput.output of type string",
+        "this model does not support image input",
+    ],
+)
+def test_an_image_that_a_server_takes_from_no_tool_follows_in_a_user_s_message(
+    plugin: ModelPlugin, said: str
+) -> None:
+    tool = {"name": "draw", "description": "", "parameters": {"type": "object", "properties": {}}}
+    call = {"id": "c1", "type": "function", "function": {"name": "draw", "arguments": "{}"}}
+    image = IMAGE | {"base64_data": PNG}
+    messages = [
+        {"role": "user", "content": "Draw"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "data": "Ok"}, image]},
+    ]
+    refused = HttpError(status=400, message=said)
+    with ResponsesSimulator(faults=[refused] * (1 + ("model" in said))) as server:
+        answers = [plugin.invoke(server, messages, tools=[tool], model="gpt-6-sol") for _ in "ab"]
+        inputs = [request.body["input"] for request in server.requests]
+
+    assert [answer.error for answer in answers] == [None, None]
+    assert inputs[-1] == inputs[-2]  # It is not asked again for what it does not take.
+    *_, output, shown = inputs[-1]
+    assert output["output"] == "Ok"
+    note, seen = shown["content"]
+    assert note["text"] == "This came with the result of draw above:"
+    is_sentence = seen.get("text") == "[image omitted: this server does not take it]"
+    assert is_sentence if "model" in said else seen["image_url"].endswith(PNG)
 
 
 def test_fifty_megabytes_of_images_get_an_answer_in_short_lines(

@@ -28,7 +28,7 @@ from ._completion.hosted import ApprovalRequest, GeneratedImage, HostedCall, Too
 from ._completion.marked_text import render_addendum, render_sources, without_addenda
 from ._completion.reading import read_response
 from ._completion.values import Completion, FinishReason, Item, Status, ToolCall, Usage
-from ._input.building import build_input, carried_items
+from ._input.building import build_input, carried_items, move_result_media
 from ._input.compaction import without_compacted
 from ._input.items import (
     ConversationItem,
@@ -102,6 +102,7 @@ __all__ = [
     "is_error",
     "is_open_reasoning",
     "mark_open_reasoning",
+    "move_result_media",
     "parse_object",
     "protocol_name",
     "read_error",

@@ -25,7 +25,7 @@ from ._model_profile import (
     Verbosity,
 )
 from ._parameters import RequestParameters, ResponseFormat
-from ._parts import wire_item
+from ._parts import omit_media, wire_item
 from ._profiles import profile_for
 from ._request import build_request
 from ._tokens import count_tokens, estimate_text_tokens
@@ -62,6 +62,7 @@ __all__ = [
     "json_schema_format",
     "mcp_tool",
     "namespace_tool",
+    "omit_media",
     "profile_for",
     "sendable_tools",
     "tool_search_tool",

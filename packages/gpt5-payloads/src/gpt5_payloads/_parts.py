@@ -1,7 +1,7 @@
 """Images and files of a conversation, fitted to a model."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, cast
 
 from stream_text import render_omission
 
@@ -59,14 +59,29 @@ def with_fitted_parts(
         profile: The profile of the model.
         detail: The detail of every image; None keeps the detail that each has, or else `auto`, since other servers demand one.
     """
-    fitted = wire_item(item)
+    return _with_parts(wire_item(item), lambda part: _fitted(part, profile, detail))
+
+
+def omit_media(
+    item: Mapping[str, Any], kind: Literal["image", "file"], *, reason: str
+) -> dict[str, Any]:
+    """Return an input item with a sentence in place of each image or file, for a server that takes none.
+
+    Args:
+        item: An input item.
+        kind: What is omitted.
+        reason: Why, as the end of the sentence.
+    """
+    return wire_item(_with_parts(item, lambda part: _omitted(part, kind, reason)))
+
+
+def _with_parts(item: Mapping[str, Any], change: Callable[[object], object]) -> dict[str, Any]:
+    changed = dict(item)
     for name in _PLACES:
-        parts = fitted.get(name)
+        parts = item.get(name)
         if isinstance(parts, list | tuple):
-            fitted[name] = [
-                _fitted(part, profile, detail) for part in cast("Sequence[object]", parts)
-            ]
-    return fitted
+            changed[name] = [change(part) for part in cast("Sequence[object]", parts)]
+    return changed
 
 
 def iter_parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -83,9 +98,9 @@ def iter_parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _fitted(part: object, profile: ModelProfile, detail: ImageDetail | None) -> object:
     match part:
         case {"type": "input_image"} if not profile.images:
-            return _omitted("image")
+            return _omitted(part, "image", _TEXT_ONLY)
         case {"type": "input_file"} if not profile.files:
-            return _omitted("file", str(cast("Mapping[str, Any]", part).get("filename") or ""))
+            return _omitted(part, "file", _TEXT_ONLY)
         case {"type": "input_image"}:
             image = cast("Mapping[str, Any]", part)
             wanted = detail or image.get("detail") or "auto"
@@ -98,5 +113,12 @@ def _fitted(part: object, profile: ModelProfile, detail: ImageDetail | None) -> 
             return part
 
 
-def _omitted(kind: str, name: str = "") -> dict[str, str]:
-    return {"type": "input_text", "text": render_omission(kind, reason=_TEXT_ONLY, name=name)}
+def _omitted(part: object, kind: str, reason: str) -> object:
+    """Return a sentence for a part of this kind, and any other part as it is."""
+    if not isinstance(part, Mapping):
+        return part
+    members = cast("Mapping[str, Any]", part)
+    if members.get("type") != f"input_{kind}":
+        return members
+    name = str(members.get("filename") or "")
+    return {"type": "input_text", "text": render_omission(kind, reason=reason, name=name)}

@@ -32,6 +32,7 @@ _NOTES = {
     "developer": "This belongs to the developer's message above:",
     "system": "This belongs to the system message above:",
 }
+_RESULT_NOTE = "This came with the result of {} above:"
 
 
 def build_input(  # noqa: PLR0913 - settings, each with a default
@@ -321,43 +322,57 @@ def _without_drawn(parts: list[Part], items: list[dict[str, Any]]) -> list[Part]
     return rest
 
 
-def _with_media_moved(items: Iterable[Item]) -> list[dict[str, Any]]:
+def move_result_media(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """Return a request's input with the images and files of tools' results in user messages behind all results of their round, for a server that takes only text from tools.
+
+    Source: docs/contracts/openai-gpt5-responses.md, A53.
+    """
+    return _with_media_moved(items, of_results=True)
+
+
+def _with_media_moved(items: Iterable[Item], *, of_results: bool = False) -> list[dict[str, Any]]:
     """Return items with the images and files of other messages moved into user messages right behind those.
 
-    Only a user's message and a tool's output may have images and files. A call stays with its output: behind an assistant's message means behind its calls and their outputs.
+    Only a user's message and a tool's output may have images and files, for some servers only the first. A call stays with its output: behind an assistant's message means behind its calls and their outputs.
 
     Source: docs/contracts/openai-gpt5-responses.md, A53.
     """
     placed: list[dict[str, Any]] = []
     moved: list[dict[str, Any]] = []
     open_calls: set[str] = set()
+    names: dict[str | None, str] = {}
     for item in items:
         kind, call_id = type_of(item), text_or_none(item.get("call_id"))
+        place, note = "content", _NOTES.get(str(item.get("role")))
         if kind.endswith("_call"):
             open_calls |= {call_id} if call_id else set()
+            names[call_id] = str(item.get("name") or kind)
         elif kind.endswith("_call_output"):
             open_calls -= {call_id}
+            if of_results:
+                place, note = "output", _RESULT_NOTE.format(names.get(call_id, "a tool"))
         elif moved and not open_calls:
             placed += moved
             moved = []
-        note = _NOTES.get(str(item.get("role")))
-        rest, media = _split_parts(item)
+        rest, media = _split_parts(item, place)
         if note is None or not media:
             placed.append(dict(item))
             continue
-        if not rest and placed and type_of(placed[-1]) == "reasoning":
+        if place == "output":
+            placed.append({**item, "output": rest or _PLACEHOLDER})
+        elif not rest and placed and type_of(placed[-1]) == "reasoning":
             # Reasoning is refused without the item that it led to, and nothing else is left of it.
             placed.append(_message("assistant", _PLACEHOLDER))
-        if rest:
+        elif rest:
             placed.append({**item, "content": rest})
         said = {"type": "input_text", "text": note}
         moved.append(_message("user", [said, *map(dict, media)]))
     return placed + moved
 
 
-def _split_parts(item: Item) -> tuple[list[Item], list[Item]]:
-    """Return the parts of a message that may stay in it, and those that have to move."""
-    parts = list(iter_mappings(item.get("content")))
+def _split_parts(item: Item, place: str) -> tuple[list[Item], list[Item]]:
+    """Return the parts of a message or an output that may stay in it, and those that have to move."""
+    parts = list(iter_mappings(item.get(place)))
     if type_of(item) == _SHOWN:
         return [], parts
     rest = [part for part in parts if type_of(part) not in _MEDIA]

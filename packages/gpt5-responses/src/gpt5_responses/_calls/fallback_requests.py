@@ -22,6 +22,7 @@ from .fallbacks import (
     retried_sentence,
 )
 from .unknown_parameters import PARAMETERS
+from .unread_media import UNREAD
 
 
 type Whole = Callable[[], Sequence[Mapping[str, Any]]]
@@ -128,11 +129,7 @@ class FallbackClient(HttpClient):
             except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
                 raise self.explain(error, model=model) from None
             else:
-                # That it takes the rest shows that open reasoning was the reason.
-                if any(part.name == "without_reasoning_items" for part in again) and is_all_open(
-                    request
-                ):
-                    self._remember([LeftOut("without_reasoning_items")], model)
+                self._learn(request, again, model)
                 names: list[Fallback] = [part.name for part in (*left_out, *again)]
                 return answer, tuple(dict.fromkeys(names))
 
@@ -154,6 +151,14 @@ class FallbackClient(HttpClient):
             return request
         made_by = self.connection.reasoning_mark(model)
         return {**request, "input": without_marks(cast("Sequence[object]", items), made_by)}
+
+    def _learn(self, request: Mapping[str, Any], parts: Sequence[LeftOut], model: str) -> None:
+        """Remember parts that can have had other reasons to be refused: that the server takes the rest shows that they were it."""
+        for part in parts:
+            if part.name in UNREAD:
+                self._remember([LeftOut(part.name)], model if part.is_of_model else None)
+            elif part.name == "without_reasoning_items" and is_all_open(request):
+                self._remember([LeftOut(part.name)], model)
 
     def _remember(self, parts: Sequence[LeftOut], model: str | None) -> None:
         """Remember the lasting ones of some refused parts, and log them."""

@@ -18,13 +18,15 @@ from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._settings.connection import Compatibility
 
 from .unknown_parameters import PARAMETERS, UnknownParameter, find_unknown, leave_out
+from .unread_media import UNREAD, UnreadMedia, find_unread, has_media, without_media
 
 
 type Fallback = (
     UnknownParameter
+    | UnreadMedia
     | Literal["without_streaming", "without_reasoning_items", "without_compaction", "without_flex"]
 )
-"""The part to leave out: a parameter, streaming, earlier reasoning in the input, compactions, or the flex tier."""
+"""The part to leave out: a parameter, images or files, streaming, earlier reasoning in the input, compactions, or the flex tier."""
 
 type Request = Mapping[str, Any]
 
@@ -37,11 +39,13 @@ class LeftOut:
         name: The part.
         value: The one value of `include`; empty if nothing of the part is left.
         is_lasting: Whether later requests are refused for it, too.
+        is_of_model: Whether other models of the server may take it, for images and files, which are remembered once a request without them has passed.
     """
 
     name: Fallback
     value: str = ""
     is_lasting: bool = True
+    is_of_model: bool = False
 
 
 _REFUSED_STATUSES = (400, 403, 404)
@@ -87,9 +91,11 @@ def find_fallbacks(
         return (LeftOut(refused),)
     if compatibility != "openai" and (unknown := tuple(find_unknown(error, request))):
         return tuple(LeftOut(name, value) for name, value in unknown)
-    if error.status_code in _UNREAD_STATUSES and _is_of_reasoning_items(error, request):
-        return (LeftOut("without_reasoning_items", is_lasting=False),)
-    return ()
+    if compatibility != "openai" and (unread := find_unread(error, request)):
+        name, is_of_model = unread
+        return (LeftOut(name, is_lasting=False, is_of_model=is_of_model),)
+    is_unread = error.status_code in _UNREAD_STATUSES and _is_of_reasoning_items(error, request)
+    return (LeftOut("without_reasoning_items", is_lasting=False),) if is_unread else ()
 
 
 def _find_reserved(
@@ -171,6 +177,8 @@ def relax(
             return {**request, "input": _foreign(whole())}
         case "without_flex":
             return {**request, "service_tier": "default"}
+        case "without_result_media" | "without_images" | "without_files":
+            return without_media(request, part.name)
         case name:
             return leave_out(request, name, part.value)
 
@@ -186,6 +194,8 @@ def is_in(request: Request, part: LeftOut) -> bool:
         return bool(request.get("stream"))
     if part.name == "without_reasoning_items":
         return is_all_open(request)
+    if part.name in UNREAD:
+        return has_media(request, cast("UnreadMedia", part.name))
     value = PARAMETERS[cast("UnknownParameter", part.name)].find_in(request)
     return part.value in value if part.value else value is not None
 
@@ -194,7 +204,11 @@ def retried_sentence(left_out: Sequence[LeftOut]) -> str:
     """Return the sentence that names the parts left out of a repeated request; empty if there are none."""
     if not left_out:
         return ""
-    words = {**_WORDS, **{name: parameter.words for name, parameter in PARAMETERS.items()}}
+    words = {
+        **_WORDS,
+        **UNREAD,
+        **{name: parameter.words for name, parameter in PARAMETERS.items()},
+    }
     parts = " and ".join(dict.fromkeys(words[part.name] for part in left_out))
     return f"It was sent again without {parts} and refused again."
 
