@@ -88,8 +88,9 @@ _WORDS = Path(__file__).with_name("unknown_parameters.toml")
 _WORD, _WORD_BEFORE = "\N{SECTION SIGN}", "\N{PILCROW SIGN}"
 # Patterns are compiled when a refusal needs them, so that nobody else waits for it.
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
-_QUOTES = r"[\"'`\\()\[\]<>\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}]"
+_QUOTES = r"[\"'`*\\()\[\]<>\u2018\u2019\u201c\u201d\u00ab\u00bb]"
 _AND = r"(?:\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+)"
+_VALUE = r"(?:\s*:\s*[\w.-]+)?"  # of a parameter, where they are told as an object
 # Behind it stand the values that a server takes; before it, or by its place, the one that it refuses.
 _TAKEN_VALUES = r"supported values|input should be|must be one of|expected one of"
 _QUOTED_INCLUDE = r"(?<=[\"'`])include(?=\\?[\"'`])"
@@ -151,11 +152,11 @@ class _Refusal:
             return self._refuses_value if values else self._refuses_name
         # A short name may be that of something else in the place that is told.
         token = _token(names[:1] if self._path else names, value)
-        more = rf"(?:{_AND}[\w.]+){{0,20}}"
+        others, more = rf"(?:[\w.]+{_VALUE}{_AND}){{0,20}}", rf"(?:{_AND}[\w.]+){{0,20}}"
+        # Behind a comma, a name with other words behind a colon begins the next of several mistakes.
+        before = rf"(?:[\s:={{-]*{others}{token}|[\s:=,{{-]*{others}{token}(?!\s*:\s*\w))"
         return bool(
-            re.search(
-                rf"[{_WORD}{_WORD_BEFORE}][\s:=,-]*(?:[\w.]+{_AND}){{0,20}}{token}", self._text
-            )
+            re.search(f"[{_WORD}{_WORD_BEFORE}]{before}", self._text)
             or re.search(rf"{token}{more}[\s:=,-]*{_WORD}", self._text)
             or (self._has_code and not self._path and re.search(token, self._text))
         )
