@@ -30,12 +30,13 @@ def image(number, size=5_000):
     return {"type": "image", "filename": f"{number}.png", "base64_data": data}
 
 
-def play(messages, *results, limit=LIMIT):
-    """Run an agent whose tools give these results, one a round; return the requests."""
+def play(messages, *results, limit=LIMIT, body=None):
+    """Run an agent whose tools give these results, one a round, and whose model gives such a body with each call; return the requests."""
     run = AgentRun(messages, maximum_iterations=len(results) + 2, max_request_bytes=limit)
     calls = [event for event in run.start() if isinstance(event, CallModel)]
     for number, content in enumerate(results):
         run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id=f"c{number}", name="look"),)))
+        run.feed(ModelDelta(opaque_body=body))
         run.feed(ModelDone())
         events = run.feed(ToolResult(call_id=f"c{number}", content=content))
         calls += [event for event in events if isinstance(event, CallModel)]
@@ -66,6 +67,24 @@ def test_the_oldest_images_become_sentences_and_the_newest_stay():
         "type": "text",
         "text": '[image "0.png" omitted: no room for it beside the newer ones in one request]',
     }
+
+
+def test_where_no_image_is_left_the_oldest_thoughts_go_and_the_request_says_that_it_is_another():
+    thought = {"type": "reasoning", "made_by": "0a", "content": "x" * 8_000}
+    body = {"responses_output": [thought, {"type": "function_call", "call_id": "c"}]}
+    calls = play([user({"type": "text", "text": "Which?"})], *"abcd", body=body)
+
+    kept = [
+        [
+            len(message.opaque_body["responses_output"])
+            for message in call.messages
+            if message.role == "assistant"
+        ]
+        for call in calls
+    ]
+    assert kept == [[], [2], [2, 2], [1, 1, 2], [1, 1, 2, 2]]
+    assert [call.is_rewritten for call in calls] == [False, False, False, True, False]
+    assert {call.left_out for call in calls} == {0}
 
 
 def test_what_was_replaced_stays_so_and_what_fits_is_left_alone():

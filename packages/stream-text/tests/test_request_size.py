@@ -20,6 +20,9 @@ class Said:
     role: str = "user"
 
 
+KEPT = ["reasoning", "function_call"]
+
+
 def image(number, size=5_000):
     return {"type": "image", "data": f"{number}:".ljust(size, "x")}
 
@@ -99,6 +102,38 @@ def test_a_file_over_its_own_bound_goes_and_no_other_because_of_it():
     assert talk.add(user(image(0), image(1, 11_000), image(2)), user(image(3))) == 1
     assert files_of(talk.messages) == [image(0), image(2), image(3)]
     assert talk.messages[0]["content"][1]["text"].startswith("1: it has 11,0")
+
+
+def test_where_no_file_is_left_the_oldest_thoughts_go_and_no_call():
+    def answer(number):
+        thought = {"type": "reasoning", "made_by": "0a", "content": f"{number}".ljust(8_000, ".")}
+        sealed = {"type": "reasoning", "encrypted_content": "x" * 100}
+        call = {"type": "function_call", "call_id": f"{number}"}
+        items = [thought, sealed, call]
+        return {"role": "assistant", "content": "", "opaque_body": {"responses_output": items}}
+
+    def thoughts():
+        bodies = [message["opaque_body"]["responses_output"] for message in talk.messages]
+        assert all([item["type"] for item in body][-2:] == KEPT for body in bodies)
+        return [body[0]["content"][0] for body in bodies if len(body) == 3]
+
+    talk = Conversation()
+    asked = [answer(number) for number in range(5)]
+    lost = []
+    for message in asked:
+        assert talk.add(message) == 0
+        lost.append((talk.size.has_lost_reasoning, "".join(thoughts())))
+    assert lost == [(False, "0"), (False, "01"), (True, "2"), (False, "23"), (True, "4")]
+    assert "0...." in str(asked[0])
+
+
+def test_what_carries_no_thoughts_stays_whatever_its_size():
+    talk = Conversation()
+    odd = [None, "x", {"responses_output": "x"}, {"responses_output": ["x"]}]
+    said = [{"role": "assistant", "content": "x" * 6_000, "opaque_body": body} for body in odd]
+
+    assert talk.add(*said, user("x")) == 0
+    assert talk.messages[:-1] == said
 
 
 def test_a_message_of_a_dataclass_stays_one():

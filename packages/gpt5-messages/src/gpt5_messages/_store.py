@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stream_text import MessageError
+from stream_text import MessageError, is_marked_reasoning
 
 from ._completion.reading import read_tool_call
 from ._completion.values import Item
-from ._input.open_reasoning import is_marked
 from ._input.replay import fit_items, replayable_items
 from ._input.turns import History, Turn, call_key, short_digest
 from ._json import type_of
@@ -119,7 +118,7 @@ class ItemStore:
         kept = fit_items(items, max_bytes=self._max_bytes // _ENTRIES_OF_IMAGES)
         calls = [call_key(call) for item in kept if (call := read_tool_call(item))]
         is_plain = all(type_of(item) == "message" for item in replayable_items(kept))
-        if is_plain and not any(map(is_marked, kept)):
+        if is_plain and not any(map(is_marked_reasoning, kept)):
             return
         history = messages if isinstance(messages, History) else History(messages)
         turn = history.turn(calls, _shown_text(kept, answer_only=answer_only))

@@ -13,6 +13,7 @@ from stream_text import (
     SecretFilter,
     find_named_value,
     find_repeated_key,
+    is_marked_reasoning,
     is_secret_key,
     parse_json,
     redact_text,
@@ -86,7 +87,7 @@ class Redactor:
     def _redact_members(self, members: dict[str, Any], by_name: bool, text: RedactText) -> Any:  # noqa: FBT001
         if members.keys() == {BYTES}:
             return self._redact_bytes(str(members[BYTES]), text)
-        if members.get("type") == "reasoning" and "made_by" in members:
+        if is_marked_reasoning(members):
             members = {name: HIDDEN if name in _OPEN else members[name] for name in members}
         named = find_named_value(members) if by_name else None
         return {

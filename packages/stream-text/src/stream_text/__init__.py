@@ -25,6 +25,7 @@ from ._lines import LineSplitter
 from ._markdown import MarkdownGuard
 from ._media_types import MAX_SIGNATURE_BYTES, find_media_type
 from ._omissions import render_omission, without_omissions
+from ._open_reasoning import MADE_BY_KEY, is_marked_reasoning
 from ._redaction import redact_log_data, redact_text
 from ._request_size import RequestSize
 from ._secret_names import find_named_value, is_secret_key, is_secret_setting
@@ -37,6 +38,7 @@ from ._written_calls import WrittenCall, read_member, read_written_call
 
 __all__ = [
     "LARGE_TEXT",
+    "MADE_BY_KEY",
     "MAX_DEPTH",
     "MAX_SIGNATURE_BYTES",
     "REDACTED",
@@ -66,6 +68,7 @@ __all__ = [
     "find_repeated_key",
     "has_many_values",
     "is_hidden",
+    "is_marked_reasoning",
     "is_secret_key",
     "is_secret_setting",
     "iter_header_secrets",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from ._open_reasoning import without_open_reasoning
 from ._written_calls import read_member
 
 
@@ -35,12 +36,16 @@ class RequestSize:
 
     The messages are taken in order. Where they exceed the limit, files are replaced by sentences, the oldest first: files of earlier messages
     until the request is down to half of the limit, so that this happens seldom, and files of the message itself only as far as needed. The newest file stays.
-    A file that was replaced stays replaced, so that from there on each request begins with the one before again.
+    A file that was replaced stays replaced, so that from there on each request begins with the one before again. Where no file is left to be replaced,
+    open reasoning is left out of the opaque bodies of answers, likewise the oldest first and down to half of the limit.
 
     Args:
         max_bytes: How many bytes the messages of a request may have, as JSON writes them; at least 1.
         omit: Makes the text part that replaces a part; called with the part and the reason, which is the end of a sentence.
         max_file_bytes: How many bytes any file may have, the newest too; None for any number.
+
+    Attributes:
+        has_lost_reasoning: Whether the last call of `fit` took open reasoning out of earlier messages.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class RequestSize:
         self._max_bytes = max_bytes
         self._max_file_bytes = max_file_bytes
         self._omit = omit
+        self.has_lost_reasoning = False
         self._count = 0
         self._size = 0
         self._files: deque[_File] = deque()
@@ -65,11 +71,13 @@ class RequestSize:
                 `content`. Anything else counts only by its size.
         """
         fitted = list(messages)
-        left_out = 0
+        left_out, self.has_lost_reasoning = 0, False
         for index in range(self._count, len(fitted)):
             earlier = len(self._files)
             left_out += self._add(fitted, index)
             left_out += self._make_room(fitted, earlier)
+            if self._size > self._max_bytes:
+                self._leave_out_thoughts(fitted, index)
         self._count = len(fitted)
         return fitted, left_out
 
@@ -100,6 +108,18 @@ class RequestSize:
             left_out += 1
         return left_out
 
+    def _leave_out_thoughts(self, messages: list[Any], last: int) -> None:
+        """Take open reasoning out of the answers up to one, the oldest first."""
+        for index, message in enumerate(messages[: last + 1]):
+            if self._size <= self._max_bytes // 2:
+                return
+            body = read_member(message, "opaque_body")
+            lighter = without_open_reasoning(body)
+            if lighter is not body and _is_replaceable(message):
+                self._size -= _json_bytes(body) - _json_bytes(lighter)
+                messages[index] = _with(message, opaque_body=lighter)
+                self.has_lost_reasoning = True
+
     def _measure(self, index: int, message: object) -> list[_File]:
         """Add the size of a message, and return the files in it."""
         content = read_member(message, "content")
@@ -129,9 +149,13 @@ def _is_replaceable(message: object) -> bool:
 
 
 def _with_content(message: Any, content: tuple[Any, ...]) -> Any:
+    return _with(message, content=list(content) if isinstance(message, Mapping) else content)
+
+
+def _with(message: Any, **member: Any) -> Any:
     if isinstance(message, Mapping):
-        return {**cast("Mapping[str, Any]", message), "content": list(content)}
-    return dataclasses.replace(message, content=content)
+        return {**cast("Mapping[str, Any]", message), **member}
+    return dataclasses.replace(message, **member)
 
 
 def _is_text(part: object) -> bool:

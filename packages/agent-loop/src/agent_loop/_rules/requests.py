@@ -177,6 +177,7 @@ def _fit(run: RunContext) -> int:
         return 0
     fitted, left_out = run.state.request_size.fit(run.state.messages)
     run.state.messages = tuple(fitted)
+    run.state.is_rewritten |= run.state.request_size.has_lost_reasoning
     return left_out
 
 

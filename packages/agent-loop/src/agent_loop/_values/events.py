@@ -73,7 +73,8 @@ class CallModel:
         left_out: How many images and files have become sentences since the previous request; if any have, this one does not begin with it.
         is_compaction: Whether the answer is a summary that compacts the run and is not shown. The last message asks for it. A driver whose model compacts conversations
             itself feeds a `CompactedWindow` with what has become of the other messages.
-        is_rewritten: Whether the request does not begin with the previous one, because the run was compacted or is about to be.
+        is_rewritten: Whether the request does not begin with the previous one, because the run was compacted or is about to be, or because the
+            oldest open reasoning was left out for want of room.
     """
 
     round: int

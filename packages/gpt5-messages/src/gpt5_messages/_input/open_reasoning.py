@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpt5_messages._completion.values import Item
-from gpt5_messages._json import iter_mappings, mapping, text_at, type_of
+from gpt5_messages._json import iter_mappings, text_at, type_of
+from stream_text import MADE_BY_KEY, is_marked_reasoning
 
-
-MADE_BY_KEY = "made_by"
 
 # What is encrypted has no blanks, is ASCII, and is no JSON.
 _SEALED = re.compile(r"(?![\[{])[!-~]+")
@@ -44,9 +43,9 @@ def without_marks(items: Iterable[Any], made_by: str | None) -> list[Any]:
         made_by: The mark of the connection and model that the request is for; None for OpenAI.
     """
     return [
-        _unmarked(item) if is_marked(item) else item
+        _unmarked(item) if is_marked_reasoning(item) else item
         for item in items
-        if not is_marked(item) or item[MADE_BY_KEY] == made_by
+        if not is_marked_reasoning(item) or item[MADE_BY_KEY] == made_by
     ]
 
 
@@ -58,15 +57,9 @@ def is_open_reasoning(item: Item) -> bool:
     return type_of(item) == "reasoning" and bool(text.strip())
 
 
-def is_marked(item: object) -> bool:
-    """Return whether an item is open reasoning that says who made it."""
-    held = mapping(item)
-    return isinstance(held.get(MADE_BY_KEY), str) and type_of(held) == "reasoning"
-
-
 def returned_reasoning(item: Item, made_by: str | None) -> dict[str, Any] | None:
     """Return a reasoning item as it may go back; None if it may not."""
-    if is_marked(item):
+    if is_marked_reasoning(item):
         kept = _unmarked(item) if item[MADE_BY_KEY] == made_by else None
     else:
         # Of unknown origin: whoever kept it may have sealed it in a way of their own.

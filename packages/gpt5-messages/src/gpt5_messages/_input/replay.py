@@ -15,9 +15,9 @@ from typing import Any
 from gpt5_messages._completion.values import Item
 from gpt5_messages._json import text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_OUTPUTS, KINDS, OUTPUT_TYPES, types_run_by
-from stream_text import render_omission
+from stream_text import is_marked_reasoning, render_omission
 
-from .open_reasoning import is_marked, returned_reasoning
+from .open_reasoning import returned_reasoning
 
 
 _IMAGE = "image_generation_call"
@@ -101,7 +101,7 @@ def fit_items(items: Iterable[Item], *, max_bytes: int) -> list[dict[str, Any]]:
     """
     kept = [dict(item) for item in items]
     images = [index for index, item in enumerate(kept) if type_of(item) == _IMAGE]
-    thoughts = [index for index, item in enumerate(kept) if is_marked(item)]
+    thoughts = [index for index, item in enumerate(kept) if is_marked_reasoning(item)]
     if not (images or thoughts):
         return kept
     room = max_bytes - sum(map(_size, kept))

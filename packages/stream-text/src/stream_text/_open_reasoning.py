@@ -1,0 +1,32 @@
+"""Reasoning that a server other than OpenAI's has sent as plain text, and that travels with an answer for that server alone."""
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+
+MADE_BY_KEY: Final = "made_by"
+"""The key under which such an item names the connection and model that made it, as a digest."""
+
+_ITEMS = "responses_output"
+
+
+def is_marked_reasoning(item: object) -> bool:
+    """Return whether an item is reasoning in plain text that says who made it.
+
+    Source: docs/contracts/openai-gpt5-responses.md, A28.
+    """
+    if not isinstance(item, Mapping):
+        return False
+    members = cast("Mapping[str, object]", item)
+    return members.get("type") == "reasoning" and isinstance(members.get(MADE_BY_KEY), str)
+
+
+def without_open_reasoning(body: object) -> object:
+    """Return the opaque body of an answer without such items; the same object if there are none."""
+    if not isinstance(body, Mapping):
+        return body
+    members = cast("Mapping[str, object]", body)
+    items = members.get(_ITEMS)
+    listed = cast("list[object]", items) if isinstance(items, list) else []
+    kept = [item for item in listed if not is_marked_reasoning(item)]
+    return {**members, _ITEMS: kept} if len(kept) < len(listed) else members
