@@ -5,6 +5,7 @@ Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process,
 
 from ._breaking import TagBreaker, mend_tags
 from ._call_ids import CallIds, canonical_arguments
+from ._counts import MOST_COUNTED, read_count
 from ._errors import (
     InvalidJsonError,
     MessageError,
@@ -39,6 +40,7 @@ __all__ = [
     "LARGE_TEXT",
     "MAX_DEPTH",
     "MAX_SIGNATURE_BYTES",
+    "MOST_COUNTED",
     "REDACTED",
     "TRUSTED_DEPTH",
     "CallIds",
@@ -71,6 +73,7 @@ __all__ = [
     "iter_header_secrets",
     "mend_tags",
     "parse_json",
+    "read_count",
     "read_member",
     "read_written_call",
     "redact_log_data",
