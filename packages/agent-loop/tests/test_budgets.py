@@ -177,6 +177,17 @@ def test_a_budget_of_tokens_that_cannot_be_kept_ends_the_run_before_its_second_c
     assert answer(start(max_total_tokens=10))[-1].reason == "answered"
 
 
+def test_an_input_that_nobody_has_counted_passes_no_budget_unseen():
+    run = start(max_total_tokens=100)
+    wanted = ToolCallFragment(call_id="c", name="add")
+    run.feed(ModelDelta(tool_calls=(wanted,), usage=Usage(output_tokens=9, total_tokens=9)))
+
+    assert (
+        run.feed(ModelDone())[-1].error
+        == "max_total_tokens cannot be kept: the model does not tell its usage"
+    )
+
+
 def test_a_total_that_is_less_than_its_parts_saves_nothing():
     run = start(max_total_tokens=100)
     usage = Usage(input_tokens=90, output_tokens=10, total_tokens=1)

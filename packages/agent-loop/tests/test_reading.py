@@ -212,6 +212,14 @@ def test_prices_are_read_where_they_are_known():
     assert Usage.read({"output_tokens": 2, "total_tokens": 9}).total_tokens == 9
 
 
+def test_usage_is_read_in_the_words_of_chat_completions():
+    written = {"prompt_tokens": 3.0, "completion_tokens": 4}
+    assert Usage.read(written) == Usage(input_tokens=3, output_tokens=4, total_tokens=7)
+    assert Usage.read({**written, "input_tokens": 5}).total_tokens == 9
+    with pytest.raises(MessageError, match=r"^usage\.prompt_tokens: expected a whole number"):
+        Usage.read({"prompt_tokens": 1.5})
+
+
 @given(
     st.builds(
         ModelDelta,

@@ -585,6 +585,7 @@ def nested(depth: int) -> object:
         ({"output": [{**CALL, "arguments": {"a": nested(201)}}]}, "output[0].arguments"),
         ({"output": [{**MESSAGE, "content": nested(1_500)}]}, "output[0].content"),
         ({"usage": {"input_tokens": 10**30}}, "usage.input_tokens"),
+        ({"usage": {"prompt_tokens": f"{10**17}"}}, "usage.prompt_tokens"),
         (
             {"usage": {"output_tokens_details": {"reasoning_tokens": 10**30}}},
             "usage.output_tokens_details.reasoning_tokens",

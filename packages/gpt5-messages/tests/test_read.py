@@ -180,8 +180,55 @@ def test_a_missing_total_is_the_sum_and_nonsense_counts_nothing() -> None:
     assert read_response({"usage": usage}).usage == Usage(
         input_tokens=3, output_tokens=4, total_tokens=7
     )
-    assert read_response({"usage": {"input_tokens": "3", "output_tokens": True}}).usage == Usage()
-    assert read_response({"usage": None}).usage is None
+    odd = {"input_tokens": 3, "output_tokens": True}
+    assert read_response({"usage": odd}).usage == Usage(input_tokens=3, total_tokens=3)
+
+
+@pytest.mark.parametrize(
+    ("written", "counted"),
+    [
+        ({"input_tokens": "3", "output_tokens": 4.0}, (3, 4, 7)),
+        ({"prompt_tokens": 3, "completion_tokens": " 4.0 ", "total_tokens": "7"}, (3, 4, 7)),
+        ({"input_tokens": 0, "output_tokens": None, "prompt_tokens": 3, "completion_tokens": 4}, (3, 4, 7)),
+        ({"completion_tokens": 4, "total_tokens": 7}, (3, 4, 7)),
+        ({"input_tokens": 3, "total_tokens": 7}, (3, 4, 7)),
+        ({"output_tokens": 4}, (0, 4, 4)),
+        ({"total_tokens": 7}, (0, 0, 7)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_usage_is_read_in_other_words(
+    written: dict[str, object], counted: tuple[int, int, int]
+) -> None:
+    sent, received, total = counted
+    usage = read_response({"usage": written}).usage
+
+    assert usage == Usage(input_tokens=sent, output_tokens=received, total_tokens=total)
+
+
+def test_the_details_of_usage_are_read_in_other_words() -> None:
+    usage = {
+        "prompt_tokens": 3,
+        "completion_tokens": 4,
+        "prompt_tokens_details": {"cached_tokens": "2"},
+        "completion_tokens_details": {"reasoning_tokens": 1.0},
+    }
+
+    assert read_response({"usage": usage}).usage == Usage(
+        input_tokens=3, cached_tokens=2, output_tokens=4, reasoning_tokens=1, total_tokens=7
+    )
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        *(None, {}, "7", {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}),
+        *({"input_tokens": number, "output_tokens": None} for number in ("x", "-3", -3, 1.5, float("nan"), True)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_nobody_has_counted_is_not_nothing(nothing: object) -> None:
+    assert read_response({"usage": nothing}).usage is None
 
 
 def test_summaries_are_listed_part_by_part_without_raw_reasoning() -> None:

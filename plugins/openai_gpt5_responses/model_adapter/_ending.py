@@ -20,7 +20,7 @@ from ._chunks import chunk, image_message, image_part, split_images, text_messag
 from ._model_call import ModelCall
 from ._plugin_log import log_hosted_calls
 from ._pricing import price_usage
-from ._tokens import estimate_usage
+from ._tokens import complete_usage
 
 
 BUDGET_USED_UP = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
@@ -111,8 +111,7 @@ def _usage(request: Mapping[str, Any], ending: FinishedAnswer) -> LLMUsage:
     completion = ending.completion
     return price_usage(
         ending.call.base_model,
-        # A stream that a stop sequence closes never gets to its usage.
-        completion.usage or estimate_usage(request, completion),
+        complete_usage(request, completion),
         latency_seconds=ending.latency_seconds,
         service_tier=completion.service_tier,
         tool_usage=completion.tool_usage,

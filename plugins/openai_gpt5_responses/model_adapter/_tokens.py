@@ -10,6 +10,7 @@ import lzma
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from gpt5_payloads import count_tokens, function_tool, sendable_tools
 
 
 _FILE = Path(__file__).parent / "vocabulary" / "o200k_base.tiktoken.xz"
+_COUNTED_ITEMS = ("reasoning", "function_call", "custom_tool_call")  # beside texts
 # The pattern by which `o200k_base` splits a text into words.
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
@@ -49,8 +51,28 @@ def estimate_tokens(
     return count_tokens(items, functions, model=model, count=text_counter())
 
 
-def estimate_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
-    """Estimate the usage of a response that the server did not report; reasoning that was not shown is missing."""
+def complete_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
+    """Return the usage of a response, with an estimate of what the server has not counted.
+
+    A stream that a stop sequence closes never gets to its usage; some servers report none, or nothing of the input, without which there is no response.
+    """
+    usage = completion.usage
+    if usage is not None and usage.input_tokens:
+        return usage
+    estimate = _estimate_usage(request, completion)
+    if usage is None:
+        return estimate
+    output_tokens = usage.output_tokens or estimate.output_tokens
+    return replace(
+        usage,
+        input_tokens=estimate.input_tokens,
+        output_tokens=output_tokens,
+        total_tokens=max(usage.total_tokens, estimate.input_tokens + output_tokens),
+    )
+
+
+def _estimate_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
+    """Estimate the usage of a response that the server did not report; reasoning that it neither shows nor returns is missing."""
     count = text_counter()
     input_tokens = count_tokens(
         request["input"],
@@ -60,7 +82,9 @@ def estimate_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
         text_format=request["text"]["format"],
     )
     shown = (completion.text, completion.refusal, *completion.reasoning_summaries)
+    others = [item for item in completion.items if item.get("type") in _COUNTED_ITEMS]
     output_tokens = sum(count(text) for text in shown)
+    output_tokens += count_tokens(others, model=request["model"], count=count)
     return Usage(
         input_tokens=input_tokens,
         output_tokens=output_tokens,

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from gpt5_simulator import Reasoning, ResponsesSimulator, ScriptedModel, Text
+from gpt5_simulator import RawServer, Reasoning, ResponsesSimulator, ScriptedModel, Text
 from model_plugin import PLUGIN, ModelPlugin
+from raw_answers import json_answers
 
 
 TOOL = {"name": "lookup", "description": "Look a word up", "parameters": {"type": "object"}}
@@ -96,3 +97,40 @@ def test_an_answer_that_a_stop_sequence_ended_costs_what_is_known_of_it(
     assert 30 < usage["completion_tokens"] < 2500
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
     assert float(usage["total_price"]) > 0
+
+
+THOUGHT = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "word " * 500}]}
+WANTED = {
+    "type": "function_call",
+    "call_id": "c1",
+    "name": "lookup",
+    "arguments": json.dumps({"q": "word " * 300}),
+}
+SAID = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "word " * 200}],
+}
+
+
+@pytest.mark.parametrize(
+    ("usage", "sent", "received"),
+    [
+        (None, 400, 1_000),
+        ({"input_tokens": 0, "output_tokens": 0}, 400, 1_000),
+        ({"prompt_tokens": "7", "completion_tokens": 9.0}, 7, 9),
+        ({"total_tokens": 9}, 400, 1_000),
+        ({"output_tokens": 9}, 400, 9),
+    ],
+    ids=str,
+)
+def test_what_a_server_does_not_count_is_estimated(
+    plugin: ModelPlugin, usage: dict[str, object] | None, sent: int, received: int
+) -> None:
+    response = {"status": "completed", "output": [THOUGHT, WANTED, SAID], "usage": usage}
+    with RawServer(json_answers(json.dumps(response).encode())) as server:
+        told = plugin.invoke(server, "word " * 400, stream=False).last["usage"]
+
+    for counted, expected in ((told["prompt_tokens"], sent), (told["completion_tokens"], received)):
+        assert expected <= counted <= (expected if expected < 10 else expected * 1.1 + 20)
+    assert told["total_tokens"] == told["prompt_tokens"] + told["completion_tokens"]

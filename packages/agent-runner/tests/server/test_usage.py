@@ -21,7 +21,7 @@ def test_what_says_nothing_is_no_usage(told):
 
 
 def test_usages_of_both_apis_are_summed():
-    usage = sum_usage([RESPONSES, CHAT, 5])
+    usage = sum_usage([RESPONSES, CHAT | {"prompt_tokens": "1", "completion_tokens": 1.0}, 5])
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (6, 8, 5)
     assert (usage.reasoning_tokens, usage.model_requests, usage.cost) == (3, 2, None)
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
+from stream_text import MOST_COUNTED
+
 from ._text import whole_characters
 
 
@@ -51,10 +53,6 @@ def index_or_none(value: object) -> int | None:
     if isinstance(value, str) and value.isdecimal() and len(value) < _INDEX_DIGITS:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-MOST_COUNTED = 10**15
-"""The largest number that can be a count."""
 
 
 def count(counts: object, key: str) -> int:

@@ -5,6 +5,7 @@ Pure: no I/O, no dependencies. `stream_text.signals`, which acts on the process,
 
 from ._breaking import TagBreaker, mend_tags
 from ._call_ids import CallIds, canonical_arguments
+from ._counts import MOST_COUNTED, read_count
 from ._errors import (
     InvalidJsonError,
     MessageError,
@@ -41,6 +42,7 @@ __all__ = [
     "MADE_BY_KEY",
     "MAX_DEPTH",
     "MAX_SIGNATURE_BYTES",
+    "MOST_COUNTED",
     "REDACTED",
     "TRUSTED_DEPTH",
     "CallIds",
@@ -74,6 +76,7 @@ __all__ = [
     "iter_header_secrets",
     "mend_tags",
     "parse_json",
+    "read_count",
     "read_member",
     "read_written_call",
     "redact_log_data",

@@ -129,7 +129,7 @@ def find_unknown_below(run: RunContext) -> Unknown | None:
 def _find_unreported(run: RunContext, usage: Usage, *, is_own: bool) -> Unknown | None:
     """Return what a usage leaves unknown for one run: how much of a budget is used, or how much the run itself has cost."""
     budgets = run.settings.budgets or _NO_BUDGETS
-    if budgets.max_total_tokens is not None and not usage.total_tokens:
+    if budgets.max_total_tokens is not None and not usage.is_whole:
         return "max_total_tokens"
     if budgets.max_cost is not None and not usage.total_price:
         return "max_cost"

@@ -57,7 +57,7 @@ class Usage:
 
     @classmethod
     def read(cls, value: object, *, field: str = "usage") -> Self:
-        """Read a usage that has some of these fields, as attributes or keys. A missing total becomes input plus output; a figure that is not finite or too large becomes -1.
+        """Read a usage that has some of these fields, as attributes or keys, or `prompt_tokens` and `completion_tokens` for input and output; a count may be written as `1.0`. A missing total becomes input plus output; a figure that is not finite or too large becomes -1.
 
         Args:
             value: A mapping or an object.
@@ -68,11 +68,11 @@ class Usage:
         """
         if isinstance(value, cls):
             return value
-        found: dict[str, Any] = {
-            name: _read_figure(figure, kind, f"{field}.{name}")
-            for name, kind in _KINDS.items()
-            if (figure := read_member(value, name)) is not None
-        }
+        found: dict[str, Any] = {}
+        for name, kind in _KINDS.items():
+            for known in (name, *_OTHER_NAMES.get(name, ())):
+                if name not in found and (figure := read_member(value, known)) is not None:
+                    found[name] = _read_figure(figure, kind, f"{field}.{known}")
         usage = cls(**found)
         if "total_tokens" in found:
             return usage
@@ -87,6 +87,11 @@ class Usage:
             if figures[total] or unknown.isdisjoint(parts):
                 figures[total] = max(figures[total], sum(figures[part] for part in parts))
         return replace(self, **figures)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the tokens of a model call have been counted, and not only its output: no call is without input."""
+        return self.total_tokens > (0 if self.input_tokens else self.output_tokens)
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the usage of both."""
@@ -115,6 +120,8 @@ class AgentUse:
 
 
 _KINDS: dict[str, type] = {known.name: type(known.default) for known in fields(Usage)}
+# Those of Chat Completions.
+_OTHER_NAMES = {"input_tokens": ("prompt_tokens",), "output_tokens": ("completion_tokens",)}
 _SUMS = (
     ("total_tokens", "input_tokens", "output_tokens"),
     ("total_price", "input_price", "output_price"),
@@ -140,6 +147,8 @@ def _is_figure(value: Any) -> bool:
 
 
 def _read_figure(value: object, kind: type, field: str) -> object:
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, bool):
         pass
     elif isinstance(value, kind):

@@ -5,6 +5,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 
 from agent_server.executor import Usage
+from stream_text import read_count
 
 
 __all__ = ["sum_usage"]
@@ -53,9 +54,8 @@ def _find(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def _number(usage: Mapping[str, Any], *names: str) -> int:
-    found = (usage.get(name) for name in names)
-    # Not `isinstance`, for which True would count as 1.
-    return next((one for one in found if type(one) is int and one > 0), 0)
+    found = (read_count(usage.get(name)) or 0 for name in names)
+    return next((one for one in found if one > 0), 0)
 
 
 def _sum_costs(usages: Sequence[Mapping[str, Any]]) -> tuple[str | None, str | None]:

@@ -4,21 +4,27 @@ Nothing else is validated: most real traffic lacks fields that the official type
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
-from gpt5_messages._json import MOST_COUNTED, iter_mappings, mapping, type_of
+from gpt5_messages._json import iter_mappings, mapping, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS
 from gpt5_messages._members import wrong_kind
 from gpt5_messages._text import is_too_deep
-from stream_text import MessageError
+from stream_text import MOST_COUNTED, MessageError, read_count
 
 from .values import Completion, Item
 
 
+USAGE_NAMES = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
+"""The names of the tokens of a response's input and output, here and in Chat Completions."""
+
 _USAGE = {
-    "": ("input_tokens", "output_tokens", "total_tokens"),
-    "input_tokens_details": ("cached_tokens", "cache_write_tokens"),
-    "output_tokens_details": ("reasoning_tokens",),
+    "": ("total_tokens", *chain(*USAGE_NAMES)),
+    **dict.fromkeys(
+        (f"{name}_details" for name in chain(*USAGE_NAMES)),
+        ("cached_tokens", "cache_write_tokens", "reasoning_tokens"),
+    ),
 }
 
 
@@ -37,8 +43,7 @@ def validate_response(response: Mapping[str, Any]) -> None:
         usage = mapping(response.get("usage"))
         counts = mapping(usage.get(group)) if group else usage
         for name in names:
-            number = counts.get(name)
-            if isinstance(number, int) and number > MOST_COUNTED:
+            if (read_count(counts.get(name)) or 0) > MOST_COUNTED:
                 path = ".".join(filter(None, ("usage", group, name)))
                 raise MessageError(
                     f"{path}: expected a number of tokens, at most 10**15", field=path
