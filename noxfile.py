@@ -159,7 +159,7 @@ def chain(session: nox.Session) -> None:
     """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator."""
     sync(session, "--all-packages", "--all-extras")
     session.install("openai", "pytest")  # with the first Pydantic AI speaks the Responses API
-    paths = "pythonpath=checks/chain packages/dify-plugin-host/tests/exchanges"
+    paths = "pythonpath=checks/chain checks/compatible packages/dify-plugin-host/tests/exchanges"
     session.run(
         *(*PYTEST, "--import-mode=importlib", "-o", paths, "-W", "error", "checks/chain"),
         *session.posargs,
@@ -283,6 +283,29 @@ def faces(session: nox.Session) -> None:
         *("pytest", "--import-mode=importlib", "-W", "error", "-W", "ignore::ResourceWarning"),
         *("-o", "pythonpath=checks/faces", "-o", "anyio_mode=auto", "checks/faces"),
         *("--packages", str(place / "node_modules"), *session.posargs),
+    )
+
+
+@nox.session(default=False)
+def compatible(session: nox.Session) -> None:
+    """Hold conversations through the gateways that people have, and ask servers' own classes about our requests, all in environments of their own (2 GB); `-- --ollama PROGRAM --llama-converter PROGRAM` tries these, too."""
+    sync(session, "--all-packages", "--all-extras")
+    session.install("anyio", "pytest")
+    place = Path(session.create_tmp())
+    for listed in sorted(Path("checks/compatible/environments").glob("*.txt")):
+        # Of what stands in `NAME-alone` nothing that it depends on: that would be another 10 GB.
+        name, _, is_alone = listed.stem.partition("-")
+        if not (place / name).exists():
+            session.run_install(
+                "uv", "venv", "-q", "--python", "3.12", str(place / name), external=True
+            )
+        alone = ("--no-deps",) if is_alone else ()
+        into = ("--python", str(place / name), *alone, "-r", str(listed))
+        session.run_install("uv", "pip", "install", "-q", *into, external=True)
+    session.run(
+        *("pytest", "--import-mode=importlib", "-W", "error", "-o", "anyio_mode=auto"),
+        *("-o", "pythonpath=checks/compatible", "checks/compatible"),
+        *("--environments", str(place), *session.posargs),
     )
 
 
