@@ -5,9 +5,11 @@ import json
 import socket
 import struct
 import threading
+import tracemalloc
 from contextlib import AsyncExitStack
 
 import psutil
+from talking import Talker
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from web import client_at, executor, listening, until
 
@@ -239,6 +241,34 @@ async def test_streams_of_large_events_wait_for_each_other(tmp_path):
     for one in received:
         assert len(one) > _HEAVY
         assert one.endswith(b"\r\n0\r\n\r\n")
+
+
+async def test_streams_of_a_response_hold_nothing_of_its_input(tmp_path):
+    async def wait(_run):
+        await asyncio.sleep(60)
+
+    size, streams = 1_000_000, 8
+    asked = {"model": "wait", "background": True, "input": "x" * size}
+    async with (
+        listening(tmp_path, Talker(wait=wait), client_seconds=60) as (port, runs),
+        AsyncExitStack() as stack,
+        client_at(port) as client,
+    ):
+        begun = (await client.post("/v1/responses", json=asked)).json()
+        head = f"GET /v1/responses/{begun['id']}?stream=true HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        tracemalloc.start()
+        for _ in range(streams):
+            raw = await stack.enter_async_context(Raw(port))
+            await raw.send(head.encode())
+            await raw.peek()
+        await until(lambda: runs.statistics().watchers == streams)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        shown = await client.get(f"/v1/responses/{begun['id']}/input_items")
+        await client.post(f"/v1/responses/{begun['id']}/cancel")
+
+    assert held < streams * size / 2
+    assert len(shown.json()["data"][0]["content"][0]["text"]) == size
 
 
 async def test_a_reader_that_is_slow_but_reads_gets_everything(tmp_path, monkeypatch):

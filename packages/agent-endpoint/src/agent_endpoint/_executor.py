@@ -142,9 +142,13 @@ class AgentExecutor:
         """Run the agent until it has answered, or waits."""
         # Where steps are made apart, a run may start no thread.
         is_large = has_many_values(run.request) and not run.is_apart
-        began = await asyncio.to_thread(self._begin, run) if is_large else self._begin(run)
+        # A large request takes several times as much as its messages, and is given up as they are made.
+        began = (
+            await asyncio.to_thread(self._begin, run, is_last=True)
+            if is_large
+            else self._begin(run)
+        )
         if is_large:
-            # It takes several times as much as the messages, for as long as the run goes on.
             run.request.clear()
         state, agent, functions = began.state, began.agent, began.functions
         teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=functions)
@@ -186,7 +190,7 @@ class AgentExecutor:
             raise RequestRefusedError(Problem(field="input", message="expected a message"))
         return request
 
-    def _begin(self, run: Execution) -> "_Begun":
+    def _begin(self, run: Execution, *, is_last: bool = False) -> "_Begun":
         request, state = read_request(run.request), _State.of(run.resumption)
         agent = self._build(run.agent, request, state)
         if self._run_logs is not None:
@@ -197,7 +201,7 @@ class AgentExecutor:
             agent=agent,
             state=state,
             functions={tool.name for tool in request.tools},
-            prompt=list(request.iter_messages()) if run.resumption is None else None,
+            prompt=list(request.iter_messages(is_last=is_last)) if run.resumption is None else None,
         )
 
     def _build(self, name: str, request: AgentRequest, state: "_State") -> Agent[Any, Any]:

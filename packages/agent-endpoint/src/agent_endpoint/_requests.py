@@ -99,8 +99,11 @@ class AgentRequest(BaseModel):
     tools: list[ClientTool] = Field(default_factory=list, max_length=128)
     history: str | None = None
 
-    def iter_messages(self) -> Iterator[Any]:
+    def iter_messages(self, *, is_last: bool = False) -> Iterator[Any]:
         """Yield the messages of the conversation, with what came before the run.
+
+        Args:
+            is_last: Whether each item may be given up once it is a message.
 
         Raises:
             RequestRefusedError: If an item is none that an agent takes.
@@ -110,7 +113,7 @@ class AgentRequest(BaseModel):
         if isinstance(self.input, str):
             yield {"role": "user", "content": self.input}
         else:
-            yield from _join_calls(_iter_messages(self.input))
+            yield from _join_calls(_iter_messages(self.input, is_last=is_last))
 
     def build_agent(
         self, agent: Agent[Any, Any], results: Mapping[str, Any], *, is_checked: bool = False
@@ -167,9 +170,11 @@ def _read_result(result: Any) -> Any:
     return result if is_text else json.dumps(result, ensure_ascii=False)
 
 
-def _iter_messages(items: Iterable[Any]) -> Iterator[Message]:
+def _iter_messages(items: list[Any], *, is_last: bool) -> Iterator[Message]:
     for index, item in enumerate(items):
         at = f"input[{index}]"
+        if is_last:
+            items[index] = None
         if not isinstance(item, dict):
             raise _refuse(at, "expected an object")
         yield from _read_item(cast("JsonObject", item), at)

@@ -80,7 +80,7 @@ class Attempt:
                 self.task.cancel()
 
     async def _execute(self, parts: Parts, executor: Executor) -> Outcome:
-        execution, claim = self.execution, self.execution.claim
+        execution = self.execution
         try:
             ending = await self._reach_end(executor)
             self.is_interrupted = True
@@ -90,13 +90,13 @@ class Attempt:
             if ending is None:
                 await execution.release()
             elif await execution.end(ending):
-                parts.tallies.count(claim.tenant, ending, claim.started.created_at)
+                parts.tallies.count(execution.tenant, ending, execution.claim.started.created_at)
                 return "ended"
         except DatabaseAwayError:
             pass  # The server ends, and others will notice its silence.
         except Exception:
             # It is no longer among this server's runs, so the next claim requeues it.
-            _logger.exception("run %s could not be ended", claim.run_id)
+            _logger.exception("run %s could not be ended", execution.run_id)
         return "left"
 
     async def _reach_end(self, executor: Executor) -> RunEnding | Waiting | None:

@@ -101,9 +101,10 @@ class Dispatcher:
 
     def _start(self, claim: Claim) -> None:
         attempt = Attempt.begin(claim, self._parts, self._executor)
-        self._attempts[claim.seq, claim.attempt] = attempt
-        attempt.task.add_done_callback(lambda _: self._end(claim))
+        key = claim.seq, claim.attempt
+        self._attempts[key] = attempt
+        attempt.task.add_done_callback(lambda _: self._end(key))
 
-    def _end(self, claim: Claim) -> None:
-        del self._attempts[claim.seq, claim.attempt]
+    def _end(self, key: tuple[int, int]) -> None:
+        del self._attempts[key]
         self.wake()

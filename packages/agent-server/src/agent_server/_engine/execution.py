@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from agent_server._store import claims, holds
 from agent_server._store.claims import Claim
@@ -68,8 +68,9 @@ class RunExecution:
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def read_request(self) -> None:
-        """Parse the request, a large one outside the event loop. Called before the executor reads it."""
-        self.request = await parse_stored(self.claim.request)
+        """Parse the request, a large one outside the event loop. Called before the executor reads it, and once: its text is not kept."""
+        text, self.claim = self.claim.request, replace(self.claim, request=b"")
+        self.request = await parse_stored(text)
 
     async def read_events(self) -> Sequence[StoredEvent]:
         """Return the events of this part of the run that earlier attempts have left, the oldest first."""

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import override
 
 import sqlalchemy as sa
@@ -57,6 +58,7 @@ class RunService(Runs):
         if has_many_values(run.request):
             # In a thread of its own: in the writer, all other writes would wait.
             encrypted = await asyncio.to_thread(self._repository.encrypt_request, run)
+            run = replace(run, request={}, shown=None)
         return await self._parts.writer.write(self._repository.create, run, encrypted)
 
     @override

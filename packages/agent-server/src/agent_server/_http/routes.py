@@ -99,9 +99,11 @@ async def create_run(request: Request) -> Response:
     key = read_idempotency_key(request)
     body = await read_body(request)
     about = (_executor(request), find_tenant(request), key)
-    new = await work_on_body(body, _build_run, body, *about)
-    del body  # Of megabytes, which nobody needs while the run is stored.
-    run, is_new = await find_runs(request).create(new)
+    new = [await work_on_body(body, _build_run, body, *about)]
+    del (
+        body
+    )  # Of megabytes, which nobody needs while the run is stored; neither does anybody the run.
+    run, is_new = await find_runs(request).create(new.pop())
     return _to_json(
         describe_run(run),
         HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK,

@@ -53,7 +53,7 @@ def _one_of(*texts: str) -> _Read:
     def read(value: Any, at: str) -> str:
         if value not in texts:
             raise refuse(at, f"expected {', '.join(texts[:-1])} or {texts[-1]}")
-        return value
+        return texts[texts.index(value)]  # One text for all items, of which there may be very many.
 
     return read
 

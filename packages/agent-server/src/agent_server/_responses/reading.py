@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from agent_server._http.access import find_tenant
 from agent_server._http.problems import ProblemError, dump_json
-from agent_server._http.routes import find_runs
+from agent_server._http.routes import find_runs, find_unread
 from agent_server._http.streams import (
     Frames,
     build_frame,
@@ -52,12 +52,14 @@ class Found:
     Attributes:
         response_id: Its id.
         run: Its run.
-        shown: What the run shows of the request that has begun it.
+        shown: What the run shows of the request that has begun it, without its input: a stream lasts, and an input may be large.
+        input: That; empty unless it was asked for.
     """
 
     response_id: ResponseId
     run: Run
     shown: JsonObject
+    input: Sequence[JsonObject] = ()
 
     def start_projection(self, request: Request) -> Projection:
         """Return the projection that tells it, at its beginning."""
@@ -91,8 +93,13 @@ def not_found() -> ProblemError:
     return ProblemError(404, "There is no such response.", code="not_found")
 
 
-async def find_response(request: Request, text: str) -> Found:
+async def find_response(request: Request, text: str, *, with_input: bool = False) -> Found:
     """Return the response with an id.
+
+    Args:
+        request: The request.
+        text: The id.
+        with_input: Whether its input is asked for, too.
 
     Raises:
         ProblemError: If the tenant has no such response.
@@ -104,13 +111,17 @@ async def find_response(request: Request, text: str) -> Found:
     try:
         # Without its result: a stream lasts, and tells it from the events.
         run = replace(await runs.get(response_id.run_id, tenant=tenant), result=None)
-        shown = await runs.read_shown(response_id.run_id, tenant=tenant)
+        async with find_unread(request).building:
+            shown = await runs.read_shown(response_id.run_id, tenant=tenant)
+            given = (shown or {}).pop("input", ())
+            if not with_input:
+                given = ()
     except RunNotFoundError:
         raise not_found() from None
     # A run may have been begun elsewhere.
     if shown is None or response_id.part > run.part:
         raise not_found()
-    return Found(response_id=response_id, run=run, shown=shown)
+    return Found(response_id=response_id, run=run, shown=shown, input=given)
 
 
 async def read_response(request: Request, found: Found) -> Projection:

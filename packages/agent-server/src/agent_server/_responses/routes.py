@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
@@ -78,7 +78,7 @@ async def create_response(request: Request) -> Response:
     """Begin a run, or answer one that waits, and return the response or a stream of its events."""
     key = read_idempotency_key(request)
     body = await read_body(request)
-    asked = await work_on_body(body, lambda: read_creation(parse_body(body)))
+    asked = await work_on_body(body, _read, body)
     if asked.is_stream or not asked.is_background:
         # Before anything is begun, of which the client would get nothing but an error.
         find_watchers(request).check(find_tenant(request))
@@ -95,12 +95,18 @@ async def create_response(request: Request) -> Response:
         else:
             check_unchanged(asked, previous.shown, previous.run.metadata)
             found = await _answer(request, previous, waiting, asked.input)
-    if asked.is_stream:
+    is_stream, is_background = asked.is_stream, asked.is_background
+    del asked, body  # Of megabytes, which nobody needs while the run goes on.
+    if is_stream:
         return _stream(request, found, after=-1)
     # Who asks in the background comes back for the rest.
-    if asked.is_background:
+    if is_background:
         return await _answer_with(request, found)
     return _to_json((await wait_for_response(request, found)).response)
+
+
+def _read(body: bytes) -> Creation:
+    return read_creation(parse_body(body))
 
 
 async def _answer_history(request: Request, asked: Creation, body: bytes) -> Found | None:
@@ -153,14 +159,20 @@ async def _begin(
     settings: ServerSettings = request.app.state.settings
     executor, tenant = request.app.state.executor, find_tenant(request)
     new = await work_on_body(body, lambda: build_run(executor, asked, tenant=tenant, state=state))
-    new = replace(
-        new,
-        idempotency_key=key,
-        fingerprint="" if key is None else hashlib.sha256(body).hexdigest(),
-        keep_seconds=None if asked.is_stored else settings.keep_unstored_seconds,
-    )
-    run, _ = await find_runs(request).create(new)
-    return Found(response_id=ResponseId(run.run_id, 0), run=run, shown=new.shown or {})
+    shown = {name: one for name, one in (new.shown or {}).items() if name != "input"}
+    # Of what is large nobody keeps anything while it is stored.
+    cast("list[JsonObject]", asked.input).clear()
+    made = [
+        replace(
+            new,
+            idempotency_key=key,
+            fingerprint="" if key is None else hashlib.sha256(body).hexdigest(),
+            keep_seconds=None if asked.is_stored else settings.keep_unstored_seconds,
+        )
+    ]
+    del new
+    run, _ = await find_runs(request).create(made.pop())
+    return Found(response_id=ResponseId(run.run_id, 0), run=run, shown=shown)
 
 
 async def _answer(
@@ -209,10 +221,9 @@ async def cancel_response(request: Request) -> Response:
 
 async def list_input_items(request: Request) -> Response:
     """Return a page of the items that a response was asked with."""
-    found = await find_response(request, request.path_params["response_id"])
     query = _read_query(request, _ItemsQuery)
-    own = found.response_id
-    given: Sequence[JsonObject] = found.shown["input"]
+    found = await find_response(request, request.path_params["response_id"], with_input=True)
+    own, given = found.response_id, found.input
     if own.part > 0:
         given = (await read_response(request, found)).answers
     items = [{"id": own.input_item(n)} | item for n, item in enumerate(given)]
