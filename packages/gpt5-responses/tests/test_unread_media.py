@@ -62,7 +62,12 @@ def of_kind(kind: str) -> Callable[[Mapping[str, Any]], bool]:
     return lambda body: any(kind in parts_of(body, place) for place in ("content", "output"))
 
 
-REFUSES = {"results": of_tools, "image": of_kind("input_image"), "file": of_kind("input_file")}
+REFUSES = {
+    "shape": of_tools,
+    "results": of_tools,
+    "image": of_kind("input_image"),
+    "file": of_kind("input_file"),
+}
 
 
 class Unseeing(Wire):
@@ -77,7 +82,7 @@ class Unseeing(Wire):
         body = body_of(self.requests[-1])
         self.asked.append(body)
         if self.refuses(body):
-            error = {"error": {"message": body["instructions"]}}
+            error = {"error": {"message": body["instructions"], "param": "input"}}
             return whole(json.dumps(error).encode(), "400 Bad Request")(peer)
         return whole(json.dumps(ANSWER).encode())(peer)
 
@@ -114,7 +119,7 @@ def test_what_a_server_does_not_take_goes_behind_the_results_and_then_is_told(
     assert first == ASKED
     assert moved == [*ASKED[:2], {**ASKED[2], "output": "Seen:"}, MOVED]
     told = {"image": [text(NO_IMAGE), FILE], "file": [IMAGE, text(NO_FILE)]}
-    if about == "results":
+    if about in ("results", "shape"):
         assert not rest
         assert stream.left_out == ("without_result_media",)
     else:
@@ -184,6 +189,24 @@ def test_what_a_server_takes_from_no_tool_is_remembered_for_all_models_and_the_r
         *(("blind", True), ("blind", False), ("blind", False)),
         *(("seeing", True), ("seeing", False)),
     ]
+
+
+def test_where_a_server_only_knows_no_such_shape_what_helped_last_is_remembered(
+    server: Unseeing, transport: Transport
+) -> None:
+    thought = {"type": "reasoning", "summary": [], "encrypted_content": "x"}
+    thoughtful = [*ASKED[:1], thought, *ASKED[1:]]
+    server.refuses = of_kind("input_file")
+    for _ in "ab":
+        request = asking("input: Invalid input", thoughtful)
+        create(server.connection(), request, transport=transport)
+
+    sent = [
+        (len(body["input"]), of_tools(body), of_kind("input_file")(body)) for body in server.asked
+    ]
+    without_thought = [(4, True, True), (3, True, True)]
+    assert sent[:4] == [*without_thought, (4, False, True), (4, False, False)]
+    assert sent[4:] == [(4, True, False)]  # the last helped: files are left out, and nothing else
 
 
 def test_what_did_not_help_is_told_and_not_remembered(

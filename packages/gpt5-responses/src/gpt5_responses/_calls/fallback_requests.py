@@ -155,6 +155,8 @@ class FallbackClient(HttpClient):
     def _learn(self, request: Mapping[str, Any], parts: Sequence[LeftOut], model: str) -> None:
         """Remember parts that can have had other reasons to be refused: that the server takes the rest shows that they were it."""
         for part in parts:
+            if part is not parts[-1] and (part.is_guess or parts[-1].is_guess):
+                continue  # What was left out last is known to be meant, and nothing else.
             if part.name in UNREAD:
                 self._remember([LeftOut(part.name)], model if part.is_of_model else None)
             elif part.name == "without_reasoning_items" and is_all_open(request):

@@ -40,12 +40,14 @@ class LeftOut:
         value: The one value of `include`; empty if nothing of the part is left.
         is_lasting: Whether later requests are refused for it, too.
         is_of_model: Whether other models of the server may take it, for images and files, which are remembered once a request without them has passed.
+        is_guess: Whether the refusal may have been about something else, so that only the last part that was left out is known to be meant.
     """
 
     name: Fallback
     value: str = ""
     is_lasting: bool = True
     is_of_model: bool = False
+    is_guess: bool = False
 
 
 _REFUSED_STATUSES = (400, 403, 404)
@@ -91,11 +93,13 @@ def find_fallbacks(
         return (LeftOut(refused),)
     if compatibility != "openai" and (unknown := tuple(find_unknown(error, request))):
         return tuple(LeftOut(name, value) for name, value in unknown)
-    if compatibility != "openai" and (unread := find_unread(error, request)):
-        name, is_of_model = unread
-        return (LeftOut(name, is_lasting=False, is_of_model=is_of_model),)
-    is_unread = error.status_code in _UNREAD_STATUSES and _is_of_reasoning_items(error, request)
-    return (LeftOut("without_reasoning_items", is_lasting=False),) if is_unread else ()
+    unread = find_unread(error, request) if compatibility != "openai" else None
+    is_of_reasoning = error.status_code in _UNREAD_STATUSES and _is_of_reasoning_items(
+        error, request
+    )
+    if is_of_reasoning and (unread is None or unread.is_guess):
+        return (LeftOut("without_reasoning_items", is_lasting=False),)
+    return () if unread is None else (LeftOut(**unread._asdict(), is_lasting=False),)
 
 
 def _find_reserved(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from gpt5_messages import move_result_media
 from gpt5_payloads import omit_media, wire_item
@@ -16,6 +16,21 @@ from gpt5_responses._http.error_answer import ErrorAnswer
 
 type UnreadMedia = Literal["without_result_media", "without_images", "without_files"]
 """What a server does not take: images and files in the results of tools, images at all, or files at all."""
+
+
+class Unread(NamedTuple):
+    """What a server does not take.
+
+    Attributes:
+        name: What it is.
+        is_of_model: Whether other models of the server may take it.
+        is_guess: Whether something else may be meant.
+    """
+
+    name: UnreadMedia
+    is_of_model: bool
+    is_guess: bool
+
 
 UNREAD: Mapping[UnreadMedia, str] = {
     "without_result_media": "images and files in the results of tools",
@@ -39,17 +54,21 @@ _OMITTED: Mapping[UnreadMedia, Literal["image", "file"]] = {
 _REASON = "this server does not take it"
 
 
-def find_unread(error: ErrorAnswer, request: Mapping[str, Any]) -> tuple[UnreadMedia, bool] | None:
-    """Return what a refusal says of the images and files of a request that its server does not take, and whether other models may take it; None if it is about something else.
+def find_unread(error: ErrorAnswer, request: Mapping[str, Any]) -> Unread | None:
+    """Return what a refusal says of the images and files of a request that its server does not take; None if it is about something else.
 
-    The results of tools come first: what is refused there may be taken in a user's message.
+    The results of tools come first: what is refused there may be taken in a user's message. Where the server only says that it does not know a shape, that is
+    tried, and then a request without files.
     """
     about = _about(error) if error.status_code in _STATUSES else frozenset[str]()
     held = set(_iter_media(request)) if about else set[tuple[str, str]]()
+    is_guess = about == {"shape"}
+    about |= {"results", "file"} if is_guess else set[str]()
     if any("results" in about or kind in about for place, kind in held if place == "output"):
-        return "without_result_media", "results" not in about
+        return Unread("without_result_media", "results" not in about, is_guess)
     kinds = {kind for _, kind in held} & about
-    return next(((name, True) for name, kind in _OMITTED.items() if kind in kinds), None)
+    found = (name for name, kind in _OMITTED.items() if kind in kinds)
+    return next((Unread(name, is_of_model=not is_guess, is_guess=is_guess) for name in found), None)
 
 
 def has_media(request: Mapping[str, Any], name: UnreadMedia) -> bool:
@@ -85,7 +104,10 @@ def _iter_media(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _about(error: ErrorAnswer) -> frozenset[str]:
     said = f"{error.param}: {error.message}" if error.param else error.message
-    texts = [text[:_MOST_CHARACTERS].lower().translate(_QUOTES) for text in (said, error.message)]
+    texts = [
+        text[:_MOST_CHARACTERS].lower().translate(_QUOTES)
+        for text in (said, error.message, error.code or "")
+    ]
     return frozenset(
         about for about, pattern in _patterns() if any(pattern.search(text) for text in texts)
     )
