@@ -15,8 +15,8 @@ from gpt5_messages._json import iter_mappings, text_at, type_of
 from stream_text import MADE_BY_KEY, is_marked_reasoning
 
 
-# What is encrypted has no blanks, is ASCII, and is no JSON.
-_SEALED = re.compile(r"(?![\[{])[!-~]+")
+# What is encrypted has no blanks, is ASCII, and is no JSON. SGLang only packs it (`responses_adapters.py` of 0.5.23).
+_SEALED = re.compile(r"(?!sglang-reasoning-|[\[{])[!-~]+")
 
 
 def mark_open_reasoning(items: Iterable[Item], made_by: str | None) -> tuple[Item, ...]:
