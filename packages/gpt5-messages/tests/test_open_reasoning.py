@@ -26,6 +26,11 @@ OPEN: dict[str, dict[str, Any]] = {
     "vllm": {**ITEM, "summary": [], "content": CONTENT, "encrypted_content": None, "status": None},
     "llama.cpp": {**ITEM, "summary": [], "content": CONTENT, "encrypted_content": ""},
     "sglang": {**ITEM, "summary": SUMMARY, "content": CONTENT, "encrypted_content": "v1.eJwLyS0="},
+    "sglang's summary": {
+        **ITEM,
+        "summary": SUMMARY,
+        "encrypted_content": "sglang-reasoning-v1.eJw=",
+    },
     "omlx": {**ITEM, "summary": SUMMARY, "content": None},
     "ollama": {**ITEM, "summary": SUMMARY, "encrypted_content": SUMMARY[0]["text"]},
     "one word": {**ITEM, "summary": [{"text": "Noon"}], "encrypted_content": "Noon"},

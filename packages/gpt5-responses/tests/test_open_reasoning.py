@@ -27,6 +27,7 @@ from gpt5_simulator import (
     FunctionCall,
     HttpError,
     OutputItem,
+    Reasoning,
     ResponsesSimulator,
     ScriptedModel,
     Text,
@@ -67,22 +68,44 @@ def thoughts(body: Any) -> list[Any]:
     return [item for item in body["input"] if item.get("type") == "reasoning"]
 
 
+def hold_talk(server: ResponsesSimulator, transport: Transport) -> list[Any]:
+    """Have the model call a tool, answer, and answer once more; return the reasoning in each request."""
+    conversation, client = Conversation(), ResponsesClient(config(server), transport=transport)
+    conversation.ask("Go")
+    for _ in range(3):
+        completion = client.complete(conversation.request(tools=[TOOL], effort="low"))
+        conversation.add(completion)
+        for call in completion.tool_calls:
+            conversation.answer(call, "12")
+        if not completion.tool_calls:
+            assert THOUGHT not in completion.text
+            conversation.ask("Sure?")
+    return [thoughts(one.body) for one in server.requests]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_it_goes_back_between_calls_and_in_the_next_turn(form: str, transport: Transport) -> None:
-    conversation, item = Conversation(), FORMS[form]
-    conversation.ask("Go")
+    item = FORMS[form]
     with thinking(item) as server:
-        client = ResponsesClient(config(server), transport=transport)
-        for _ in range(3):
-            completion = client.complete(conversation.request(tools=[TOOL]))
-            conversation.add(completion)
-            for call in completion.tool_calls:
-                conversation.answer(call, "12")
-            if not completion.tool_calls:
-                conversation.ask("Sure?")
+        assert hold_talk(server, transport) == [[], [item], [item, item]]
 
-    assert [thoughts(one.body) for one in server.requests] == [[], [item], [item, item]]
-    assert completion.reasoning_summaries == (() if form == "content" else (THOUGHT,))
+
+LIKE = ["vllm", "sglang", "llama.cpp", "ollama", "litellm-bridge", "ogx", "localai", "mistral.rs"]
+
+
+@pytest.mark.parametrize("like", [*LIKE, "responses.js"])
+def test_each_server_reads_what_it_made_but_for_the_one_that_reads_none(
+    like: str, transport: Transport
+) -> None:
+    thought = Reasoning(summary=(THOUGHT,))
+    call = FunctionCall(name="lookup", arguments={}, call_id="c1")
+    model = ScriptedModel([[thought, call], *[[thought, Text(text="Noon.")]] * 2])
+    with ResponsesSimulator(model=model, like=like) as server:
+        sent = hold_talk(server, transport)
+
+    # The refused one is sent once more, and what has been refused never again.
+    assert [len(one) for one in sent] == ([0, 1, 2] if like in LIKE else [0, 1, 0, 0])
+    assert all(THOUGHT in str(one) for one in sent if one)
 
 
 @pytest.mark.anyio

@@ -15,7 +15,7 @@ def is_marked_reasoning(item: object) -> bool:
 
     Source: docs/contracts/openai-gpt5-responses.md, A28.
     """
-    if not isinstance(item, Mapping):
+    if not isinstance(item, Mapping) or MADE_BY_KEY not in item:
         return False
     members = cast("Mapping[str, object]", item)
     return members.get("type") == "reasoning" and isinstance(members.get(MADE_BY_KEY), str)

@@ -15,8 +15,8 @@ from gpt5_messages._json import iter_mappings, text_at, type_of
 from stream_text import MADE_BY_KEY, is_marked_reasoning
 
 
-# What is encrypted has no blanks, is ASCII, and is no JSON.
-_SEALED = re.compile(r"(?![\[{])[!-~]+")
+# What is encrypted has no blanks, is ASCII, and is no JSON. SGLang only packs it (`responses_adapters.py` of 0.5.23).
+_SEALED = re.compile(r"(?!sglang-reasoning-|[\[{])[!-~]+")
 
 
 def mark_open_reasoning(items: Iterable[Item], made_by: str | None) -> tuple[Item, ...]:
@@ -42,11 +42,13 @@ def without_marks(items: Iterable[Any], made_by: str | None) -> list[Any]:
         items: The input; what is no item stays as it is.
         made_by: The mark of the connection and model that the request is for; None for OpenAI.
     """
-    return [
-        _unmarked(item) if is_marked_reasoning(item) else item
-        for item in items
-        if not is_marked_reasoning(item) or item[MADE_BY_KEY] == made_by
-    ]
+    kept: list[Any] = []
+    for item in items:
+        if not is_marked_reasoning(item):
+            kept.append(item)
+        elif item[MADE_BY_KEY] == made_by:
+            kept.append(_unmarked(item))
+    return kept
 
 
 def is_open_reasoning(item: Item) -> bool:
