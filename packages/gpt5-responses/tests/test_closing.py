@@ -1,5 +1,6 @@
 """Streams that are closed by another thread than the one that reads them: the reader ends, and no socket is closed under it."""
 
+import json
 import socket
 import threading
 import time
@@ -8,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 from following import begun
-from wire import REQUEST, WHOLE, Wire, chunk, frames, head, whole
+from wire import REQUEST, SILENT, WHOLE, Wire, chunk, frames, head, whole
 
 from gpt5_messages import BlockDelta
 from gpt5_responses import (
@@ -78,7 +79,7 @@ def test_a_connection_that_its_server_closes_is_not_kept_half_closed(transport: 
     left = threading.Event()
 
     def answer(peer: socket.socket) -> None:
-        whole(b'{"status": "completed", "output": []}')(peer)
+        whole(json.dumps(SILENT).encode())(peer)
         peer.shutdown(socket.SHUT_WR)
         while peer.recv(65_536):
             pass

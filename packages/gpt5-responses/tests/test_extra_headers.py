@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wire import REQUEST, WHOLE, Wire, whole
+from wire import REQUEST, SILENT, WHOLE, Wire, whole
 
 from gpt5_responses import (
     AsyncResponsesClient,
@@ -191,10 +191,7 @@ def test_the_query_of_a_base_url_goes_along_with_every_request(transport: Transp
     asked: list[bytes] = []
 
     def answer(peer: Any) -> None:
-        peer.sendall(
-            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 37\r\n\r\n"
-            b'{"status": "completed", "output": []}'
-        )
+        whole(json.dumps(SILENT).encode())(peer)
 
     with Wire(answer) as wire:
         url = f"{wire.base_url}?api-version=preview&tenant=blue"

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from wire import DONE, REQUEST, Answer, Wire, frames, head, stream, whole
+from wire import DONE, REQUEST, SILENT, Answer, Wire, frames, head, stream, whole
 
 from gpt5_responses import (
     AsyncResponsesClient,
@@ -326,7 +326,7 @@ def test_an_answer_that_has_been_read_and_closed_leaves_its_connection_alone(
     transport: Transport,
 ) -> None:
     """Whoever still holds what read it may let go of it while the next answer is being read."""
-    whole_answer = whole(b'{"status": "completed", "output": []}')
+    whole_answer = whole(json.dumps(SILENT).encode())
     with Wire(in_turn(whole_answer, stream(DONE))) as wire:
         first = open_stream(wire.connection(), REQUEST, transport=transport)
         batches = first.batches()

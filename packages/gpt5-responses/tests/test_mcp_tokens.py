@@ -6,7 +6,7 @@ from collections import UserDict
 from typing import Any
 
 import pytest
-from wire import Wire, body_of, whole
+from wire import SILENT, Wire, body_of, whole
 
 from gpt5_payloads import mcp_tool
 from gpt5_responses import (
@@ -147,7 +147,7 @@ def test_a_client_sends_each_token_to_no_server_but_its_own(*, is_async: bool) -
     tools = [mcp_tool(label, url=f"https://{HOST}/{label}") for label in ("github", "other")]
     tokens = {"github": {"token": TOKEN, "host": HOST}}
     request = Request(items=[{"role": "user", "content": "Hello"}], tools=tools)
-    with Wire(whole(json.dumps({"status": "completed", "output": []}).encode())) as wire:
+    with Wire(whole(json.dumps(SILENT).encode())) as wire:
         config = ModelConfig(
             model_id="gpt-5.2", api_key="key", base_url=wire.base_url, mcp_tokens=tokens
         )

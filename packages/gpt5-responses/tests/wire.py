@@ -17,7 +17,9 @@ REQUEST = {"model": "gpt-5.2", "input": "Hello there", "stream": True, "store": 
 WHOLE = {**REQUEST, "stream": False}
 make_pacer = partial(Pacer[StreamEvent], piece=BlockDelta, end=ResponseEnded)
 
-DONE = {"type": "response.completed", "response": {"status": "completed", "output": []}}
+# An answer that says nothing; one without any item would be a failure.
+SILENT = {"status": "completed", "output": [{"type": "reasoning", "summary": []}]}
+DONE = {"type": "response.completed", "response": SILENT}
 
 type Answer = Callable[[socket.socket], None]
 

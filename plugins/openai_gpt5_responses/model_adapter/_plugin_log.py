@@ -141,6 +141,14 @@ def note_left_out(call: ModelCall, left_out: Sequence[str]) -> None:
         )
 
 
+def note_ignored(call: ModelCall, ignored: Sequence[str]) -> None:
+    """Log which parts of a request the server has passed over without a word, once per server and parts in the life of the process."""
+    if ignored:
+        _warn_once(
+            f"{call.connection.host} does not do what a request asks for: {', '.join(ignored)}."
+        )
+
+
 def _warn_once(line: str) -> None:
     with _lock:
         if line in _noticed or len(_noticed) >= _MOST_NOTICES:

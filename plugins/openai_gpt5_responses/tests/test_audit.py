@@ -9,6 +9,7 @@ from gpt5_simulator import (
     HttpError,
     LateError,
     LateFailure,
+    RawServer,
     Reasoning,
     ResponsesSimulator,
     ScriptedModel,
@@ -16,6 +17,7 @@ from gpt5_simulator import (
     UnknownEvent,
 )
 from model_plugin import ModelPlugin, credentials_for
+from raw_answers import json_answers
 
 
 @pytest.fixture
@@ -282,3 +284,25 @@ def test_without_the_setting_nothing_is_logged(
     plugin.invoke(server)
 
     assert events(plugin) == []
+
+
+def test_what_a_server_passes_over_without_a_word_is_told_in_the_log(audited: ModelPlugin) -> None:
+    with ResponsesSimulator(model=ScriptedModel([[Text(text="Hi")]] * 2)) as server:
+        call = {"tools": [TOOL], "model_parameters": {"tool_choice": "required"}}
+        for _ in range(2):
+            assert audited.invoke(server, **call).text == "Hi"
+
+    told = [notice.text for notice in audited.notices if "does not do what" in notice.text]
+    assert [text.partition("127.0.0.1 ")[2].strip() for text in told] == [
+        "does not do what a request asks for: tool_choice."
+    ]
+
+
+def test_an_answer_without_anything_is_a_failed_call(audited: ModelPlugin) -> None:
+    body = b'{"status": "completed", "output": [], "usage": {"input_tokens": 3}}'
+    for stream in (True, False):
+        with RawServer(json_answers(body)) as server:
+            answer = audited.invoke(server, stream=stream)
+
+        assert answer.error.error_type == "InvokeServerUnavailableError"
+        assert "without any output" in str(answer.error)

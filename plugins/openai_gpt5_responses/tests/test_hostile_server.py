@@ -80,7 +80,7 @@ def test_the_key_stands_in_no_log_line(configured_plugin: ModelPlugin, request_i
 
 
 def terminal(**response: Any) -> bytes:
-    whole = {"status": "completed", "output": [], **response}
+    whole = {"status": "completed", "output": [{"type": "reasoning"}], **response}
     return frame({"type": "response.completed", "response": whole})
 
 

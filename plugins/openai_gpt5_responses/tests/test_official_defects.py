@@ -152,7 +152,7 @@ def test_d10_a_stop_sequence_closes_the_connection(plugin: ModelPlugin) -> None:
 def usage_of(plugin: ModelPlugin, model: str, **counts: int) -> dict[str, str]:
     details = {name: counts.pop(name, 0) for name in ("cached_tokens", "cache_write_tokens")}
     usage = {**counts, "input_tokens_details": details}
-    completed = {"status": "completed", "output": [], "usage": usage}
+    completed = {"status": "completed", "output": [{"type": "reasoning"}], "usage": usage}
     with streaming({"type": "response.completed", "response": completed}) as server:
         return plugin.invoke(server, model=model).last["usage"]
 
@@ -189,7 +189,12 @@ def test_d11_every_token_costs_what_the_bill_says(
 def test_the_tier_and_the_kind_of_cache_write_of_the_response_count(plugin: ModelPlugin) -> None:
     written = {"cache_write_tokens": 1_000, "cache_write_tokens_details": {"ttl_12h_tokens": 400}}
     usage = {"input_tokens": 2_000, "output_tokens": 1_000, "input_tokens_details": written}
-    completed = {"status": "completed", "output": [], "usage": usage, "service_tier": "priority"}
+    completed = {
+        "status": "completed",
+        "output": [{"type": "reasoning"}],
+        "usage": usage,
+        "service_tier": "priority",
+    }
     with streaming({"type": "response.completed", "response": completed}) as server:
         told = plugin.invoke(server, model="gpt-6.1-sol").last["usage"]
 
@@ -216,7 +221,7 @@ def test_d13_every_way_to_say_no_switches_streaming_off(
 
 
 def test_d14_calls_share_a_connection(plugin: ModelPlugin) -> None:
-    whole = b'{"status": "completed", "output": []}'
+    whole = b'{"status": "completed", "output": [{"type": "reasoning"}]}'
     with RawServer(json_answers(whole)) as kept:
         for _ in range(3):
             assert plugin.invoke(kept).error is None

@@ -243,7 +243,7 @@ def test_a_client_that_cannot_be_made_is_an_error_that_dify_knows(
 
 def test_a_connection_that_its_server_closes_is_closed_here_too(plugin: ModelPlugin) -> None:
     left = threading.Event()
-    body = b'{"status": "completed", "output": []}'
+    body = b'{"status": "completed", "output": [{"type": "reasoning"}]}'
 
     def answer(peer: socket.socket) -> None:
         json_answers(body)(peer)

@@ -131,7 +131,9 @@ def test_memory_stays_flat_with_fifty_keys(
 ) -> None:
     """Each key has an HTTP client of its own, and none is made anew for each call. After some 15,000 calls the process has all that it keeps."""
     plugin = plugin if rounds < 10 else start_plugin()
-    with RawServer(json_answers(b'{"status": "completed", "output": []}')) as server:
+    with RawServer(
+        json_answers(b'{"status": "completed", "output": [{"type": "reasoning"}]}')
+    ) as server:
         keys = [credentials_for(server, f"key-{number}") for number in range(50)]
         messages = [{"role": "user", "content": "Hi"}]
 

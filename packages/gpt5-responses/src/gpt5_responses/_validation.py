@@ -38,6 +38,7 @@ _REFUSED = (
     "and base_url."
 )
 _NO_SUCH_ROUTE = (403, 404, 405, 410, 501)  # as gateways answer without a list of models
+_NOTHING_SAID = "empty_response"  # within so small a limit
 _NO_MODEL = "model_not_found"  # also of a model that only a verified organisation may use
 
 
@@ -95,7 +96,8 @@ def validate_model(connection: Connection, model: str, *, transport: Transport =
             del request["max_output_tokens"]
             create(connection, request, transport=transport)
     except ResponsesError as error:
-        raise _without_server_text(error, model) from None
+        if error.code != _NOTHING_SAID:
+            raise _without_server_text(error, model) from None
 
 
 def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:

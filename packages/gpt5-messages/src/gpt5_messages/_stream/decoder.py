@@ -103,7 +103,7 @@ _TEXT_EVENTS: dict[str, BlockKind] = {
 _DELTA_KINDS: dict[str, BlockKind] = {f"{name}.delta": kind for name, kind in _TEXT_EVENTS.items()}
 _DONE_KINDS: dict[str, BlockKind] = {f"{name}.done": kind for name, kind in _TEXT_EVENTS.items()}
 _TERMINAL = ("response.completed", "response.incomplete", "response.cancelled", "response.done")
-# States of a response that a failed, cut or cancelled one cannot have.
+# States of a response that a failed one cannot have.
 _UNFINISHED = ("completed", "in_progress", "queued")
 _ENDED = ("completed", "incomplete", "failed", "cancelled")
 _ERRORS = ("response.error", "error")
@@ -429,7 +429,8 @@ def _read_terminal(event: Mapping[str, Any]) -> dict[str, Any]:
     name = type_of(event).removeprefix("response.")
     ended = name if name in ("failed", "incomplete", "cancelled") else "completed"
     status = response.get("status")
-    if status in (None, "") or (ended != "completed" and status in _UNFINISHED):
+    told_less = {"completed": (), "failed": _UNFINISHED}.get(ended, ("completed",))
+    if status in (None, "") or status in told_less:
         status = ended
     return {**response, "status": status}
 

@@ -74,11 +74,7 @@ class Following:
         if response_id is not None:
             poll_call(response_id)  # raises if it is not an id
         self.reader = BackgroundReader(
-            model=str(request.get("model")),
-            secrets=connection.secrets,
-            is_openai=connection.is_openai,
-            response_id=response_id,
-            seen_until=seen_until,
+            request, connection, response_id=response_id, seen_until=seen_until
         )
         self.limits = TimeLimits(connection, seconds=seconds)
         self.polling = PollingPolicy(

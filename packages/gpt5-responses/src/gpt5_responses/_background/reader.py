@@ -12,8 +12,8 @@ from typing import Any, cast, override
 from gpt5_messages import StreamEvent
 from gpt5_responses._errors import ResponsesError, StreamInterruptedError
 from gpt5_responses._http.error_messages import INTERRUPTED
+from gpt5_responses._settings.connection import Connection
 from gpt5_responses._streams.reader import ResponseReader, terminal_type
-from stream_text import KnownSecrets
 
 
 RUNNING = ("queued", "in_progress")
@@ -29,9 +29,8 @@ class BackgroundReader(ResponseReader):
     before the response does raises `StreamInterruptedError` and leaves everything as it was, so that the next one can continue from there.
 
     Args:
-        model: The model that was asked for.
-        secrets: Texts that an error must not contain.
-        is_openai: Whether OpenAI itself answers; see `ResponseReader`.
+        request: As for `ResponseReader`.
+        connection: As for `ResponseReader`.
         seen_until: The number of the last event that the caller has received; None for none. Events up to it are read but not emitted again.
 
     Attributes:
@@ -42,14 +41,13 @@ class BackgroundReader(ResponseReader):
 
     def __init__(
         self,
+        request: Mapping[str, Any],
+        connection: Connection,
         *,
-        model: str,
-        secrets: KnownSecrets,
-        is_openai: bool = True,
         response_id: str | None = None,
         seen_until: int | None = None,
     ) -> None:
-        super().__init__(model=model, secrets=secrets, is_openai=is_openai)
+        super().__init__(request, connection)
         self.response_id = response_id
         self.last_number: int | None = None
         self.status: str | None = None

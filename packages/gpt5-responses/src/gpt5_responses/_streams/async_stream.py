@@ -39,9 +39,7 @@ class AsyncResponseStream(StreamFacts):
         self._flex_fallback = flex_fallback
         self._whole = whole
         model = str(body.get("model"))
-        self._reader = ResponseReader(
-            model=model, secrets=client.secrets, is_openai=client.connection.is_openai
-        )
+        self._reader = ResponseReader(body, client.connection)
         self._made_by = client.connection.reasoning_mark(model)
         self._limits = TimeLimits(client.connection)
         self._answer: HttpAnswer | None = None

@@ -25,7 +25,8 @@ from gpt5_responses._errors import (
 from gpt5_responses._http.bodies import MOST_WHOLE_BYTES, Unpacker
 from gpt5_responses._http.error_messages import build_error, from_event, instead, short_fact
 from gpt5_responses._pricing import FindPrice, with_price
-from stream_text import InvalidJsonError, KnownSecrets, parse_json
+from gpt5_responses._settings.connection import Connection
+from stream_text import InvalidJsonError, parse_json
 
 from .time_limits import TimeLimits
 
@@ -40,6 +41,7 @@ _WITHOUT_ANSWER = ("cancelled", "queued", "in_progress")
 # Every response has one of them, however little a gateway fills in, unless it reports a failure.
 _RESPONSE_FIELDS = ("output", "status")
 _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
+_STREAM_STARTS = (b"data:", b"event:")  # how no JSON begins
 _CHECK = "Check base_url."
 _NO_RESPONSE = f"The server's answer is not a response of the Responses API. {_CHECK}"
 
@@ -50,9 +52,9 @@ class ResponseReader:
     Call `begin` with the answer's head, `feed` with each piece of its body, and `close` at the body's end.
 
     Args:
-        model: The model that was asked for.
-        secrets: Texts that an error must not contain.
-        is_openai: Whether OpenAI itself answers; see `to_responses_error`.
+        request: The body of the request.
+        connection: The server that answers. Its failures are best told in our words if it is OpenAI's; an answer of any other that used up the limit of the request was cut, whatever it is
+            called.
 
     Attributes:
         request_id: The server's id of the request, once it has answered.
@@ -63,17 +65,22 @@ class ResponseReader:
         decoder: The decoder, which knows everything that the response has said.
     """
 
-    def __init__(self, *, model: str, secrets: KnownSecrets, is_openai: bool = True) -> None:
+    def __init__(self, request: Mapping[str, Any], connection: Connection) -> None:
         self.request_id: str | None = None
         self.event_count = 0
         self.last_event_type: str | None = None
         self.progress = 0
-        self._model = model
-        self._secrets = secrets
-        self._is_openai = is_openai
+        self._model = str(request.get("model"))
+        self._tool_choice = request.get("tool_choice")
+        self._secrets = connection.secrets
+        self._is_openai = connection.is_openai
         self.is_stream = False
         self._has_begun = False  # whether any event was one of a response
-        self.decoder = StreamDecoder()
+        limit = None if connection.is_openai else request.get("max_output_tokens")
+        self.decoder = StreamDecoder(
+            may_be_empty=_is_warm_up(request),
+            max_output_tokens=limit if isinstance(limit, int) else None,
+        )
 
     def begin(self, *, status_code: int, headers: Mapping[str, str]) -> None:
         """Read the answer's head, and forget the bytes of an earlier answer, but not the events in them.
@@ -115,6 +122,15 @@ class ResponseReader:
         """The response so far."""
         return self.decoder.completion
 
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The fields of the request that the server has passed over without a word."""
+        completion = self.completion
+        is_over = completion.status == "completed" and not completion.refusal
+        has_called = completion.tool_calls or completion.hosted_calls
+        is_ignored = is_over and not has_called and _wants_call(self._tool_choice)
+        return ("tool_choice",) if is_ignored else ()
+
     def feed(self, data: bytes) -> Iterator[list[StreamEvent]]:
         """Decode the next bytes and yield the completed events in lists.
 
@@ -131,8 +147,17 @@ class ResponseReader:
             if self.is_stream:
                 yield from self._decode(self._frames.feed(piece))
             else:
-                self.progress += bool(piece.strip())
-                self._body.append(piece)
+                self._take_part(piece)
+                if self.is_stream:
+                    yield from self._decode(self._frames.feed(piece))
+
+    def _take_part(self, piece: bytes) -> None:
+        """Take a part of a body that is no stream, unless its first bytes show that some gateway only calls a stream JSON."""
+        is_first, start = not self._body, piece.lstrip()
+        self.progress += bool(start)
+        self.is_stream = is_first and start.startswith(_STREAM_STARTS)
+        if start and not self.is_stream:
+            self._body.append(piece)
 
     def close(self) -> Iterator[list[StreamEvent]]:
         """Yield the events that the end of the body completes.
@@ -260,6 +285,11 @@ class StreamFacts:
         return self._reader.last_event_type
 
     @property
+    def ignored(self) -> tuple[str, ...]:
+        """The fields of the request that the server has passed over without a word: `tool_choice` where a tool had to be called and none was."""
+        return self._reader.ignored
+
+    @property
     def completion(self) -> Completion:
         """The response so far, or all of it once the events have been read."""
         completion = with_marks(self._reader.completion, self._made_by)
@@ -282,6 +312,21 @@ def with_marks(completion: Completion, made_by: str | None) -> Completion:
     """Return a response whose open reasoning is marked with the connection and model that made it."""
     marked = () if made_by is None else mark_open_reasoning(completion.items, made_by)
     return replace(completion, items=marked) if marked else completion
+
+
+def _wants_call(tool_choice: object) -> bool:
+    """Return whether a tool choice demands that a tool is called."""
+    if not isinstance(tool_choice, Mapping):
+        return tool_choice == "required"
+    choice = cast("Mapping[str, Any]", tool_choice)
+    return choice.get("type") != "allowed_tools" or choice.get("mode") == "required"
+
+
+def _is_warm_up(request: Mapping[str, Any]) -> bool:
+    """Return whether a request asks for no answer, only for its beginning to be remembered."""
+    options = request.get("prompt_cache_options")
+    prewarms = isinstance(options, Mapping) and cast("Mapping[str, Any]", options).get("prewarm")
+    return request.get("generate") is False or prewarms is True
 
 
 def terminal_type(response: Mapping[str, Any]) -> str:

@@ -55,9 +55,7 @@ class ResponseStream(StreamFacts):
         self._flex_fallback = flex_fallback
         self._transport = transport
         model = str(request.get("model"))
-        self._reader = ResponseReader(
-            model=model, secrets=connection.secrets, is_openai=connection.is_openai
-        )
+        self._reader = ResponseReader(request, connection)
         self._made_by = connection.reasoning_mark(model)
         self._limits = TimeLimits(connection)
         self._lock = threading.Lock()  # `close` may come from another thread while this opens
