@@ -121,6 +121,37 @@ LLAMACPP = [
     done(message("Hi")),
     done(call("c1")),
 ]
+OGX_ITEM = reasoning("rs", content=[{"type": "reasoning_text", "text": "Hm."}])
+OGX_PART = {"item_id": "m1", "output_index": 0, "content_index": 1}
+OGX_THOUGHT = [
+    event("content_part.added", part={"type": "reasoning_text", "text": ""}, **OGX_PART),
+    event("reasoning_text.delta", delta="Hm.", **OGX_PART),
+]
+OGX_END = [
+    event("reasoning_text.done", text="Hm.", **OGX_PART),
+    event("content_part.done", part={"type": "reasoning_text", "text": "Hm."}, **OGX_PART),
+]
+OGX = [
+    *OGX_THOUGHT,
+    begun(message(""), 0),
+    part("added", "", "m1", 0),
+    text("H", "m1", 0),
+    text("i", "m1", 0),
+    part("done", "Hi", "m1", 0),
+    *OGX_END,
+    done(message("Hi"), 0),
+    begun(OGX_ITEM, 0),
+    done(OGX_ITEM, 0),
+]
+OGX_CALL = [
+    *OGX_THOUGHT,
+    begun(call("c1"), 0),
+    *arguments("fc_c1", 0),
+    *OGX_END,
+    begun(OGX_ITEM, 0),
+    done(OGX_ITEM, 0),
+    done(call("c1"), 1),
+]
 RESPONSES_JS = [
     begun(reasoning(), 0),
     event("reasoning_text.delta", item_id="r1", output_index=0, delta="Hm."),
@@ -146,6 +177,16 @@ TWO_BEGUN = [begun(call("c1"), 0), begun(call("c2"), 0)]
 
 # The events, the text that is shown and kept, and the calls.
 STREAMS: dict[str, tuple[list[Event], str, list[str]]] = {
+    "ogx: a thought under the id of the answer, and its item after it": (
+        [*OGX, completed(OGX_ITEM, message("Hi"))],
+        "Hi",
+        [],
+    ),
+    "ogx: a thought under the id of no answer, and its item after a call": (
+        [*OGX_CALL, completed(OGX_ITEM, call("c1"))],
+        "",
+        [ARGUMENTS],
+    ),
     "LocalAI: thoughts as text, at one index with the answer": (
         [*LOCALAI, completed(THOUGHT, message("Hi"))],
         "Hi",

@@ -83,8 +83,9 @@ class ItemIndex:
     def _locate(self, name: str, index: int | None, event: Mapping[str, Any]) -> OpenItem:
         item = mapping(event.get("item"))
         item_id = text_or_none(event.get("item_id") or item.get("id"))
-        # The middle part of an event's name shows the type of an item that it does not carry.
-        item_type = type_of(item) or ITEM_TYPES.get(name.split(".")[1], "")
+        # The middle part of an event's name shows the type of an item that it does not carry, or else its part does.
+        part = type_of(mapping(event.get("part")))
+        item_type = type_of(item) or ITEM_TYPES.get(name.split(".")[1]) or ITEM_TYPES.get(part, "")
         named = None if item or item_type not in CALL_ARGUMENTS else self._named_call(item_id)
         if named is not None:
             place = named
@@ -165,7 +166,10 @@ class ItemIndex:
         if self._last < 0:
             return 0
         if name == "response.output_item.added":
-            return self._last + 1
+            # Some servers announce a thought after they have streamed it, under the id of the answer.
+            early = self._items[self._last_of.get(item_type, self._last)]
+            is_early = early.item_type == item_type and not early.is_announced
+            return early.output_index if is_early else self._last + 1
         by_call = self._index_by_call.get(text_at(item, "call_id"), self._last)
         for index in (by_call, self._last, self._last_of.get(item_type, self._last)):
             opened = self._items[index]

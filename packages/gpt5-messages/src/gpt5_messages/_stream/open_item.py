@@ -83,6 +83,11 @@ class OpenItem:
         return next(iter(self.ids), None)
 
     @property
+    def is_announced(self) -> bool:
+        """Whether the server has told of it, and not only sent its texts."""
+        return bool(self._added)
+
+    @property
     def call_id(self) -> str:
         """The server's id of the call; empty if it has none."""
         return text_at(self._added, "call_id") or text_at(self.done or {}, "call_id")
