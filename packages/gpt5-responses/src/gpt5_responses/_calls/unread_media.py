@@ -62,13 +62,15 @@ def find_unread(error: ErrorAnswer, request: Mapping[str, Any]) -> Unread | None
     """
     about = _about(error) if error.status_code in _STATUSES else frozenset[str]()
     held = set(_iter_media(request)) if about else set[tuple[str, str]]()
-    is_guess = about == {"shape"}
-    about |= {"results", "file"} if is_guess else set[str]()
+    is_guess = "shape" in about and len(about) == 1
+    about = frozenset({"results", "file"}) if is_guess else about
     if any("results" in about or kind in about for place, kind in held if place == "output"):
         return Unread("without_result_media", "results" not in about, is_guess)
     kinds = {kind for _, kind in held} & about
-    found = (name for name, kind in _OMITTED.items() if kind in kinds)
-    return next((Unread(name, is_of_model=not is_guess, is_guess=is_guess) for name in found), None)
+    for name, kind in _OMITTED.items():
+        if kind in kinds:
+            return Unread(name, is_of_model=not is_guess, is_guess=is_guess)
+    return None
 
 
 def has_media(request: Mapping[str, Any], name: UnreadMedia) -> bool:
