@@ -187,7 +187,8 @@ def _reasoning(
     elif summary != "off" and is_text:
         chosen["summary"] = fit(summary, accepted=profile.summaries, ladder=SUMMARIES)
     # Some models ignore the reasoning of earlier turns unless the request asks them to read it.
-    if any(item.get("type") == "reasoning" for item in items if not isinstance(item, str)):
+    is_list = not isinstance(items, str)
+    if is_list and any(item.get("type") == "reasoning" for item in items):
         chosen["context"] = parts["context"]
     return {key: part for key, part in chosen.items() if part} or None
 
