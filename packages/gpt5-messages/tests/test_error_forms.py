@@ -57,6 +57,16 @@ def nested(levels: int) -> object:
             {**UPSTREAM["error"], "message": "Failed: Unknown parameter: 'x'"},
         ),
         ({"error": {"message": 'Not a schema: {"type": "any"}'}}, {"message": 'Not a schema: {"type": "any"}'}),
+        (
+            {"error": {"message": str({"errors": [UNKNOWN]})}},
+            {"message": "text.x: Not permitted", "code": "extra_forbidden", "param": "text.x"},
+        ),
+        (
+            {"detail": f"Error code: 400 - {UPSTREAM | {'none': None}}"},
+            {**UPSTREAM["error"], "message": "Error code: 400 - Unknown parameter: 'x'"},
+        ),
+        ("{'a': " + "-" * 9_000 + "1}", {"message": "{'a': " + "-" * 9_000 + "1}"}),
+        *((text, {"message": text}) for text in ("{[]: 1}", "{'a'" + " " * 20_000 + "}")),
         ("Not taken {", {"message": "Not taken {"}),
         ("<!DOCTYPE html><title>\n502 Bad &amp; slow </title><h1>x</h1>", {"message": "502 Bad & slow"}),
         ("<?xml version='1.0'?><Error><Message>Denied</Message></Error>", {"message": "Denied"}),

@@ -1,12 +1,13 @@
 """Errors in all the forms that servers report them in, read into the form that OpenAI's have.
 
 Source: OpenAI's `error` object; the `detail` of FastAPI 0.121 and pydantic 2.12 and the issues of zod 4, which list what is wrong with which field; a list with
-an error at its top (Google); texts under `error`, `detail` or `message`; and upstreams' bodies as text inside a message (LiteLLM 1.108.7) or beside it
-(OpenRouter's `metadata.raw`). Which server has which: docs/supported.md.
+an error at its top (Google); texts under `error`, `detail` or `message`; and upstreams' bodies as text inside a message, as JSON (LiteLLM 1.108.7) or
+as Python shows it (ogx 1.5.0, exceptions of openai 3.51.0), or beside it (OpenRouter's `metadata.raw`). Which server has which: docs/supported.md.
 """
 
 import json
 import re
+from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any, cast
@@ -23,6 +24,7 @@ _TEXTS = (
     *("faultstring", "detail", "error", "errors"),
 )
 _PLACES = ("loc", "path")  # of a field, as a list; a text under these names is an address
+_MOST_SHOWN = 20_000  # characters of a value as Python shows it, whose parser is slow; our choice
 _PAGE = re.compile(r"<(?:!doctype|html|head|body|\?xml|error)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<(title|h1|message)\b[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
 _JSON = json.JSONDecoder()
@@ -79,14 +81,24 @@ def _of_text(text: str, levels: int) -> dict[str, str]:
         title = _TITLE.search(text)
         text = " ".join(unescape(title[2]).split()) if title else ""
     for start in sorted(filter(lambda at: at >= 0, (text.find("{"), text.find("[")))):
-        try:
-            value, end = _JSON.raw_decode(text, start)
-        except (ValueError, RecursionError):  # no JSON, or none that can be read
-            continue
+        value, end = _value_at(text, start)
         inside = _read(value, levels)
-        if "message" in inside and not isinstance(value, str):
+        if "message" in inside:
             return {**inside, "message": f"{text[:start]}{inside['message']}{text[end:]}"}
     return {"message": text} if text else {}
+
+
+def _value_at(text: str, start: int) -> tuple[object, int]:
+    """Return the value that begins there, as JSON or as Python shows it, and where it ends; None if there is none that can be read."""
+    try:
+        return _JSON.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        end = max(text.rfind("}"), text.rfind("]")) + 1
+    try:
+        shown = text[start:end] if end - start <= _MOST_SHOWN else ""
+        return literal_eval(shown), end
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None, start
 
 
 def _of_list(entries: list[object], levels: int) -> dict[str, str]:
