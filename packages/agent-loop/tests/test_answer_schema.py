@@ -75,10 +75,39 @@ def test_an_invalid_answer_is_asked_for_once_more_without_tools():
     request = say(run, "{}")[-1]
     assert isinstance(request, CallModel)
     assert (request.is_closing, request.tool_choice, request.tools) == (True, "none", ("add",))
-    assert [m.content for m in request.messages[1:]] == ["{}", REPAIR]
+    # Some servers take a format and never read it, so that the model has not seen the schema yet.
+    schema = f" The schema:\n{json.dumps(SCHEMA.schema)}"
+    assert [m.content for m in request.messages[1:]] == ["{}", REPAIR + schema]
     events = say(run, '{"n": 4}')
     assert shown(events) == '{"n": 4}'
     assert (events[-1].reason, events[-1].rounds) == ("answered", 2)
+
+
+def test_a_repair_in_words_does_not_tell_the_schema_twice():
+    run, _ = start(has_answer_format=False)
+    assert say(run, "{}")[-1].messages[-1].content == REPAIR
+
+
+@pytest.mark.parametrize("repairs", [0, 1])
+def test_an_answer_that_the_limit_cut_is_told_as_that_and_not_asked_for_again(repairs):
+    run, _ = start()
+    for _ in range(repairs):
+        say(run, "{}")
+    run.feed(ModelDelta(text='{"n": [1, 2', finish_reason="length"))
+    ended = run.feed(ModelDone())[-1]
+
+    assert (ended.reason, ended.is_answered, ended.value) == ("output_limit", False, None)
+    assert ended.error.startswith(
+        "The model reached its output limit before its answer could fulfil answer_schema: it is no JSON"
+    )
+
+
+def test_a_whole_answer_at_the_limit_is_an_answer():
+    run, _ = start()
+    run.feed(ModelDelta(text='{"n": 4}', finish_reason="length"))
+    ended = run.feed(ModelDone())[-1]
+
+    assert (ended.reason, ended.value) == ("output_limit", {"n": 4})
 
 
 def test_after_one_repair_the_run_ends_with_an_error_and_nothing_shown():

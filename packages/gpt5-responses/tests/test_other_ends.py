@@ -8,7 +8,9 @@ import pytest
 from wire import REQUEST, SILENT, WHOLE, Wire, body_of, frames, stream, whole
 
 from gpt5_responses import (
+    ModelConfig,
     ResponseFailedError,
+    ResponsesClient,
     ResponsesError,
     Transport,
     create,
@@ -118,6 +120,16 @@ def test_a_tool_that_had_to_be_called_and_was_not_is_told(
             list(answer)
             assert answer.ignored == (("tool_choice",) if is_ignored else ())
         assert body_of(wire.requests[0])["tool_choice"] == choice
+
+
+def test_an_agents_log_tells_a_tool_that_was_not_called(caplog: pytest.LogCaptureFixture) -> None:
+    with Wire(streamed({**EMPTY, "output": [SAID]})) as wire:
+        client = ResponsesClient(ModelConfig(model_id="m", api_key="k", base_url=wire.base_url))
+        tool = {"name": "add", "parameters": {"type": "object"}}
+        asked = {"messages": [{"role": "user", "content": "?"}], "tools": [tool]}
+        list(client.answer({**asked, "tool_choice": "required"}))
+
+    assert "does not do what the request asked for: tool_choice" in caplog.text
 
 
 @pytest.mark.parametrize("choice", [None, "auto", "none", {**ALLOWED, "mode": "auto"}], ids=str)

@@ -2,7 +2,6 @@
 
 import json
 from typing import NamedTuple
-from uuid import uuid4
 
 from ._call_ids import CallIds
 from ._errors import InvalidJsonError
@@ -201,11 +200,12 @@ class ToolCallMerger:
     @property
     def calls(self) -> tuple[MergedToolCall, ...]:
         """The calls that have a name, in the order they began, each once and under an id of its own; a call without a name can't be run."""
-        self._ids.seed = self._ids.seed or uuid4().hex
         ids = CallIds(self._ids.seed)
         named = (draft.call for draft in self._drafts if draft.name)
         taken = ((ids.take(*call), call) for call in named)
-        return tuple(call._replace(call_id=call_id) for call_id, call in taken if call_id)
+        calls = tuple(call._replace(call_id=call_id) for call_id, call in taken if call_id)
+        self._ids.seed = ids.seed  # random if one was needed, and the same from now on
+        return calls
 
     @property
     def broken_calls(self) -> tuple[MergedToolCall, ...]:

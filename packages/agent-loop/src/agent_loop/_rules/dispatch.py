@@ -37,6 +37,7 @@ from .requests import add_round, add_user_text, has_to_answer
 from .rounds import begin_again, begin_round, is_passed_on
 from .sentences import (
     TOOLS_OVER,
+    build_cut_answer,
     build_invalid_answer,
     build_model_failure,
     build_repair_request,
@@ -135,6 +136,11 @@ def _end_structured_answer(run: RunContext, schema: AnswerSchema) -> Iterator[Ev
         yield from finish(run, current.ending, value=checked.value)
         return
     problem = run.settings.redact(checked.problem)
+    if current.ending == "output_limit":
+        # Under the same limit it would be cut again.
+        run.move("refusal")
+        yield from finish(run, "output_limit", error=build_cut_answer(problem), is_answered=False)
+        return
     is_last = current.is_beyond_budget or current.number >= run.settings.maximum_iterations
     if state.is_repair or is_last or find_used_up_above(run):
         run.move("refusal")
@@ -147,7 +153,8 @@ def _end_structured_answer(run: RunContext, schema: AnswerSchema) -> Iterator[Ev
         run.move("repair")
         state.is_repair = True
         add_round(run)
-        add_user_text(run, build_repair_request(problem))
+        untold = schema.schema if run.settings.has_answer_format else None
+        add_user_text(run, build_repair_request(problem, untold=untold))
         yield end_round(run)
         yield from begin_round(run)
 

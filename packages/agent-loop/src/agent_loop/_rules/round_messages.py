@@ -13,6 +13,8 @@ from agent_tooling import parse_tool_arguments
 from stream_text import ThinkFilter, ThinkReader, ToolCallMerger
 
 
+# Of an answer whose calls nobody makes; never random, for runs that are played again.
+_unseeded = partial(ToolCallMerger, seed="none")
 _no_thoughts = partial(ThinkFilter, show=False)
 
 
@@ -49,7 +51,7 @@ class ModelAnswer:
     is_whole: bool = False
     read: int = 0
     # No run waits for a person while an answer comes in, so its readers are in no snapshot.
-    fragments: ToolCallMerger = field(init=False, default_factory=ToolCallMerger)
+    fragments: ToolCallMerger = field(init=False, default_factory=_unseeded)
     shown: ThinkFilter = field(init=False, default_factory=_no_thoughts)
     spoken: ThinkFilter = field(init=False, default_factory=_no_thoughts)
     thoughts: ThinkReader | None = field(init=False, default=None)

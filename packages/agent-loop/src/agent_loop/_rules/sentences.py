@@ -57,11 +57,17 @@ def build_schema_request(schema: Mapping[str, Any]) -> str:
     return f"Your last answer must be JSON that fulfils this JSON schema, with nothing around it:\n{written}"
 
 
-def build_repair_request(problem: str) -> str:
-    """Return the request to repair an answer that does not fulfil the schema."""
+def build_repair_request(problem: str, *, untold: Mapping[str, Any] | None) -> str:
+    """Return the request to repair an answer that does not fulfil the schema.
+
+    Args:
+        problem: What is wrong with it.
+        untold: The schema, where it was sent as the format alone, which some servers never read.
+    """
+    told = "" if untold is None else f" The schema:\n{json.dumps(untold, ensure_ascii=False)}"
     return (
         f"Your answer does not fulfil the JSON schema that it has to: {problem}. Answer once more, with JSON that "
-        "fulfils it and nothing around it."
+        f"fulfils it and nothing around it.{told}"
     )
 
 
@@ -69,6 +75,14 @@ def build_invalid_answer(problem: str, *, is_repaired: bool) -> str:
     """Return the error of a run whose answer does not fulfil the schema."""
     asked = ", also after the model was asked once more" if is_repaired else ""
     return f"The answer does not fulfil answer_schema{asked}: {problem}"
+
+
+def build_cut_answer(problem: str) -> str:
+    """Return the error of a run whose answer was cut before it could fulfil the schema."""
+    return (
+        f"The model reached its output limit before its answer could fulfil answer_schema: {problem}. "
+        "Please raise the maximum output tokens or lower the reasoning effort."
+    )
 
 
 def build_unknown(unknown: Unknown) -> str:

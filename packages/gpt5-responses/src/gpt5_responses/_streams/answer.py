@@ -3,6 +3,7 @@
 Calls and answers are recognised by the names of their fields alone, so that any agent loop can be on the other side.
 """
 
+import logging
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 from gpt5_messages import (
     BlockDelta,
     BlockStart,
-    Completion,
     StreamEvent,
     ToolCall,
     Usage,
@@ -20,7 +20,11 @@ from gpt5_responses._scheme import Request
 from stream_text import read_member
 
 from .async_stream import AsyncResponseStream
+from .reader import StreamFacts
 from .stream import ResponseStream
+
+
+_LOGGER = logging.getLogger("gpt5_responses")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,7 @@ class Answer:
             for event in events:
                 if delta := pieces.feed(event):
                     yield delta
-            yield pieces.end(events.completion)
+            yield pieces.end(events)
 
     def close(self) -> None:
         """Release the response."""
@@ -85,7 +89,7 @@ class AsyncAnswer:
             async for event in events:
                 if delta := pieces.feed(event):
                     yield delta
-            yield pieces.end(events.completion)
+            yield pieces.end(events)
 
 
 class _Pieces:
@@ -102,7 +106,10 @@ class _Pieces:
         phase = self._phases.get(event.index) if isinstance(event, BlockDelta) else None
         return AnswerDelta(text=text, phase=phase) if text else None
 
-    def end(self, completion: Completion) -> AnswerDelta:
+    def end(self, stream: StreamFacts) -> AnswerDelta:
+        completion = stream.completion
+        for name in stream.ignored:  # an agent's caller does not see the stream
+            _LOGGER.warning("The server does not do what the request asked for: %s", name)
         return AnswerDelta(
             text=self._visible.close(),
             tool_calls=completion.tool_calls,
