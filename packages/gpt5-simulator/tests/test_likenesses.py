@@ -36,6 +36,7 @@ PDF = {
 FUNCTION = {"type": "function", "name": "f", "parameters": {}}
 REFUSED = [
     ("vllm", {"include": ["web_search_call.action.sources"]}, 400, ("error", "message"), "1 validation error:"),
+    ("vllm", {"include": ["reasoning.encrypted_content", "x"]}, 400, ("error", "param"), "body.include.1"),
     ("vllm", {"input": [{"role": "assistant", "content": []}]}, 400, ("error", "message"), "239 validation errors:"),
     ("vllm", {"previous_response_id": "resp_1"}, 404, ("error", "type"), "NotFoundError"),
     ("vllm", {"input": [{"type": "reasoning", "encrypted_content": "x"}]}, 400, ("error", "param"), "input"),
