@@ -71,7 +71,8 @@ async def talk_by_agent(base_url, model, key):
         result = agent.run([_asked(question)], history=history)
         assert result.answered, result.error
         history = result.messages
-        said.append(result.value)
+        # ogx sends a summary of its thoughts after the answer, which begins a line there.
+        said.append(result.value.rstrip())
     return said
 
 

@@ -12,7 +12,7 @@
 - `events`: an event by its type, or by its type and that of its item; null leaves it out; `last`: those that come late, right before the last one, likewise;
 - `without`, `with`: the members that no event has, and those that all have; `event_line`, `done`: whether events are named, and `[DONE]` ends the stream.
 
-In texts `{name}` stands for the member `name` of what is described; a text that is nothing else takes its type.
+In texts `{name}` stands for the member `name` of what is described, and in refusals for its `param`, the `index` in it, or its `value`; a text that is nothing else takes its type.
 """
 
 import json
@@ -78,8 +78,8 @@ class Likeness:
         for rule in self.table.get("refuses", ()):
             for param, value in _iter_at(body, rule["at"]):
                 if _fits(value, rule):
-                    members = value if is_object(value) else {}
-                    raise _refusal(rule, {**members, "param": param, "value": value})
+                    names = {"param": param, "index": re.sub(r"\D", "", param), "value": value}
+                    raise _refusal(rule, {**(value if is_object(value) else {}), **names})
         read = {name: body[name] for name in body if name not in self.table.get("ignores", ())}
         return read | {"reasoning": object_at(read, "reasoning") | {"summary": "auto"}}
 
