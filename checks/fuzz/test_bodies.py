@@ -357,5 +357,5 @@ def _make_waiting(case: Case, places: dict[str, str]) -> None:
 def _end(server: Server, run_id: str) -> None:
     """Hold that a run that was taken comes to its end, and that why it failed is told in words."""
     with server.client() as client:
-        told = str(await_rest(client, run_id)["error"])
+        told = str((await_rest(client, run_id)["error"] or {}).get("message"))
         assert not _WORDS_OF_PYTHON.search(told), told

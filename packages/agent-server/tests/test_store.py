@@ -4,6 +4,8 @@ import asyncio
 import re
 import sqlite3
 import stat
+import threading
+import time
 from contextlib import closing
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -244,6 +246,25 @@ async def test_to_keep_limits_nothing_is_read_of_what_runs_hold(sqlite):
         await deleted(runs, ids[0])
 
     assert resident("VmHWM") - before < 15_000_000
+
+
+class Slow(dict):
+    """A request that takes longer to write than a database at the end of a network is waited for."""
+
+    begun = threading.Event()
+
+    def items(self):
+        self.begun.set()
+        time.sleep(5)
+        return super().items()
+
+
+async def test_what_is_slow_at_a_file_is_the_machine_and_the_file_not_away(sqlite):
+    async with engine(sqlite) as runs:
+        slow = asyncio.create_task(start(runs, request=Slow(question="why")))
+        await asyncio.to_thread(Slow.begun.wait)
+        for run_id in (await start(runs), await slow):
+            assert (await finish(runs, run_id)).status == "succeeded"
 
 
 def begin_peak():

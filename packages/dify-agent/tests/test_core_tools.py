@@ -1,6 +1,7 @@
 """The tools that Dify itself invokes."""
 
 import json
+import time
 
 import httpx
 import pytest
@@ -180,6 +181,15 @@ async def test_a_layer_without_tools_needs_nothing():
     layer = layer_of(caller={"tenant_id": "t", "invoke_from": "debugger"})
     async with httpx.AsyncClient() as http_client:
         assert await layer.get_tools(http_client=http_client) == []
+
+
+async def test_tools_with_very_many_parameters_are_made_beside_the_event_loop():
+    parameters = [{"name": f"p{n}", "type": "string", "form": "llm"} for n in range(15_000)]
+    layer = layer_of({**WEATHER, "parameters": parameters})
+    async with httpx.AsyncClient() as http_client:
+        before = time.thread_time()
+        assert await layer.get_tools(http_client=http_client)
+        assert time.thread_time() - before < 0.1
 
 
 async def test_a_tool_needs_a_caller():

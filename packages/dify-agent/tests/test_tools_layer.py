@@ -1,5 +1,6 @@
 import base64
 import json
+import time
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -124,6 +125,15 @@ async def observe(answer, config=None, arguments=None):
 
 def test_the_layer_has_the_type_id_of_its_configuration():
     assert DifyPluginToolsLayer.type_id == DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID
+
+
+async def test_tools_with_very_many_parameters_are_made_beside_the_event_loop():
+    parameters = [parameter(f"p{n}") for n in range(15_000)]
+    layer = layer_of(tool(parameters=parameters))
+    async with httpx.AsyncClient() as http_client:
+        before = time.thread_time()
+        assert await layer.get_tools(http_client=http_client)
+        assert time.thread_time() - before < 0.1
 
 
 async def test_a_layer_without_tools_has_none():

@@ -52,6 +52,14 @@ def test_all_problems_are_told_at_once(problems):
     ]
 
 
+def test_of_very_many_problems_a_hundred_are_told(problems):
+    """A list may have a million wrong items."""
+    told = problems({"prompt": "a", "places": [1] * 500})
+
+    assert told[0] == ("places[0]", "expected type 'object'")
+    assert len(told) == 100
+
+
 def test_no_value_is_quoted(problems):
     told = problems({"prompt": {"password": "hunter2"}})
     assert "hunter2" not in str(told)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, cast
 
 from jsonschema import Draft202012Validator
@@ -15,6 +16,7 @@ from agent_runner._errors import ConfigurationError, InputError, InputProblem
 
 
 _SHOWN_CHARACTERS = 200
+_MOST_PROBLEMS = 100  # A list may have a million wrong items, and each problem takes a kilobyte.
 
 
 def read_schema(schema: Any, *, name: str) -> dict[str, Any]:
@@ -53,13 +55,14 @@ def validate_value(value: Any, schema: Mapping[str, Any], *, name: str, at: str 
         at: The path of the value, with which those of its fields begin; empty for the input.
 
     Raises:
-        InputError: If the value does not fit the schema; the error names every problem.
+        InputError: If the value does not fit the schema; the error names the first hundred problems.
         ConfigurationError: If the schema refers to something outside itself, or has a broken pattern.
     """
     # With an empty registry: jsonschema's own would fetch a `$ref` from the network.
     validator = _validator_class(schema)(schema, registry=Registry())
     try:
-        errors = sorted(validator.iter_errors(value), key=lambda error: error.json_path)
+        first = islice(validator.iter_errors(value), _MOST_PROBLEMS)
+        errors = sorted(first, key=lambda error: error.json_path)
     except Unresolvable as error:
         raise ConfigurationError(
             name, f"expected every $ref to lead into the schema itself, got {error.ref!r}"

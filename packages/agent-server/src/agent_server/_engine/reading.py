@@ -30,7 +30,7 @@ class Readers:
         self._database = database
         self._writer = writer
         self._pool = pool
-        self._pulse = Pulse()
+        self._pulse = Pulse(database.patience_seconds)
 
     async def read[**Arguments, Result](
         self,

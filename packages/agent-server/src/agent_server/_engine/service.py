@@ -10,6 +10,7 @@ from typing import override
 import sqlalchemy as sa
 
 from agent_server._store.events import read_events
+from agent_server._store.records import measure_json
 from agent_server._store.runs import RunRepository
 from agent_server.executor import ChecksAnswers, Executor, JsonObject
 from agent_server.runs import (
@@ -22,7 +23,7 @@ from agent_server.runs import (
     Statistics,
     StoredEvent,
 )
-from stream_text import has_many_values
+from stream_text import LARGE_TEXT, has_many_values
 
 from .parts import Parts
 from .reading import parse_stored
@@ -55,7 +56,7 @@ class RunService(Runs):
     @override
     async def create(self, run: NewRun) -> tuple[Run, bool]:
         encrypted = None
-        if has_many_values(run.request):
+        if has_many_values(run.request) or measure_json(run.request) > LARGE_TEXT:
             # In a thread of its own: in the writer, all other writes would wait.
             encrypted = await asyncio.to_thread(self._repository.encrypt_request, run)
             run = replace(run, request={}, shown=None)

@@ -15,12 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from agent_server._store.records import measure_json
 from agent_server.runs import DatabaseAwayError, Runs, StoredEvent, TooManyWatchersError
 from agent_server.settings import ServerSettings
 
 from .connections import CHUNKS, WriteChunk
 from .documents import dump_event
-from .unread import PIECE_BYTES, Unread, group_small, measure
+from .unread import PIECE_BYTES, Unread, group_small
 
 
 type Project = Callable[[StoredEvent], bytes]
@@ -259,7 +260,7 @@ async def share_frames(batches: Batches, project: Project, *, view: str) -> Fram
     """
     async with aclosing(batches):
         async for batch in batches:
-            for size, group in group_small(batch, lambda event: measure(event.data)):
+            for size, group in group_small(batch, lambda event: measure_json(event.data)):
                 yield size, partial(_project_once, group, project, view)
 
 

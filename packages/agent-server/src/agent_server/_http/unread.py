@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from typing import Any, Final, override
+from typing import Final, override
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -19,7 +19,6 @@ PIECE_BYTES: Final = 64 * 1024
 
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _MOST_BUILT: Final = 2
-_MOST_MEASURED: Final = 1000
 
 
 class Unread:
@@ -96,18 +95,3 @@ def group_small[One](
         total += size
     if group:
         yield total, group
-
-
-def measure(value: Any) -> int:
-    """Return about how many characters JSON has: those of its first texts, where all that is long stands."""
-    waiting, size = [value], 0
-    for _ in range(_MOST_MEASURED):
-        if not waiting:
-            break
-        one = waiting.pop()
-        if isinstance(one, str):
-            size += len(one)
-        elif isinstance(one, dict | list):
-            inner: Any = one.values() if isinstance(one, dict) else one  # pyright: ignore[reportUnknownVariableType] - any JSON
-            waiting += inner
-    return size

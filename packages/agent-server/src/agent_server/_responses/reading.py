@@ -19,7 +19,8 @@ from agent_server._http.streams import (
     wait_for_leave,
     watch_run,
 )
-from agent_server._http.unread import group_small, measure
+from agent_server._http.unread import group_small
+from agent_server._store.records import measure_json
 from agent_server.executor import Conversational, JsonObject
 from agent_server.runs import Run, RunNotFoundError
 
@@ -209,7 +210,7 @@ async def _watch(
 
 
 def _group(events: Sequence[JsonObject], after: int) -> Iterator[tuple[int, list[JsonObject]]]:
-    return group_small((one for one in events if one["sequence_number"] > after), measure)
+    return group_small((one for one in events if one["sequence_number"] > after), measure_json)
 
 
 def _build_frames(events: Sequence[JsonObject]) -> bytes:

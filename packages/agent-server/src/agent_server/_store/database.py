@@ -19,6 +19,7 @@ from agent_server.settings import ServerSettings
 from .clock import add_clock
 from .encryption import Encryption, check_keys
 from .errors import StorageError, describe_fault
+from .pulse import FILE_PATIENCE_SECONDS, PATIENCE_SECONDS
 from .schema import migrate
 from .sessions import CLIENT_LIMITS, Sessions
 
@@ -54,6 +55,11 @@ class Database:
     def is_sqlite(self) -> bool:
         """Whether it is a file of this machine."""
         return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def patience_seconds(self) -> float:
+        """How long it may do nothing before it counts as away."""
+        return FILE_PATIENCE_SECONDS if self.is_sqlite else PATIENCE_SECONDS
 
     def close(self) -> None:
         """Close all connections."""

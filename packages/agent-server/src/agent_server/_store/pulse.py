@@ -5,14 +5,22 @@ import time
 from typing import Any
 
 
-# How long a client waits for a database that does nothing, before that counts as away.
 PATIENCE_SECONDS = 4.0
+"""How long a client waits for a database that does nothing, before that counts as away."""
+
+FILE_PATIENCE_SECONDS = 60.0
+"""The same for a file, where what takes long is work: a large request on a busy machine, and not a network."""
 
 
 class Pulse:
-    """The time at which a database's threads last began a piece of work."""
+    """The time at which a database's threads last began a piece of work.
 
-    def __init__(self) -> None:
+    Args:
+        patience: How many seconds may pass without any.
+    """
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
         self._beaten_at = time.monotonic()
 
     def beat(self) -> None:
@@ -26,10 +34,10 @@ class Pulse:
         """
         try:
             while not done.done():
-                await asyncio.wait([done], timeout=PATIENCE_SECONDS)
+                await asyncio.wait([done], timeout=self._patience)
                 silence = time.monotonic() - self._beaten_at
                 if (
-                    not done.done() and silence >= PATIENCE_SECONDS
+                    not done.done() and silence >= self._patience
                 ):  # pragma: no cover - nox -s postgresql
                     done.cancel()
                     return False

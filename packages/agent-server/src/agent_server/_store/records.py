@@ -44,6 +44,7 @@ class Event:
     text: str
 
 
+_MOST_MEASURED = 1000
 _EVENT_BYTES = 40  # besides its type and data
 
 
@@ -168,3 +169,18 @@ def digest(*parts: str) -> bytes:
 def label_digests(metadata: Mapping[str, str]) -> Sequence[bytes]:
     """Return a digest for each name with its text."""
     return [digest(name, text) for name, text in metadata.items()]
+
+
+def measure_json(value: Any) -> int:
+    """Return about how many characters JSON has: those of its first texts, where all that is long stands."""
+    waiting, size = [value], 0
+    for _ in range(_MOST_MEASURED):
+        if not waiting:
+            break
+        one = waiting.pop()
+        if isinstance(one, str):
+            size += len(one)
+        elif isinstance(one, dict | list):
+            inner: Any = one.values() if isinstance(one, dict) else one  # pyright: ignore[reportUnknownVariableType] - any JSON
+            waiting += inner
+    return size

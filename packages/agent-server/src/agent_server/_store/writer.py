@@ -102,7 +102,7 @@ class Writer:
         self._is_logged = False
         self._complaints = OnceAMinute()
         self._seen_version: int | None = None
-        self._pulse = Pulse()
+        self._pulse = Pulse(database.patience_seconds)
         self._thread = threading.Thread(target=self._work, name="agent-server-writer", daemon=True)
         self._thread.start()
 
@@ -113,7 +113,7 @@ class Writer:
         if (
             self._away_since is None
             and since is not None
-            and time.monotonic() - since > PATIENCE_SECONDS
+            and time.monotonic() - since > self._database.patience_seconds
         ):  # pragma: no cover - nox -s postgresql
             self._note_away(_no_answer())
         return self._away_since is not None

@@ -6,6 +6,7 @@ Source: docs/contracts/dify-agent.md, C66; dify-agent 1.16.0, its `layers/dify_c
 `api/services/agent_tool_inner_service.py`.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -151,10 +152,14 @@ class DifyCoreToolsLayer(
         known = context.build_caller()
         caller = {name: known[name] for name in _CALLER}
         budget = ResultBudget()
-        return [
-            _build_tool(config, client=client, caller=caller, budget=budget)
-            for config in self.config.tools
-        ]
+
+        def build() -> list[Tool[object]]:
+            return [
+                _build_tool(config, client=client, caller=caller, budget=budget)
+                for config in self.config.tools
+            ]
+
+        return await asyncio.to_thread(build)  # as for the tools of plugins
 
 
 class _Reply(BaseModel):

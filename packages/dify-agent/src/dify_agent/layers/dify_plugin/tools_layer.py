@@ -7,6 +7,7 @@ rely on a hidden parameter for anything that a model must not decide.
 Source: docs/contracts/dify-agent.md, C20 to C25, and C32 to C34 for the model's view of replies and failures.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -101,10 +102,15 @@ class DifyPluginToolsLayer(
             for plugin_id in {tool.plugin_id for tool in self.config.tools}
         }
         budget = ResultBudget()
-        return [
-            _build_pydantic_ai_tool(tool, client=clients[tool.plugin_id], budget=budget)
-            for tool in self.config.tools
-        ]
+
+        def build() -> list[Tool[object]]:
+            return [
+                _build_pydantic_ai_tool(tool, client=clients[tool.plugin_id], budget=budget)
+                for tool in self.config.tools
+            ]
+
+        # Together they may have very many parameters.
+        return await asyncio.to_thread(build)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,10 +79,10 @@ class _RunRoutes:
 
     async def create_run(self, request: Request) -> Response:
         require_start(request)
-        body = await read_json(request)
-        # In a thread, because a large request would hold up the event loop.
-        new = await asyncio.to_thread(self._read, body, find_tenant(request))
-        run, _ = await find_runs(request).create(new)
+        body = [await read_json(request)]
+        # In a thread, because a large request would hold up the event loop; and nobody keeps what it was made of.
+        new = [await asyncio.to_thread(self._read, body.pop(), find_tenant(request))]
+        run, _ = await find_runs(request).create(new.pop())
         answer = {"run_id": run.run_id, "status": "running"}
         return Answer(answer, status_code=HTTPStatus.ACCEPTED)
 
