@@ -188,7 +188,7 @@ def test_merged_calls_are_what_the_deltas_said(pieces: list[dict[str, Any]]) -> 
     deltas = [delta for piece in pieces if (delta := merger.add(**piece))]
 
     told: dict[int, str] = {}
-    for delta in deltas:
+    for delta in (*deltas, *merger.close()):
         told[delta.number] = told.get(delta.number, "") + delta.arguments
     assert merger.has_calls == bool(merger.calls)
     for call in merger.calls:
