@@ -411,7 +411,11 @@ async def test_a_failed_run_is_a_failed_response(tmp_path):
         response = await created(client, "fail")
 
         assert response["status"] == "failed"
-        assert response["error"] == {"code": "model_error", "message": "The model is gone."}
+        assert response["error"] == {
+            "type": "model_error",
+            "code": "model_error",
+            "message": "The model is gone.",
+        }
 
 
 async def test_a_stream_is_told_again_from_any_event(tmp_path):
