@@ -109,6 +109,8 @@ async def test_its_errors_say_what_is_wrong(tmp_path):
             "max_tool_calls",
             "unsupported_parameter",
         )
+        with pytest.raises(openai.NotFoundError, match="POST /v1/responses"):
+            await client.chat.completions.create(model="greet", messages=[])
         with pytest.raises(openai.AuthenticationError):
             await client.with_options(api_key="x").models.list()
         response = await client.responses.create(model="fail", input="hi", background=True)
