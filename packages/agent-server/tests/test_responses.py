@@ -88,6 +88,16 @@ async def test_a_response_has_every_member_that_the_schema_of_open_responses_req
     assert [response[name] for name in unset] == [None] * 4
 
 
+async def test_a_limit_is_a_hint_that_every_response_of_the_run_tells(tmp_path):
+    async with talking(tmp_path) as (client, _):
+        first = await created(client, "ask", max_output_tokens=100)
+        again = await created(
+            client, "ask", answers(first), previous_response_id=first["id"], max_output_tokens=100
+        )
+
+    assert [one["max_output_tokens"] for one in (first, again)] == [100, 100]
+
+
 async def test_a_message_begins_without_the_line_break_that_parts_it_from_another(tmp_path):
     async def ask(run):
         await say(run, "Let me see.")
@@ -411,7 +421,11 @@ async def test_a_failed_run_is_a_failed_response(tmp_path):
         response = await created(client, "fail")
 
         assert response["status"] == "failed"
-        assert response["error"] == {"code": "model_error", "message": "The model is gone."}
+        assert response["error"] == {
+            "type": "model_error",
+            "code": "model_error",
+            "message": "The model is gone.",
+        }
 
 
 async def test_a_stream_is_told_again_from_any_event(tmp_path):

@@ -104,11 +104,13 @@ async def test_its_stream_helper_puts_the_answer_together(tmp_path):
 async def test_its_errors_say_what_is_wrong(tmp_path):
     async with _client(tmp_path) as client:
         with pytest.raises(openai.BadRequestError) as caught:
-            await client.responses.create(model="greet", input="hi", max_output_tokens=1)
+            await client.responses.create(model="greet", input="hi", max_tool_calls=1)
         assert (caught.value.param, caught.value.code) == (
-            "max_output_tokens",
+            "max_tool_calls",
             "unsupported_parameter",
         )
+        with pytest.raises(openai.NotFoundError, match="POST /v1/responses"):
+            await client.chat.completions.create(model="greet", messages=[])
         with pytest.raises(openai.AuthenticationError):
             await client.with_options(api_key="x").models.list()
         response = await client.responses.create(model="fail", input="hi", background=True)

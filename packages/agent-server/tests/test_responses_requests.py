@@ -34,8 +34,8 @@ def test_the_page_has_each_field_of_the_openai_client_and_none_besides():
         for one in (kind, *kind.__orig_bases__):
             annotations |= one.__annotations__
 
-    # The locked client does not have it yet; 3.54 does.
-    assert sorted(_ROWS) == sorted({*annotations, "background_options"})
+    # The locked client does not have the first yet, 3.54 does; the second others send than OpenAI's own.
+    assert sorted(_ROWS) == sorted({*annotations, "background_options", "client_metadata"})
 
 
 @pytest.mark.parametrize("name", [name for name, (use, _) in _ROWS.items() if use == "refused"])
@@ -107,6 +107,9 @@ async def test_hints_are_taken_whatever_they_are(tmp_path):
         ({"input": [_THOUGHT | {"summary": ["secret"]}]}, "input[0].summary[0]", "invalid_type"),
         ({"input": [_THOUGHT | {"id": ["secret"]}]}, "input[0].id", "invalid_type"),
         ({"instructions": 1}, "instructions", "invalid_type"),
+        ({"max_output_tokens": "secret"}, "max_output_tokens", "invalid_value"),
+        ({"max_output_tokens": 0}, "max_output_tokens", "invalid_value"),
+        ({"max_output_tokens": True}, "max_output_tokens", "invalid_value"),
         ({"stream": "secret"}, "stream", "invalid_type"),
         ({"metadata": {"a": 1}}, "metadata.a", None),
         ({"text": "secret"}, "text", "invalid_type"),

@@ -336,12 +336,23 @@ async def test_a_run_that_nobody_answers_fails_after_some_days(database):
         await waits(runs, run_id)
     async with engine(database, Scripted(pay=pay), keep_waiting_days=0.000001) as runs:
         ended = await finish(runs, run_id)
-    async with engine(database, Scripted(pay=pay)) as runs:
-        brief = await start(runs, "pay", keep_seconds=0.1)
-        with pytest.raises(RunNotFoundError):
-            await until(runs, brief, lambda _: False)
 
     assert (ended.result.error_type, ended.finished_at is not None) == ("input_expired", True)
+
+
+async def test_a_run_that_is_kept_for_a_shorter_time_waits_as_long_as_any(database):
+    async with engine(database, Scripted(pay=pay)) as runs:
+        run_id = await start(runs, "pay", keep_seconds=0)
+        await waits(runs, run_id)
+        ended = await start(runs, keep_seconds=0)
+        with pytest.raises(RunNotFoundError):
+            await until(runs, ended, lambda _: False)
+        kept = await runs.get(run_id, tenant="ada")
+        await runs.cancel(run_id, tenant="ada")
+        with pytest.raises(RunNotFoundError):
+            await until(runs, run_id, lambda _: False)
+
+    assert kept.status == "waiting"
 
 
 class Versioned(Scripted):

@@ -36,7 +36,7 @@ ANSWER = InputAnswer(
 RESULT = RunResult(
     status="succeeded", output={"a": [1]}, usage=Usage(cost="0.1"), details={"b": 1}, state=b"\xff"
 )
-ASKED = _messages.Asked.of("w" * 32, REQUEST, 5.0)
+ASKED = _messages.Asked.of("w" * 32, REQUEST)
 GIVEN = _messages.Given.of(ANSWER)
 MESSAGES = [
     _messages.Begin(run_id="r", owner="o"),
@@ -81,9 +81,7 @@ def test_what_is_said_means_the_same_on_the_other_side():
 
     assert HELD.to_hold() == HOLD
     assert ASKED.to_request() == REQUEST
-    assert (
-        _messages.Asked.of("w", InputRequest(approvals=[CALL]), None).to_request().question is None
-    )
+    assert _messages.Asked.of("w", InputRequest(approvals=[CALL])).to_request().question is None
     assert GIVEN.to_answer() == ANSWER
     assert _messages.Answer.of("r", "t", new).to_new() == new
     assert _messages.Ended.of(RESULT).to_result() == RESULT

@@ -52,7 +52,7 @@ class NewRun:
         metadata: Names and texts to find the run by: at most 16 names of 64 characters with texts of 512.
         idempotency_key: The same key of a tenant returns the same run; None for none.
         fingerprint: A digest of the client's body, by which another body under the same key is recognised. With an idempotency key, it is stored as an HMAC.
-        keep_seconds: How long the run is kept once it has ended; None for as long as the settings say, which is also the most.
+        keep_seconds: How long the run is kept once it has ended, however long it has waited before; None for as long as the settings say, which is also the most.
         shown: What clients may read of the request, beside the events: it is kept as long as the run, while the request is deleted at its end.
     """
 

@@ -98,7 +98,7 @@ class ServerSettings(BaseSettings):
         keep_runs: Finished runs to keep of each tenant.
         keep_days: Days to keep a finished run.
         keep_waiting_days: Days that a run waits for an answer before it fails.
-        keep_unstored_seconds: Seconds to keep a run that has ended and was begun with `store: false`.
+        keep_unstored_seconds: Seconds to keep a run that was begun with `store: false`, from its end.
         keep_bytes: Size to which the database may grow; then the oldest finished runs are deleted of tenants that take more than their share.
         keep_alive_seconds: Silence after which a stream of events sends a comment.
         client_seconds: How long a client may take to send a request's head, to send its body, and to read what it was sent, before it is disconnected.

@@ -160,7 +160,7 @@ class Activities:
         standing = await wait_for_database(lambda: self._store.read_standing(run_id))
         if standing is None or (waits := standing.waiting_for) is None:
             return None
-        return Asked.of(waits.wait_id, waits.request, standing.keep_seconds)
+        return Asked.of(waits.wait_id, waits.request)
 
     async def _follow(self, attempt: Attempt) -> Outcome:
         """Wait for an attempt, which is cancelled if its run is, and given up if this server stops or Temporal has lost sight of it."""

@@ -61,7 +61,6 @@ class WorkflowExecution:
         self.attempt = held.attempt
         self.part = begun.part
         self.resumption = begun.resumption
-        self.keep_seconds = begun.keep_seconds
         self.cancel_reason: str | None = None
         self.is_apart = True
         self.held = held

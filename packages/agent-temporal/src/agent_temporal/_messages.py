@@ -60,23 +60,21 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a run waits for, and for how many seconds at most, if not as long as others."""
+    """What a run waits for."""
 
     wait_id: str
     approvals: Sequence[WaitingCall] = ()
     results: Sequence[WaitingCall] = ()
     question: dict[str, Any] | None = None
-    seconds: float | None = None
 
     @classmethod
-    def of(cls, wait_id: str, request: InputRequest, seconds: float | None) -> Self:
+    def of(cls, wait_id: str, request: InputRequest) -> Self:
         """Return what a run waits for in the form in which it travels."""
         return cls(
             wait_id=wait_id,
             approvals=list(request.approvals),
             results=list(request.results),
             question=None if request.question is None else asdict(request.question),
-            seconds=seconds,
         )
 
     def to_request(self) -> InputRequest:
@@ -124,7 +122,6 @@ class Begun:
     request: dict[str, Any] = field(default_factory=dict[str, Any])
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     part: int = 0
-    keep_seconds: float | None = None
     state: str | None = None
     given: Given | None = None
     steps: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -140,7 +137,6 @@ class Begun:
             request=facts.request,
             metadata=dict(facts.metadata),
             part=facts.part,
-            keep_seconds=facts.keep_seconds,
             state=None if resumption is None else encode(resumption.state),
             given=None if resumption is None else Given.of(resumption.answer),
             steps={key: encode(result) for key, result in steps.items()},

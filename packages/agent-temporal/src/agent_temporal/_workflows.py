@@ -76,13 +76,12 @@ class _Waiting:
     def _ask(self, asked: Asked | None) -> None:
         self._asked, self._is_answered = asked, False
 
-    async def _wait(self, asked: Asked, player: Player) -> bool:
+    async def _wait(self, player: Player) -> bool:
         """Wait until somebody has answered, and return whether that was in time."""
         _heed_cancellation()
-        seconds = player.waiting_seconds if asked.seconds is None else asked.seconds
         with suppress(TimeoutError):
             await workflow.wait_condition(
-                lambda: self._is_answered, timeout=timedelta(seconds=seconds)
+                lambda: self._is_answered, timeout=timedelta(seconds=player.waiting_seconds)
             )
         # An answer that has come just in time may be on its way to the database.
         await workflow.wait_condition(workflow.all_handlers_finished)
@@ -147,7 +146,7 @@ class AgentRun(_Waiting):
                     return summary
             if self._asked is None:
                 return Summary(status="over")
-            if not await self._wait(self._asked, player):
+            if not await self._wait(player):
                 return await _expire(run_id)
             number, told = number + 1, 0
 
@@ -188,7 +187,7 @@ class AgentRun(_Waiting):
     ) -> RunResult | None:
         """Store that the run waits; return its result if it may not."""
         # Before it is stored: as soon as it is, somebody may answer.
-        self._ask(asked := Asked.of(workflow.uuid4().hex, waiting.request, execution.keep_seconds))
+        self._ask(asked := Asked.of(workflow.uuid4().hex, waiting.request))
         wait = Wait(
             held=execution.held, asked=asked, state=encode(waiting.state), told=execution.untold
         )
@@ -227,7 +226,7 @@ class WholeRun(_Waiting):
             if executed.asked is None:
                 return Summary(status="over")
             self._ask(executed.asked)
-            if not await self._wait(executed.asked, player):
+            if not await self._wait(player):
                 return await _expire(run_id)
 
 

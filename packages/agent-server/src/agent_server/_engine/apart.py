@@ -13,7 +13,6 @@ from agent_server._store.claims import Claim, Owner
 from agent_server._store.endings import Ended
 from agent_server._store.holds import Hold
 from agent_server._store.open_runs import OpenRun, Standing
-from agent_server._store.records import to_seconds
 from agent_server._store.signals import CANCELLED
 from agent_server.executor import (
     Executor,
@@ -161,7 +160,6 @@ class RunStore:
             metadata=content.metadata,
             part=row.part,
             resumption=resumption,
-            keep_seconds=to_seconds(row.keep),
         )
         return facts, size
 

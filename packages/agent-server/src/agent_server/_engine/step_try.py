@@ -31,7 +31,6 @@ class RunFacts:
         metadata: The client's metadata.
         part: How often it has waited and was answered.
         resumption: What it goes on from; None until it was answered.
-        keep_seconds: How long it waits for an answer at most, and is kept once it has ended; None for as long as others.
     """
 
     run_id: str
@@ -41,7 +40,6 @@ class RunFacts:
     metadata: Mapping[str, str]
     part: int
     resumption: Resumption | None
-    keep_seconds: float | None = None
 
 
 class StepTry:

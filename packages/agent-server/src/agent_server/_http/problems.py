@@ -124,7 +124,7 @@ _API_KINDS: Final[Mapping[int, tuple[str, str]]] = {
     404: ("invalid_request_error", "not_found"),
     429: ("rate_limit_error", "rate_limit_exceeded"),
 }
-_API_PATHS: Final = ("/v1/responses", "/v1/models")
+_API_PATHS: Final = ("/v1/responses", "/v1/models", "/v1/chat/completions")
 
 
 class _Answer(Response):

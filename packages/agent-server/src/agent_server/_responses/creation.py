@@ -42,6 +42,7 @@ class Creation:
         text_format: The form of answer that it asks for; None for text.
         metadata: Names and texts to find the run by.
         previous: The id of the response that this one follows; None for none.
+        max_output_tokens: A limit that the client would like, which is only told again; None for none.
         is_stored: Whether the run is kept.
         is_stream: Whether the answer is a stream.
         is_background: Whether the answer comes at once.
@@ -55,6 +56,7 @@ class Creation:
     text_format: JsonObject | None
     metadata: Mapping[str, str]
     previous: str | None
+    max_output_tokens: int | None
     is_stored: bool
     is_stream: bool
     is_background: bool
@@ -85,11 +87,19 @@ def read_creation(value: Any) -> Creation:
         text_format=text_format,
         metadata=build_model(_Metadata, {"metadata": given.get("metadata", {})}).metadata,
         previous=_read(given, "previous_response_id", str),
+        max_output_tokens=_read_limit(given, "max_output_tokens"),
         is_stored=_read(given, "store", bool) is not False,
         is_stream=_read(given, "stream", bool) is True,
         is_background=_read(given, "background", bool) is True,
         given=frozenset(given),
     )
+
+
+def _read_limit(given: JsonObject, name: str) -> int | None:
+    limit = given.get(name)
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise refuse(name, "expected a whole number of at least 1")
+    return limit
 
 
 _KINDS: Final = {"str": "a text", "bool": "true or false", "dict": "an object", "list": "a list"}

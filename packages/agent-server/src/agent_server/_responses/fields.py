@@ -46,6 +46,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "access_programs": _refused("the agent's model has the access that the server's key has"),
     "background": _used("answers at once; a client that goes away ends no run either way"),
     "background_options": _ignored("runs begin as soon as there is room"),
+    "client_metadata": _ignored("it says something of the client to those who run a model"),
     "context_management": _refused("the agent decides when its history is compacted"),
     "conversation": _refused("conversations go on with `previous_response_id`"),
     "image": _ignored(_MODEL),
@@ -54,8 +55,12 @@ FIELDS: Final[Mapping[str, Field]] = {
         "a text, or items: messages, calls with their results, and what earlier responses put out"
     ),
     "instructions": _used("stand behind the agent's own"),
-    "max_output_tokens": _refused("the agent has limits of its own"),
-    "max_tool_calls": _refused("the agent has limits of its own"),
+    "max_output_tokens": _used(
+        "a hint: the response tells it, and the agent has limits of its own"
+    ),
+    "max_tool_calls": _refused(
+        "the agent has limits of its own; leave it out (AI SDK: `maxToolCalls`)"
+    ),
     "metadata": _used("finds the run again"),
     "model": _used("the agent's name"),
     "moderation": _refused("nothing is moderated here"),
@@ -75,7 +80,9 @@ FIELDS: Final[Mapping[str, Field]] = {
     "stream_options": _ignored("events have no padding"),
     "temperature": _ignored(_MODEL),
     "text": _used("`format`: a form that the agent has; `verbosity` is taken without effect"),
-    "tool_choice": _refused("the agent decides which tools it calls", "auto"),
+    "tool_choice": _refused(
+        "the agent decides which tools it calls; leave it out (AI SDK: `toolChoice`)", "auto"
+    ),
     "tools": _used("functions that the client calls itself; the agent's own are on the server"),
     "top_logprobs": _refused("answers have no probabilities", 0),
     "top_p": _ignored(_MODEL),

@@ -213,8 +213,11 @@ class Projection:
         if status == "completed":
             self._tell_answer(event.data["output"])
         elif status == "failed":
+            kind = event.data["error_type"] or "server_error"
             self._response["error"] = {
-                "code": event.data["error_type"] or "server_error",
+                # Some clients read an error only with its type, and some read that instead of the code.
+                "type": kind,
+                "code": kind,
                 "message": event.data["error"] or "The run failed.",
             }
         self._close(status, event)

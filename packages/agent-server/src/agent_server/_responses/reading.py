@@ -32,7 +32,6 @@ _PAGE: Final = 1000
 # How the agent calls its model is its own business, but clients and the schema of Open Responses expect numbers here: those of a request that asks for nothing.
 _UNSAID: Final[JsonObject] = {
     "frequency_penalty": 0,
-    "max_output_tokens": None,
     "max_tool_calls": None,
     "presence_penalty": 0,
     "prompt_cache_key": None,
@@ -78,6 +77,7 @@ class Found:
             "background": shown["background"],
             "incomplete_details": None,
             "instructions": shown["instructions"],
+            "max_output_tokens": shown.get("max_output_tokens"),
             "metadata": dict(self.run.metadata),
             "model": self.run.agent,
             "parallel_tool_calls": True,

@@ -39,6 +39,10 @@ from .reading import (
 from .turns import build_answer, build_run, check_unchanged, find_answered
 
 
+_NO_CHAT: Final = (
+    "Chat completions are not served here. Agents answer at POST /v1/responses, by the same base URL:"
+    " LangChain calls that with use_responses_api=True, the AI SDK with openai.responses('AGENT')."
+)
 _NO_SUCH_MODEL: Final = "There is no such model: the models are this server's agents."
 
 
@@ -51,6 +55,7 @@ def build_responses_routes() -> Sequence[BaseRoute]:
         Route("/v1/responses/{response_id}", answer_response, methods=["GET", "DELETE"]),
         Route("/v1/responses/{response_id}/cancel", cancel_response, methods=["POST"]),
         Route("/v1/responses/{response_id}/input_items", list_input_items),
+        Route("/v1/chat/completions", refuse_chat, methods=["POST"]),
     ]
 
 
@@ -217,6 +222,11 @@ async def cancel_response(request: Request) -> Response:
         await find_runs(request).cancel(found.run.run_id, tenant=found.run.tenant)
         told = await wait_for_response(request, found)
     return _to_json(told.response)
+
+
+async def refuse_chat(_request: Request) -> Response:
+    """Refuse the older form of the API by the name of the one that there is."""
+    raise ProblemError(404, _NO_CHAT, code="not_found")
 
 
 async def list_input_items(request: Request) -> Response:

@@ -61,6 +61,7 @@ def _show(asked: Creation) -> JsonObject:
         "background": asked.is_background,
         "input": list(asked.input),
         "instructions": asked.instructions,
+        "max_output_tokens": asked.max_output_tokens,
         "previous_response_id": asked.previous,
         "store": asked.is_stored,
         "text_format": asked.text_format,

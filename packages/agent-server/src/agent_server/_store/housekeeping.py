@@ -216,8 +216,7 @@ def end_unanswered(write: Write, executor: str, *, days: float) -> Sequence[Ende
     return _fail(
         write,
         runs.c.executor == executor,
-        # A run that is kept for a shorter time waits no longer than that.
-        _WAITS & (runs.c.waiting_since < clock() - sa.func.coalesce(runs.c.keep, int(days * _DAY))),
+        _WAITS & (runs.c.waiting_since < clock() - int(days * _DAY)),
         build=lambda _: unanswered(),
     )
 

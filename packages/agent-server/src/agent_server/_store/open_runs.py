@@ -11,7 +11,7 @@ from agent_server.runs import RunStatus, WaitingFor
 from .clock import clock
 from .encryption import Encryption
 from .errors import StorageError
-from .records import decrypt_text, load_wait, to_seconds
+from .records import decrypt_text, load_wait
 from .schema import payloads, runs
 from .servers import Server
 from .writer import Write
@@ -25,9 +25,7 @@ _SHOWN = [
 ]
 
 
-_STANDING = [
-    runs.c[name] for name in ("status", "version", "keep", "wait_id", "waiting_since", "question")
-]
+_STANDING = [runs.c[name] for name in ("status", "version", "wait_id", "waiting_since", "question")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +63,11 @@ class Standing:
     Attributes:
         status: Its state.
         waiting_for: What it waits for, if it does.
-        keep_seconds: For how long it waits at most, if not as long as others.
         version: The version that it was begun under.
     """
 
     status: RunStatus
     waiting_for: WaitingFor | None = None
-    keep_seconds: float | None = None
     version: str = ""
 
 
@@ -86,7 +82,6 @@ def read_standing(
     return Standing(
         status=row.status,
         waiting_for=load_wait(row, encryption),
-        keep_seconds=to_seconds(row.keep),
         version=row.version,
     )
 

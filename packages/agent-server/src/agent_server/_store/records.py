@@ -70,11 +70,6 @@ def to_datetime(microseconds: int) -> datetime:
     return _EPOCH + microseconds * _MICROSECOND
 
 
-def to_seconds(microseconds: int | None) -> float | None:
-    """Return a time span in seconds."""
-    return None if microseconds is None else microseconds / 1_000_000
-
-
 def dump_events(events: Iterable[Event]) -> bytes:
     """Return a batch of events as JSON, without their numbers."""
     # The data is JSON already, so it goes in as it is.
