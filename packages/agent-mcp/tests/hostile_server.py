@@ -37,6 +37,21 @@ def doubled(levels: int) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": {"$ref": "#/$defs/L0"}}, "$defs": parts}
 
 
+WILD = {
+    "properties": {
+        "a": {"type": "array"},
+        "b": {"type": "any", "description": None},
+        "c": {"minimum": 1, "exclusiveMinimum": True},
+        "d": {"$ref": "https://example.com/elsewhere.json"},
+        "e": {"type": "string", "nullable": True, "pattern": "^(?!x)"},
+        "f": True,
+    },
+    "required": ["a"],
+    "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+    "id": "a b",
+}
+
+
 def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911 - as many ways
     match how:
         case "many-tools":
@@ -53,6 +68,7 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911
                     tool("large", {"description": "x" * 200_000, **OBJECT}),
                     tool("nested", nested(60)),
                     tool("patterns", {"properties": {"a": everything}, **OBJECT}),
+                    tool("quoting", {"description": "the end", **OBJECT}),
                     tool("talkative", description="x" * 1_000_000),
                 ]
             }
@@ -65,6 +81,9 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911
                     tool("typed_twice", {"type": ["object", "null"]}),
                     tool("listed", {"type": "object", "properties": []}),
                     {"name": "anything", "inputSchema": True},
+                    tool("wild", WILD),
+                    tool("text", {"type": "string"}),
+                    {"name": "number", "inputSchema": 7},
                 ]
             }
         case "no-tools":

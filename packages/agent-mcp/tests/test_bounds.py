@@ -62,7 +62,8 @@ def test_a_list_without_an_end_or_names_is_refused(how, reason):
 
 
 def test_a_tool_with_a_schema_that_nobody_could_use_is_left_out_by_name():
-    with McpServers(hostile("schemas")) as servers:
+    # Without this secret, the schema of one tool is no JSON any more.
+    with McpServers(hostile("schemas", env={"API_KEY": 'the end"}'})) as servers:
         names = [tool.name for tool in servers.tools]
         left_out = servers.left_out
         good = call(servers, "bad_good")
@@ -70,9 +71,9 @@ def test_a_tool_with_a_schema_that_nobody_could_use_is_left_out_by_name():
         patterns = find(servers, "bad_patterns").bind('{"a": "' + "a" * 50 + '!"}')
         description = find(servers, "bad_talkative").description
 
-    assert {*left_out} == {"bad_elsewhere", "bad_large", *left_out.keys() - {*names}}
+    assert {*left_out} == {"bad_large", "bad_quoting"}
     assert left_out["bad_large"].startswith("its schema has 200")
-    assert "$ref" in left_out["bad_elsewhere"]
+    assert "bad_elsewhere" in names
     assert good.content == "done"
     assert "could not be checked" in doubled.error
     assert patterns.error is not None

@@ -98,11 +98,15 @@ def test_only_some_tools_are_taken():
 
 def test_tools_whose_schema_is_not_one_of_an_object_are_left_out():
     with McpServers(hostile("shapes")) as servers:
-        assert [tool.name for tool in servers.tools] == ["bad_t", "bad_empty", "bad_untyped"]
+        names = ["t", "empty", "untyped", "typed_twice", "listed", "anything", "wild"]
+        assert [tool.name for tool in servers.tools] == [f"bad_{name}" for name in names]
         assert [*find(servers, "bad_untyped").parameters["properties"]] == ["a"]
         reason = "expected inputSchema as the schema of an object"
-        left_out = ("bad_typed_twice", "bad_listed", "bad_anything")
-        assert servers.left_out == dict.fromkeys(left_out, reason)
+        assert servers.left_out == dict.fromkeys(("bad_text", "bad_number"), reason)
+        wild = find(servers, "bad_wild")
+        assert wild.bind('{"a": [1], "b": null, "c": 2}').ok
+        assert "'c'" in wild.bind('{"a": [1], "c": 1}').error
+        assert "missing required parameter 'a'" in wild.bind('{"c": 2}').error
 
 
 def test_half_a_surrogate_pair_is_read_and_not_sent():

@@ -543,11 +543,14 @@ def test_references_inside_a_schema_lead_somewhere(schema):
 
 def test_parameters_that_were_checked_before_are_taken_as_they_are():
     made = Tool.from_schema("t", "", {}, dict)
-    odd = {"properties": {"a": {"minimum": "0", "$ref": "#/nowhere"}}}
+    odd = {
+        "properties": {"a": {"minimum": "0", "$ref": "#/nowhere"}, "b": {"$ref": "#/properties/b"}}
+    }
 
-    with pytest.raises(DeclarationError):
-        made.with_parameters(odd)
     assert made.with_parameters(odd, is_checked=True).parameters["properties"] == odd["properties"]
+    assert made.with_parameters(odd, is_checked=True).bind('{"a": 1}').ok
+    told = made.with_parameters(odd, is_checked=True).bind('{"a": 1, "b": 1}').error
+    assert told.endswith(": the arguments could not be checked")
     with pytest.raises(DeclarationError, match="'object'"):
         made.with_parameters({"type": "string"}, is_checked=True)
 
@@ -564,10 +567,19 @@ def test_what_is_hidden_can_be_referred_to_by_nobody():
     [
         ([], "tool parameters must be a JSON schema object, got list"),
         ({"type": "string"}, "type of the tool parameters must be 'object', got 'string'"),
-        ({"properties": []}, "properties of the tool parameters must be schemas by name"),
-        ({"required": "a"}, "required of the tool parameters must be a list of names"),
-        ({"required": [1]}, "required of the tool parameters must be a list of names"),
+        ({"type": ["array", "null"]}, "type of the tool parameters must be 'object', got ['array', 'null']"),
         ({"default": object()}, "tool parameters must be JSON, got TypeError"),
+    ],
+)  # fmt: skip
+def test_what_is_no_schema_of_an_object_is_an_error(schema, said):
+    with pytest.raises(DeclarationError) as caught:
+        Tool.from_schema("t", "", schema, print)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
         ({"anyOf": [{"$ref": "https://x.example/s"}]}, "$ref of the tool parameters must be a place in the schema"),
         ({"properties": {"a": {"$ref": "#/$defs/Room"}}}, "$ref of the tool parameters must be a place in the schema, got '#/$defs/Room'"),
         ({"$ref": "#/definitions/A"}, "$ref of the tool parameters must be a place in the schema, got '#/definitions/A'"),
@@ -577,14 +589,90 @@ def test_what_is_hidden_can_be_referred_to_by_nobody():
         ({"allOf": [{}], "anyOf": [{"$ref": "#/allOf/x/y"}]}, "$ref of the tool parameters must be a place in the schema, got '#/allOf/x/y'"),
         ({"$defs": {"A": {"$id": "https://x.example/a", "items": {"$ref": "#/$defs/A"}}}}, "$ref of the tool parameters must be a place in the schema"),
         ({"properties": {"default": {"$ref": "#/$defs/A"}}}, "$ref of the tool parameters must be a place in the schema"),
-        ({"properties": {"a": {"type": "strin"}}}, "properties.a.type of the tool parameters must be a valid JSON schema"),
-        ({"minProperties": "x"}, "minProperties of the tool parameters must be a valid JSON schema"),
     ],
 )  # fmt: skip
-def test_what_is_no_schema_of_an_object_is_an_error(schema, said):
+def test_where_a_value_is_hidden_each_reference_leads_somewhere(schema, said):
     with pytest.raises(DeclarationError) as caught:
-        Tool.from_schema("t", "", schema, print)
+        Tool.from_schema("t", "", schema, print, hidden={"key": 1})
     assert str(caught.value).startswith(said)
+
+
+LOST = {"$ref": "https://x.example/s"}
+
+
+@pytest.mark.parametrize(
+    ("a", "fits", "does_not"),
+    [
+        ({"type": "strin"}, [1, "x"], []),
+        ({"type": "any", "enum": ["x"]}, ["x"], [1]),
+        ({"type": None, "minLength": 2}, ["xx"], ["x"]),
+        ({"type": ["string", "any"]}, [1], []),
+        ({"type": "string", "nullable": True}, ["x", None], [1]),
+        ({"type": "string", "nullable": False}, ["x"], [None]),
+        ({"type": "array", "items": {"enum": ["x"], "nullable": True}}, [["x", None]], [["y"]]),
+        ({"minimum": 1, "exclusiveMinimum": True}, [2], [1]),
+        ({"minimum": 1, "exclusiveMinimum": True, "type": "any"}, [2], [1]),
+        ({"type": "array", "items": [{"type": "string"}], "additionalItems": False}, [["x"]], [[1], ["x", 1]]),
+        ({"type": "object", "properties": [], "required": None, "minProperties": 1}, [{"x": 1}], [{}]),
+        ({"properties": {"b": None}, "required": ["b", 1]}, [{"b": 1}], []),
+        ({"allOf": [None, {"type": "string"}]}, ["x"], [1]),
+        ({"required": True, "maxLength": 1}, ["x"], ["xx"]),
+        ({**LOST, "type": "string"}, ["x"], [1]),
+        ({"anyOf": [LOST, {"type": "string"}]}, [1], []),
+        ({"$ref": "#/$defs/missing"}, [1], []),
+        ({"type": "string", "pattern": r"^\p{Lu}"}, ["É"], ["é"]),
+        ({"type": "string", "pattern": r"^(?!x)"}, ["x"], [1]),
+        (True, [1], []),
+        (None, [1], []),
+        (False, [], [1]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_checked", [False, True])
+def test_of_a_schema_as_it_is_found_all_is_checked_that_can_be_read(a, fits, does_not, is_checked):
+    schema = {"type": ["object", "null"], "properties": {"a": a}, "required": ["a", 1]}
+    made = Tool.from_schema("t", "", schema, print)
+    # Nothing is lost by who has checked it before.
+    made = made.with_parameters(made.parameters, is_checked=is_checked)
+
+    assert all(made.bind(json.dumps({"a": value})).ok for value in fits)
+    assert is_checked or not any(made.bind(json.dumps({"a": value})).ok for value in does_not)
+    assert made.bind("{}").error.endswith(": missing required parameter 'a'")
+    assert (made.parameters["type"], made.parameters["required"]) == ("object", ["a"])
+
+
+@pytest.mark.parametrize("levels", [120, 2_000])
+def test_of_a_deep_schema_is_checked_what_can_be_reached(levels):
+    schema = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+
+    if levels > 1_000:
+        with pytest.raises(DeclarationError, match="must be less deep"):
+            Tool.from_schema("t", "", schema, print)
+    else:
+        made = Tool.from_schema("t", "", schema, print)
+        assert made.bind('{"a": {"a": {}}}').ok
+        assert not made.bind('{"a": {"a": 1}}').ok
+
+
+@pytest.mark.parametrize("root", [{"properties": []}, {"properties": None, "required": "a"}])
+def test_a_root_that_names_nothing_takes_nothing(root):
+    made = Tool.from_schema("t", "", root, print)
+
+    assert made.parameters["properties"] == {}
+    assert made.bind("{}").ok
+    assert not made.bind('{"a": 1}').ok
+
+
+@pytest.mark.parametrize("has_library", [True, False])
+def test_without_jsonschema_unknown_types_take_anything(has_library, monkeypatch):
+    if not has_library:
+        monkeypatch.setitem(__import__("sys").modules, "jsonschema", None)
+    schema = {"properties": {"a": {"type": "any"}, "b": {"type": "string", "nullable": True}}}
+    made = Tool.from_schema("t", "", schema, print)
+
+    assert made.bind('{"a": 1, "b": null}').ok
+    assert not made.bind('{"b": 1}').ok
 
 
 @pytest.mark.parametrize(

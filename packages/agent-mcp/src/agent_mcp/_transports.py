@@ -19,6 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 
+from agent_tooling import DeclarationError, read_object_schema
+
 from ._listing import NO_OBJECT
 from ._servers import HttpServer, StdioServer
 
@@ -146,11 +148,10 @@ def _mend_tools(result: dict[str, Any]) -> None:
         described = cast("dict[str, Any]", tool)
         described.pop("outputSchema", None)
         schema: object = described.get("inputSchema")
-        given = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {"type": schema}
-        given = {"type": "object", **given}
-        if given["type"] == "object" and isinstance(given.get("properties", {}), dict):
-            described["inputSchema"] = given
-        else:
+        given: object = {} if schema is None or schema is True else schema
+        try:
+            described["inputSchema"] = read_object_schema(given)
+        except DeclarationError:
             described |= {"inputSchema": {"type": "object"}, "_meta": {NO_OBJECT: True}}
 
 

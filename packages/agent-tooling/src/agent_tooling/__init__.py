@@ -53,6 +53,7 @@ from ._results.failure_memory import FailureMemory, call_signature
 from ._results.kept_results import READ_RESULT, KeptResults, read_result_schema
 from ._results.output import ContentPart, ToolContent, ToolOutput
 from ._schemas.answers import AnswerSchema, CheckedAnswer
+from ._schemas.found_schema import read_object_schema
 from ._schemas.linear_pattern import LinearPattern
 from ._schemas.patterns import bound_patterns, validate_patterns
 from ._schemas.validation import find_findings, validate_schema
@@ -154,6 +155,7 @@ __all__ = [
     "parse_tool_arguments",
     "prepare_arguments",
     "read_local_file",
+    "read_object_schema",
     "read_result_schema",
     "repeated_key_text",
     "timed_out_text",

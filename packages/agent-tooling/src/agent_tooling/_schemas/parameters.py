@@ -1,6 +1,5 @@
 """A JSON schema as the parameters of a tool."""
 
-import copy
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,11 +10,13 @@ from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, path_text, shorten, value_text
 from agent_tooling._sentences import validation_error_text
 
+from .found_schema import build_found_validator, is_of_type, read_object_schema
 from .references import find_referenced, validate_references
-from .validation import build_validator, find_finding
+from .validation import find_finding
 
 
 _MAX_CHARACTERS: Final = 300
+_UNCHECKED: Final = "the arguments could not be checked"
 # With one of these, `properties` alone does not say which names an object takes.
 NAMES_ELSEWHERE: Final = frozenset(
     {
@@ -33,15 +34,6 @@ NAMES_ELSEWHERE: Final = frozenset(
 # they depend on.
 _PARTS: Final = ("allOf", "anyOf", "else", "if", "not", "oneOf", "then")
 _CONDITIONS: Final = ("dependencies", "dependentRequired", "dependentSchemas")
-_TYPES: Final[Mapping[object, tuple[type, ...]]] = {
-    "array": (list,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "null": (type(None),),
-    "number": (int, float),
-    "object": (dict,),
-    "string": (str,),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,33 +60,23 @@ class SchemaParameters:
             is_checked: Whether it was read before, so that it need not be checked, which for a large one takes seconds.
 
         Raises:
-            DeclarationError: If it is not the JSON schema of an object, or refers to something outside itself or to nothing; or if a hidden name is a path into a
-                property, or appears where it cannot be taken out.
+            DeclarationError: If it is not the JSON schema of an object; or if a hidden name is a path into a property, or appears where it cannot be taken out.
         """
-        if not isinstance(schema, Mapping):
-            raise DeclarationError("tool parameters", "a JSON schema object", schema)
-        given = cast("Mapping[str, Any]", schema)
-        read: JsonSchema = {"type": "object", "properties": {}}
-        read |= copy.deepcopy(dict(given))
-        if read["type"] != "object":
-            raise DeclarationError(
-                "type of the tool parameters", "'object'", found=repr(read["type"])
-            )
-        _validate_members(read)
-        _hide(read, hidden)
-        if not is_checked:
+        read = read_object_schema(schema)
+        _validate_json(read)
+        if hidden:
+            _hide(read, hidden)
             validate_references(read, field="the tool parameters")
         if read.keys().isdisjoint(NAMES_ELSEWHERE):
             read.setdefault("additionalProperties", False)
-        validator = build_validator(read, field="the tool parameters", is_checked=is_checked)
-        return cls(schema=read, validator=validator)
+        return cls(schema=read, validator=build_found_validator(read, is_checked=is_checked))
 
     def bind(self, tool_name: str, args: dict[str, Any]) -> ToolArguments:  # noqa: ARG002 - other kinds of parameters tell it
         """Check a model's arguments."""
         # Our own checks come first: they work without jsonschema, too, and name every fault.
         findings = [*_check_names(self.schema, args), *_check_types(self.schema, args)]
         if not findings and self.validator is not None:
-            findings = _check_all(self.validator, args)
+            findings = self._check_all(args)
         if findings:
             return RefusedArguments(error=validation_error_text("; ".join(findings)))
         return AcceptedArguments(args=args)
@@ -103,15 +85,21 @@ class SchemaParameters:
         """Return the values for a call: the arguments themselves."""
         return dict(args)
 
+    def _check_all(self, args: Mapping[str, Any]) -> list[str]:
+        try:
+            return _find_all(self.validator, args)
+        except RecursionError:
+            return [_UNCHECKED]
+        except Exception:  # noqa: BLE001 - jsonschema raises many kinds
+            # So does a schema that was said to be checked, where some part of it says nothing.
+            validator = build_found_validator(self.schema)
+        try:
+            return _find_all(validator, args)
+        except Exception:  # noqa: BLE001 - as above
+            return [_UNCHECKED]
 
-def _validate_members(schema: JsonSchema) -> None:
-    """Refuse a schema with unreadable properties or names."""
-    properties: object = schema["properties"]
-    required = cast("list[object]", schema.get("required", []))
-    if not isinstance(properties, dict):
-        raise DeclarationError("properties of the tool parameters", "schemas by name", properties)
-    if type(required) is not list or not all(isinstance(name, str) for name in required):
-        raise DeclarationError("required of the tool parameters", "a list of names", required)
+
+def _validate_json(schema: JsonSchema) -> None:
     try:
         json.dumps(schema)
     except (TypeError, ValueError, RecursionError) as error:
@@ -187,28 +175,17 @@ def _check_types(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
     """Check the simple types of the arguments, but nothing inside them."""
     for name, value in args.items():
         part: object = schema["properties"].get(name)
-        declared: object = cast("JsonSchema", part).get("type") if isinstance(part, dict) else None
-        kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])
-        if declared is not None and not any(_is_of(value, kind) for kind in kinds):
+        node = cast("JsonSchema", part if isinstance(part, dict) else {})
+        declared: object = node.get("type")
+        is_null = value is None and node.get("nullable") is True
+        if declared is not None and not is_null and not is_of_type(value, declared):
+            kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])
             expected = " or ".join(map(str, kinds))
             yield f"parameter '{name}' must be {expected}, got {value_text(value)}"
 
 
-def _is_of(value: object, kind: object) -> bool:
-    # In Python a boolean is an integer.
-    if isinstance(value, bool) and kind != "boolean":
-        return False
-    # In JSON schema 3.0 is an integer.
-    if isinstance(value, float) and kind == "integer":
-        return value.is_integer()
-    return isinstance(value, _TYPES.get(kind, ()))
-
-
-def _check_all(validator: Any, args: Mapping[str, Any]) -> list[str]:
-    try:
-        finding = find_finding(validator, args)
-    except Exception:  # noqa: BLE001 - jsonschema raises many kinds
-        return ["the arguments could not be checked"]
+def _find_all(validator: Any, args: Mapping[str, Any]) -> list[str]:
+    finding = find_finding(validator, args)
     if finding is None:
         return []
     place = path_text(finding.absolute_path)

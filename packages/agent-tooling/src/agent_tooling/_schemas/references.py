@@ -42,12 +42,25 @@ def validate_references(schema: JsonSchema, *, field: str) -> None:
     Raises:
         DeclarationError: If it has one; the message names it.
     """
+    for node, key in _iter_lost(schema):
+        raise DeclarationError(f"$ref of {field}", "a place in the schema", found=repr(node[key]))
+
+
+def drop_lost_references(schema: JsonSchema) -> None:
+    """Take out of a schema the references to something outside it or missing in it."""
+    for node, key in list(_iter_lost(schema)):
+        del node[key]
+
+
+def _iter_lost(schema: JsonSchema) -> Iterator[tuple[JsonSchema, str]]:
+    """Yield each schema in a schema that has such a reference, and its keyword."""
     anchors: dict[int, Collection[object]] = {}
-    for resource, reference in _iter_references(schema, schema):
-        if not reference.startswith("#") or not _is_there(resource, reference, anchors):
-            raise DeclarationError(
-                f"$ref of {field}", "a place in the schema", found=repr(reference)
-            )
+    for resource, node in _iter_nodes(schema, schema):
+        for key in REFERENCES:
+            reference = node.get(key)
+            is_text = isinstance(reference, str)
+            if is_text and not (reference[:1] == "#" and _is_there(resource, reference, anchors)):
+                yield node, key
 
 
 def _is_there(resource: JsonSchema, reference: str, anchors: dict[int, Collection[object]]) -> bool:
@@ -103,13 +116,6 @@ def _iter_names(node: JsonSchema) -> Iterator[str]:
             yield name
     if isinstance(address := node.get("$id"), str) and address.startswith("#"):
         yield address[1:]
-
-
-def _iter_references(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, str]]:
-    for within, node in _iter_nodes(value, resource):
-        for key in REFERENCES:
-            if isinstance(reference := node.get(key), str):
-                yield within, reference
 
 
 def _iter_nodes(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, JsonSchema]]:

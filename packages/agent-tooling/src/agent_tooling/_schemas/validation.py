@@ -42,7 +42,7 @@ def find_findings(kind: Any, schema: JsonSchema, value: object) -> list[Any]:
     Raises:
         RecursionError: If schema and value multiply to more than 500,000 steps.
     """
-    validator = _build_bounded(kind, schema)
+    validator = bound_validator(kind, schema)
     with limit_steps():
         return list(validator.iter_errors(value))
 
@@ -62,6 +62,22 @@ def validate_schema(schema: JsonSchema, *, field: str) -> None:
     validate_patterns(schema, field=field)
 
 
+def find_drafts(schema: JsonSchema) -> list[Any]:
+    """Return jsonschema's validator classes that may fit a schema: that of the draft it names, and an old one; none if jsonschema is not installed."""
+    try:
+        import jsonschema  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        return []
+    library: Any = jsonschema
+    named = library.validators.validator_for(schema, default=library.Draft202012Validator)
+    return [named, library.Draft7Validator]
+
+
+def find_faults(kind: Any, schema: JsonSchema) -> list[Any]:
+    """Return what a draft has against a schema; patterns are no concern of it, for we match them by rules of our own."""
+    return list(bound_class(kind)(kind.META_SCHEMA).iter_errors(schema))
+
+
 def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False) -> Any:
     """Return jsonschema's validator for a schema; None if that is not installed. It never fetches references, and no pattern takes it long.
 
@@ -73,23 +89,21 @@ def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False)
     Raises:
         DeclarationError: If it is not a valid schema.
     """
-    try:
-        import jsonschema  # noqa: PLC0415 - an extra, and slow to import
-    except ImportError:
+    if not (kinds := find_drafts(schema)):
         return None
-    library: Any = jsonschema
-    kind = library.validators.validator_for(schema, default=library.Draft202012Validator)
+    from jsonschema import ValidationError  # noqa: PLC0415 - an extra
+
     try:
         if not is_checked:
-            _check_schema(kind, schema)
-    except library.ValidationError as error:
+            _check_schema(kinds[0], schema)
+    except ValidationError as error:
         place = f"{path_text(error.path)} of {field}" if error.path else field
         found = shorten(error.message, _MAX_CHARACTERS)
         raise DeclarationError(place, "a valid JSON schema", found=found) from error
-    return _build_bounded(kind, schema)
+    return bound_validator(kinds[0], schema)
 
 
-def _build_bounded(kind: Any, schema: JsonSchema) -> Any:
+def bound_validator(kind: Any, schema: JsonSchema) -> Any:
     """Return a validator of a class for a valid schema, which fetches nothing and takes no pattern long."""
     from referencing import jsonschema as drafts  # noqa: PLC0415 - an extra
 

@@ -1,0 +1,136 @@
+"""Schemas of tools as they are found: of any draft, with words that are in none, and with references that lead elsewhere.
+
+A word that no draft takes as it stands says nothing, and `nullable` says what it says in OpenAPI 3.0: one part that cannot be read must not cost the tool, whose
+server checks its arguments once more.
+"""
+
+import copy
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final, cast
+
+from agent_tooling._errors import DeclarationError
+from agent_tooling._json_text import JsonSchema
+
+from .references import drop_lost_references, iter_schemas
+from .validation import bound_validator, find_drafts, find_faults
+
+
+_TYPES: Final[Mapping[object, tuple[type, ...]]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "null": (type(None),),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+_MOST_ROUNDS: Final = 10  # what is dropped may lay bare what was behind it
+
+
+def read_object_schema(schema: object) -> JsonSchema:
+    """Return a copy of the schema of an object with its `type`, `properties` and `required` as they should be, and the rest as it stands.
+
+    Raises:
+        DeclarationError: If it is not a mapping, nests some hundred levels deep, or has another type.
+    """
+    if not isinstance(schema, Mapping):
+        raise DeclarationError("tool parameters", "a JSON schema object", schema)
+    read: JsonSchema = {"type": "object", "properties": {}}
+    try:
+        read |= copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
+    except RecursionError:
+        raise DeclarationError("tool parameters", "less deep", found="too many levels") from None
+    if not is_of_type({}, read["type"]):
+        raise DeclarationError("type of the tool parameters", "'object'", found=repr(read["type"]))
+    read["type"] = "object"
+    if not isinstance(read["properties"], dict):
+        read["properties"] = {}
+    if "required" in read:
+        names: object = read["required"]
+        listed = cast("list[object]", names if isinstance(names, list) else [])
+        read["required"] = [name for name in listed if isinstance(name, str)]
+    return read
+
+
+def is_of_type(value: object, declared: object) -> bool:
+    """Return whether a value is of a type, or of one of a list; any value is, if JSON schema does not know one of them."""
+    kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])
+    is_known = all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
+    return not is_known or not kinds or any(_is_of(value, kind) for kind in kinds)
+
+
+def _is_of(value: object, kind: object) -> bool:
+    # In Python a boolean is an integer.
+    if isinstance(value, bool) and kind != "boolean":
+        return False
+    # In JSON schema 3.0 is an integer.
+    if isinstance(value, float) and kind == "integer":
+        return value.is_integer()
+    return isinstance(value, _TYPES[kind])
+
+
+def build_found_validator(schema: JsonSchema, *, is_checked: bool = False) -> Any:
+    """Return jsonschema's validator for what can be read of a schema, by the draft that takes most of it; None if that is not installed.
+
+    Args:
+        schema: The schema.
+        is_checked: Whether all of it can be read, as far as is known.
+    """
+    kind, *others = find_drafts(schema) or [None]
+    read = copy.deepcopy(schema)
+    if kind is not None and "exclusiveMinimum" in kind.VALIDATORS:
+        for node in list(iter_schemas(read))[1:]:
+            _read_idioms(node)
+    if kind is None:
+        return None
+    if is_checked:
+        with suppress(Exception):  # where some part of it cannot be read after all
+            return bound_validator(kind, read)
+    # Deeper than jsonschema goes: what it reaches of the arguments is checked all the same.
+    with suppress(RecursionError):
+        kind = _mend(read, kind, others)
+    return bound_validator(kind, read)
+
+
+def _mend(read: JsonSchema, kind: Any, others: list[Any]) -> Any:
+    """Take out of a schema what cannot be read, and return the draft of the rest."""
+    drop_lost_references(read)
+    faults = find_faults(kind, read)
+    for other in others if faults else ():
+        if len(found := find_faults(other, read)) < len(faults):
+            kind, faults = other, found
+    for _ in range(_MOST_ROUNDS if faults else 0):
+        for fault in faults:
+            # The place may have gone with another.
+            with suppress(LookupError, TypeError):
+                _drop(read, fault)
+        faults = find_faults(kind, read)
+    return kind
+
+
+def _read_idioms(node: JsonSchema) -> None:
+    """Write what a schema says in the words of OpenAPI 3.0 or of draft 4 in those of today."""
+    for bound in ("minimum", "maximum"):
+        word = f"exclusive{bound.capitalize()}"
+        if isinstance(node.get(word), bool) and node.pop(word) and bound in node:
+            node[word] = node.pop(bound)
+    if node.pop("nullable", None) is True:
+        rest = dict(node)
+        node.clear()
+        node["anyOf"] = [rest, {"type": "null"}]
+
+
+def _drop(schema: JsonSchema, fault: Any) -> None:
+    """Take out of a schema what a fault is about; where a schema should be, one that takes anything comes in its place."""
+    *way, last = fault.absolute_path
+    place: Any = schema
+    holder: Any = {}
+    for step in way:
+        holder, place = place, place[step]
+    if fault.validator == "type" and "object" in fault.validator_value:
+        place[last] = {}
+    elif isinstance(place, list):
+        del holder[way[-1]]
+    else:
+        del place[last]
