@@ -171,9 +171,22 @@ def test_reasoning_needs_what_it_led_to(thinker, ask, followers):
 
 
 def test_one_reasoning_item_may_follow_another(thinker, ask):
+    first, _ = ask(thinker, STATELESS, input=[USER]).json()["output"]
+    ask(thinker, STATELESS, input=[USER])
     reasoning, call = ask(thinker, STATELESS, input=[USER]).json()["output"]
-    items = [USER, reasoning, reasoning, call, OUTPUT]
+    items = [USER, first, reasoning, call, OUTPUT]
     assert ask(thinker, STATELESS, input=items).status_code == 200
+
+
+def test_two_items_of_one_id_are_refused(thinker, ask):
+    reasoning, call = ask(thinker, STATELESS, input=[USER]).json()["output"]
+    error = ask(thinker, STATELESS, input=[USER, reasoning, reasoning, call, OUTPUT]).json()[
+        "error"
+    ]
+    assert (error["param"], error["code"]) == ("input", None)
+    assert error["message"] == (
+        f"Duplicate item found with id {reasoning['id']}. Remove duplicate items from your input and try again."
+    )
 
 
 def test_reasoning_by_id_alone_is_found_only_where_it_was_stored(thinker, ask):

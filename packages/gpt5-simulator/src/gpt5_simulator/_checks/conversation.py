@@ -1,8 +1,9 @@
 """Checks for conversations whose items do not fit together, as a real server makes them.
 
-Source: recorded 400 bodies; docs/evidence/responses-api.md, R4 to R11.
+Source: recorded 400 bodies; docs/evidence/responses-api.md, R4 to R11 and R41.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from gpt5_simulator._errors import ApiError
@@ -40,8 +41,17 @@ def validate_conversation(
     for item in items:
         if item.get("type") in {"reasoning", "compaction"}:
             _validate_readable(item, key, is_stored)
+    _validate_ids(items)
     _validate_followers(items)
     _validate_pairs(items)
+
+
+def _validate_ids(items: Sequence[Json]) -> None:
+    counts = Counter(item["id"] for item in items if isinstance(item.get("id"), str))
+    for item_id, count in counts.items():
+        if count > 1:
+            text = f"Duplicate item found with id {item_id}. Remove duplicate items from your input and try again."
+            raise ApiError(text, param="input")
 
 
 def _validate_readable(item: Json, key: bytes, is_stored: Callable[[str], bool]) -> None:

@@ -1,10 +1,12 @@
 """Checks for tools and the choice among them, as a real server makes them.
 
-Source: recorded 400 bodies; docs/evidence/responses-api.md, R14 and R15.
+Source: recorded 400 bodies; docs/evidence/responses-api.md, R14, R15 and R40.
 """
 
 import re
+from collections import Counter
 
+from gpt5_simulator._checks.function_schemas import validate_function_schema
 from gpt5_simulator._checks.schema import SCHEMAS, bad_value, missing, validate, wrong_type
 from gpt5_simulator._checks.strict_schemas import validate_closed
 from gpt5_simulator._errors import ApiError
@@ -37,8 +39,18 @@ def validate_tools(body: Json, *, profile: ModelProfile) -> None:
         if not isinstance(tool.get("type"), str):
             raise missing(f"{where}.type")
         _validate_tool(tool, where, profile)
+    _validate_names(objects_in(body.get("tools")))
     _validate_effort(body, profile)
     _validate_choice(body, profile)
+
+
+def _validate_names(tools: list[Json]) -> None:
+    """Refuse two functions of one name, whose calls nobody could tell apart; OpenAI's words for it are not known."""
+    counts = Counter(tool["name"] for tool in tools if tool["type"] in _CLIENT and "name" in tool)
+    for name, count in counts.items():
+        if count > 1:
+            text = f"Function names must be unique, but '{name}' is used {count} times."
+            raise ApiError(text, param="tools", code="invalid_value")
 
 
 def _validate_tool(tool: Json, where: str, profile: ModelProfile) -> None:
@@ -86,6 +98,7 @@ def _validate_client_tool(tool: Json, where: str, kind: str) -> None:
     code, param = "invalid_function_parameters", f"{where}.parameters"
     if fault is not None:
         raise ApiError(f"{label}: {fault}", param=param, code=code)
+    validate_function_schema(schema, name=tool["name"], param=param)
     # Only where it is asked for: a function without `strict` is made strict where that is possible.
     # Source: docs/evidence/responses-api.md, R18.
     if tool.get("strict") is True:
