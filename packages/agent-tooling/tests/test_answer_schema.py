@@ -58,6 +58,12 @@ def test_without_jsonschema_it_is_said_what_is_missing(monkeypatch):
         AnswerSchema.parse(ROOM)
 
 
+@pytest.mark.parametrize("again", ['{"beds": 2}', '\n{ "beds" : 2.0 }', '{"beds":2}{"beds":2}\n'])
+def test_an_answer_that_comes_again_is_one_answer(again):
+    checked = AnswerSchema.parse(ROOM).check('{"beds": 2}' + again)
+    assert (checked.text, checked.value, checked.problem) == ('{"beds": 2}', {"beds": 2}, None)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -80,6 +86,8 @@ def test_an_answer_that_fulfils_it_gives_its_value_and_its_json(text):
         ('It is {"beds": 2}', "it is no JSON: Expecting value at line 1 column 1"),
         ('{"beds": NaN}', "it is no JSON: "),
         ('{"beds": 2} {"beds": 3}', "it is no JSON: Extra data at line 1 column 13"),
+        ('{"beds": 2} {"beds": 2', "it is no JSON: Extra data at line 1 column 13"),
+        ('{"beds": NaN}{"beds": NaN}', "it is no JSON: "),
         ("[" * 100_000, "it is no JSON: "),
         ("{}", "$: 'beds' is a required property"),
         ('{"beds": "two"}', "$.beds: 'two' is not of type 'integer'"),
