@@ -339,3 +339,21 @@ def test_fitted_items_are_the_same_but_for_images(items: list[dict[str, Any]], r
     images = [item for item in fitted if item["type"] == "image_generation_call"]
     rest = sum(len(json.dumps(item)) for item in fitted if item not in images)
     assert not images or rest + sum(len(json.dumps(item)) for item in images) <= max(room, rest)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "given", "written"),
+    [
+        ("function_call", "arguments", None, "{}"),
+        ("function_call", "arguments", {"a": 1}, '{"a": 1}'),
+        ("function_call", "arguments", 7, "{}"),
+        ("custom_tool_call", "input", None, ""),
+    ],
+)
+def test_what_a_call_was_given_goes_back_as_text(
+    kind: str, key: str, given: object, written: str
+) -> None:
+    call = {"type": kind, "call_id": "c1", "name": "f", key: given}
+
+    assert replayable_items([call]) == [call | {key: written}]
+    assert replayable_items([call | {"call_id": "c2", key: "x"}])[0][key] == "x"

@@ -1,7 +1,7 @@
 """The output items that may go back as input.
 
 The API refuses a reasoning item that it cannot decrypt, a reasoning item without the item that followed it, a call without its output, and
-everything of a generated image except the image itself. Failed calls of the server's tools are of no use to it. Everything else goes back verbatim and
+everything of a generated image except the image itself. A call's arguments are a text, whatever a server has made of them. Failed calls of the server's tools are of no use to it. Everything else goes back verbatim and
 in order.
 
 Source: docs/evidence/responses-api.md, R4 to R10, R36 and R37.
@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from gpt5_messages._completion.values import Item
+from gpt5_messages._completion.values import Item, argument_text
 from gpt5_messages._json import text_at, text_or_none, type_of
-from gpt5_messages._kinds import CALL_OUTPUTS, KINDS, OUTPUT_TYPES, types_run_by
+from gpt5_messages._kinds import CALL_ARGUMENTS, CALL_OUTPUTS, KINDS, OUTPUT_TYPES, types_run_by
 from stream_text import is_marked_reasoning, render_omission
 
 from .open_reasoning import returned_reasoning
@@ -163,6 +163,10 @@ def _may_be_sent(item: Item, *, is_answered: bool) -> bool:
 
 
 def _as_input(item: Mapping[str, Any]) -> dict[str, Any]:
+    key = CALL_ARGUMENTS.get(type_of(item), "")
+    if key and not isinstance(item.get(key), str):
+        nothing = "{}" if key == "arguments" else ""
+        return {**item, key: argument_text(item.get(key)) or nothing}
     if type_of(item) != _IMAGE:
         return dict(item)
     # Azure still calls a whole image `generating`. Source: docs/evidence/responses-api.md, R33 and R36.
