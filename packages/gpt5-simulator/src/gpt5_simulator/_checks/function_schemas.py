@@ -1,6 +1,6 @@
 """The rules for the schema of a function, whether it is strict or not.
 
-Source: function_schema.json, which says where each is from.
+Source: docs/evidence/responses-api.md, R15 and R40; function_schema.json says more.
 """
 
 import json
