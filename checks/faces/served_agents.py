@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
 
 from agent_driver import Agent
 
@@ -147,9 +148,15 @@ def pay(euros: int) -> str:
     return f"{euros} euros are on their way."
 
 
-@dataclass
-class Sum:
+class Part(BaseModel):
+    euros: int = 0
+
+
+class Sum(BaseModel):
     total: int
+    unit: str = "euros"
+    first: Part = Part(euros=1)
+    parts: list[Part] = Field(default_factory=list)
 
 
 talker = Agent(talk)

@@ -10,13 +10,10 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel, TypeAdapter
 
 from answers import WEATHER, approvals_in, outputs_for
+from served_agents import Sum
 
 
 EVENTS = TypeAdapter(ResponseStreamEvent)
-
-
-class Sum(BaseModel):
-    total: int
 
 
 class Other(BaseModel):

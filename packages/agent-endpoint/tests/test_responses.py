@@ -2,13 +2,23 @@
 
 import json
 from dataclasses import dataclass
+from typing import Literal
 
+from pydantic import BaseModel, Field
 from scripted import adding, asked, call, calls, pay, paying, script
 
 from agent_driver import Agent
 
 
 FLOOR = {"type": "object", "properties": {"floor": {"type": "integer"}}}
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
 
 
 @dataclass
@@ -163,6 +173,71 @@ async def test_a_form_is_the_agents_own_whatever_it_is_titled(tmp_path):
 
     assert json.loads(text(answered)) == {"title": "a", "notes": []}
     assert refused["error"]["param"] == "text.format"
+
+
+class Pet(BaseModel):
+    name: str
+    age: int = 0
+
+
+class Order(BaseModel):
+    title: str = "none"
+    pets: list[Pet] = Field(default_factory=list)
+    first: Pet | None = None
+    best: Pet = Pet(name="Rex")
+    size: tuple[int, str] = (1, "m")
+    kin: Cat | Dog = Field(discriminator="kind")
+    default: int = 1
+
+
+def strict(schema):
+    """Return a schema of pydantic as the openai client writes it."""
+    schema = {name: one for name, one in schema.items() if (name, one) != ("default", None)}
+    if schema.get("type") == "object":
+        schema = {"additionalProperties": False, **schema}
+        schema["required"] = list(schema["properties"])
+    for name in ("properties", "$defs"):
+        if name in schema:
+            schema[name] = {key: strict(one) for key, one in schema[name].items()}
+    if "$ref" in schema and len(schema) > 1:
+        name = schema.pop("$ref").rpartition("/")[2]
+        return strict(Order.model_json_schema()["$defs"][name] | schema)
+    return schema
+
+
+async def test_a_form_is_the_agents_own_in_each_way_of_writing_its_class(tmp_path):
+    """Source: openai 3.57.0, `responses.parse(text_format=…)`."""
+    agent = Agent(script('{"kin": {"kind": "cat"}}'), answer=Order)
+    plain = Order.model_json_schema()
+    told = {"type": "array", "items": {"$ref": "#/$defs/Pet"}}
+    circle = {
+        "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+        "$ref": "#/$defs/a",
+    }
+    others = [
+        {**plain, "required": ["kin", "title"]},
+        {**plain, "required": "kin"},
+        {**plain, "required": [[]]},
+        {**plain, "additionalProperties": True},
+        {**plain, "properties": []},
+        {**plain, "properties": {**plain["properties"], "pets": {**told, "minItems": 1}}},
+        {**plain, "properties": {**plain["properties"], "pets": {"type": ["array"]}}},
+        {**plain, "properties": {**plain["properties"], "default": {"type": "number"}}},
+        {**plain, "properties": {**plain["properties"], "kin": {"anyOf": [{}]}}},
+        {**plain, "properties": {**plain["properties"], "best": {"$ref": "#/$defs/None"}}},
+        {**plain, "$defs": {"Pet": True}},
+        circle,
+        None,
+    ]
+    async with asked(tmp_path, {"agent": agent}) as client:
+        for schema in (plain, strict(plain), dict(agent.answer_schema)):
+            form = {"type": "json_schema", "name": "order", "schema": schema}
+            answered = await create(client, input="?", text={"format": form})
+            assert Order.model_validate_json(text(answered)).best.name == "Rex"
+        for schema in others:
+            form = {"type": "json_schema", "name": "order", "schema": schema}
+            refused = await create(client, 400, input="?", text={"format": form})
+            assert refused["error"]["param"] == "text.format", schema
 
 
 async def test_a_conversation_that_cannot_be_kept_is_not_gone_on_with(tmp_path):

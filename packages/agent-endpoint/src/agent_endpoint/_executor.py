@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path as Folder
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_driver import Agent, AskApproval, Decision, Result, StepError, StepKey, StepWork
 from agent_loop import SnapshotError, dump_messages
@@ -33,6 +33,7 @@ from run_log import RunLog
 from stream_text import has_many_values
 
 from ._apart import ApartSteps, StepMaker
+from ._forms import is_form_of
 from ._requests import HALVES, AgentRequest, read_request
 from ._teller import SHOWN, Path, Teller, to_usage
 
@@ -325,26 +326,7 @@ def _check_format(agent: Agent[Any, Any], asked: JsonObject | None) -> None:
     if asked is None:
         return
     own = agent.answer_schema
-    if asked.get("type") != "json_schema" or _untitled(asked.get("schema")) != _untitled(own):
+    if asked.get("type") != "json_schema" or not is_form_of(asked.get("schema"), own or {}):
         raise RequestRefusedError(
             Problem(field="text.format", message="expected the form that the agent answers in")
         )
-
-
-def _untitled(schema: Any) -> Any:
-    """Return a JSON schema without its titles and descriptions, which libraries write as they like and which allow and forbid nothing.
-
-    A property of such a name stays: it is a schema and no text.
-    """
-    if isinstance(schema, list | tuple):
-        return [_untitled(one) for one in cast("Sequence[Any]", schema)]
-    if not isinstance(schema, Mapping):
-        return schema
-    return {
-        name: _untitled(value)
-        for name, value in cast("JsonObject", schema).items()
-        if name not in _TELLING or not isinstance(value, str)
-    }
-
-
-_TELLING: Final = frozenset({"title", "description"})
