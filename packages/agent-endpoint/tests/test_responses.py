@@ -115,13 +115,13 @@ async def test_half_a_character_is_no_reason_to_fail(tmp_path):
 
 
 async def test_a_refusal_quotes_nothing_of_a_functions_schema(tmp_path):
-    schema = {"type": "object", "properties": {"a": {"$ref": "https://secret"}}}
+    schema = {"type": "array", "items": {"$ref": "https://secret"}}
     tools = [{"type": "function", "name": "open", "parameters": schema}]
     async with asked(tmp_path, {"agent": adding}) as client:
         refused = (await create(client, 400, input="?", tools=tools))["error"]
 
     assert refused["param"] == "tools[0]"
-    assert "$ref" in refused["message"]
+    assert "'object'" in refused["message"]
     assert "secret" not in refused["message"]
 
 
