@@ -348,6 +348,62 @@ async def test_a_client_that_keeps_the_history_itself_goes_on_with_the_run_that_
         assert (await created(client, "greet", ended))["status"] == "completed"
 
 
+def reference(item_id):
+    return {"type": "item_reference", "id": item_id}
+
+
+async def test_a_reference_stands_for_an_item_of_a_stored_response(tmp_path):
+    async with talking(tmp_path, api_keys="ada:k1,bob:k2", key="k1") as (client, _):
+        first = await created(client, "ask")
+        second = await created(client, "ask", answers(first), previous_response_id=first["id"])
+        place = f"/v1/responses/{second['id']}/input_items?order=asc"
+        given = (await client.get(place)).json()["data"]
+        place = f"/v1/responses/{first['id']}/input_items"
+        question = (await client.get(place)).json()["data"][0]
+        hi = {"role": "user", "content": "hi"}
+        ids = [one["id"] for one in (question, *first["output"], *given, *second["output"])]
+
+        # The last one comes twice, and the first without the name of its kind.
+        referring = [{"id": ids[0]}, *map(reference, ids[1:]), reference(ids[-1]), hi]
+        third = await created(client, "greet", referring)
+        items = (await client.get(f"/v1/responses/{third['id']}/input_items?limit=50")).json()
+        assert [one["type"] for one in items["data"][::-1]] == [
+            *("message", "reasoning", "function_call", "mcp_approval_request"),
+            *("function_call_output", "mcp_approval_response", "mcp_call", "message", "message"),
+        ]
+        assert items["data"][1]["content"][0]["text"] == "It is 7."
+        assert texts(third) == ["You said hi."]
+
+        unstored = await created(client, store=False)
+        at_work = reference(f"msg_{second['id'][5:]}_7")
+        for wrong in (reference(unstored["output"][0]["id"]), at_work, reference("msg_1")):
+            refused = await post(client, input=[hi, wrong])
+            assert error_of(refused) == ("input[1].id", "item_not_found")
+            assert "`store: false`" in refused.json()["error"]["message"]
+        client.headers["Authorization"] = "Bearer k2"
+        refused = await post(client, input=[reference(ids[0])])
+        assert error_of(refused) == ("input[0].id", "item_not_found")
+
+
+async def test_what_a_conversation_has_already_does_not_come_again_by_a_reference(tmp_path):
+    async with talking(tmp_path) as (client, _):
+        first = await created(client)
+        before = {"previous_response_id": first["id"]}
+        again = reference(first["output"][1]["id"])
+        second = await created(client, input=[again, {"role": "user", "content": "x"}], **before)
+        items = await client.get(f"/v1/responses/{second['id']}/input_items")
+        assert [one["content"] for one in items.json()["data"]] == ["x"]
+        assert error_of(await post(client, input=[again], **before)) == ("input", "invalid_value")
+
+
+async def test_what_is_referred_to_is_no_larger_than_a_request(tmp_path):
+    async with talking(tmp_path, max_request_bytes=3000) as (client, _):
+        said = [await created(client, input="x" * 1500) for _ in "12"]
+        referring = [reference(one["output"][1]["id"]) for one in said]
+        assert error_of(await post(client, input=referring)) == ("input[1].id", "invalid_value")
+        await created(client, input=referring[1:])
+
+
 async def test_a_response_that_is_not_stored_cannot_be_gone_on_from(tmp_path):
     async with talking(tmp_path) as (client, app):
         response = await created(client, store=False)

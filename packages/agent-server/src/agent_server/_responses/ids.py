@@ -14,6 +14,7 @@ type Calls = Iterator[tuple[JsonObject, str]]
 
 _FORM: Final = re.compile(r"resp_([0-9a-f]{32})_(0|[1-9][0-9]{0,5})", re.ASCII)
 _ASKED: Final = re.compile(r"(?:call|mcpr)_([0-9a-f]{32}_[0-9]{1,6})_[0-9]{1,6}", re.ASCII)
+_ITEM: Final = re.compile(r"[a-z]{1,4}_([0-9a-f]{32}_[0-9]{1,6})_[0-9]{1,6}", re.ASCII)
 _ANSWERED_IN: Final = {
     "function_call_output": "call_id",
     "mcp_approval_response": "approval_request_id",
@@ -50,6 +51,12 @@ class ResponseId:
         """Return the id of the response that asked for what an item of an input answers; None if the item answers nothing of ours."""
         asked = item.get(_ANSWERED_IN.get(item["type"], ""))
         found = _ASKED.fullmatch(str(asked))
+        return None if found is None else cls.parse(f"resp_{found[1]}")
+
+    @classmethod
+    def of_item(cls, text: str) -> Self | None:
+        """Return the id of the response that an item, or a call, has its id from; None if that is none of ours."""
+        found = _ITEM.fullmatch(text)
         return None if found is None else cls.parse(f"resp_{found[1]}")
 
     def __str__(self) -> str:

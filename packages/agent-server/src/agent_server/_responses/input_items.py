@@ -29,15 +29,23 @@ def read_input(value: Any) -> Sequence[JsonObject]:
         raise refuse("input", "expected a text, or a list of items", code="invalid_type")
     items = cast("list[Any]", value)
     for n, item in enumerate(items):
-        items[n] = _read_item(item, f"input[{n}]")
+        items[n] = read_item(item, f"input[{n}]")
     return items
 
 
-def _read_item(value: Any, at: str) -> JsonObject:
+def read_item(value: Any, at: str) -> JsonObject:
+    """Return an item as it goes on.
+
+    Raises:
+        RequestRefusedError: If it is none that is taken.
+    """
     if not isinstance(value, dict):
         raise refuse(at, "expected an object", code="invalid_type")
     given = cast("JsonObject", value)
-    kind = given.get("type", "message")
+    kind = given.get("type")
+    if kind is None:
+        is_reference = "id" in given and given.keys() <= {"id", "type"}
+        kind = "item_reference" if is_reference else "message"
     if not isinstance(kind, str) or kind not in _ITEMS:
         message = "expected a kind of item that agents take"
         raise refuse(f"{at}.type", message, code="unsupported_value")
@@ -139,6 +147,7 @@ _ITEMS: Final[Mapping[str, Mapping[str, _Read]]] = {
         **_OWN,
     },
     "mcp_approval_request": {**_CALL, **_OWN},
+    "item_reference": {"id": _text},
     "image_generation_call": {"result": _any_text, "output_format": _any_text, **_OWN},
 }
 """What goes on of each kind of item; that which an earlier response put out is sent back by clients that keep the conversation themselves."""

@@ -36,6 +36,7 @@ from .reading import (
     stream_response,
     wait_for_response,
 )
+from .references import resolve_references
 from .turns import build_answer, build_run, check_unchanged, find_answered
 
 
@@ -90,9 +91,11 @@ async def create_response(request: Request) -> Response:
     if asked.previous is None:
         found = await _answer_history(request, asked, body)
         if found is None:
+            await _resolve(request, asked, None)
             found = await _begin(request, asked, None, key, body)
     else:
         previous = await _find_previous(request, asked, asked.previous)
+        await _resolve(request, asked, previous)
         waiting = (await read_response(request, previous)).waiting
         if waiting is None:
             state = await _read_state(request, previous)
@@ -130,6 +133,11 @@ async def _answer_history(request: Request, asked: Creation, body: bytes) -> Fou
     with suppress(AnswerConflictError):
         return await _answer(request, previous, waiting, items)
     return None
+
+
+async def _resolve(request: Request, asked: Creation, previous: Found | None) -> None:
+    if any(item["type"] == "item_reference" for item in asked.input):
+        await resolve_references(request, cast("list[JsonObject]", asked.input), previous)
 
 
 async def _find_previous(request: Request, asked: Creation, text: str) -> Found:
