@@ -100,8 +100,8 @@ def test_every_part_arrives_through_the_model_plugin_byte_for_byte(shape, caller
         "file_data" in part or part.get("image_url", "").startswith("data:") for part in shape.media
     )
     holders = [item for item in items if media_of([item])]
-    kind = "function_call_output" if shape.place == "tool" else None
-    assert all(item.get("type") == kind for item in holders)
+    kind = "function_call_output" if shape.place == "tool" else "message"
+    assert all(item["type"] == kind for item in holders)
     assert all(item.get("role", "user") == "user" for item in holders)
     assert shape.place != "tool" or items[-1]["call_id"] == CALL_ID
 

@@ -13,7 +13,11 @@ from gpt5_messages import build_input, read_response
 
 
 QUESTION = {"role": "user", "content": "What is it?"}
-ASKED = {"role": "user", "content": [{"type": "input_text", "text": "What is it?"}]}
+ASKED = {
+    "type": "message",
+    "role": "user",
+    "content": [{"type": "input_text", "text": "What is it?"}],
+}
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 PDF = "data:application/pdf;base64,JVBERi0xLjc="
 LINK = "https://x.example/a.png"
