@@ -396,6 +396,83 @@ async def test_what_a_conversation_has_already_does_not_come_again_by_a_referenc
         assert error_of(await post(client, input=[again], **before)) == ("input", "invalid_value")
 
 
+async def test_a_last_turn_that_comes_again_as_a_whole_is_passed_over(tmp_path):
+    """Source: strands-agents 1.62.0 with `stateful=True`."""
+    hi = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    async with talking(tmp_path) as (client, _):
+        first = await created(client, "ask", "hi")
+        _, call, request = first["output"]
+        output, approval = answers(first)
+        before = {"previous_response_id": first["id"]}
+        foreign = call | {"call_id": f"call_{'0' * 32}_0_0"}
+        for changed in (
+            [hi | {"content": "ho"}, call],
+            [hi, hi, call],
+            [hi, hi | {"role": "system"}, call],
+            [hi, foreign, call],
+            [hi, foreign],
+            [hi, request],
+            [request],
+        ):
+            refused = await post(client, "ask", [*changed, output, approval], **before)
+            assert error_of(refused) == ("input[0]", "invalid_value")
+
+        for turn in (
+            [hi, call, output, approval],
+            [hi, call, request, output, approval],
+            [hi, call, request, approval, output],
+            [call, output, approval],
+        ):
+            second = await created(client, "ask", turn, **before)
+            assert (_run_id(second), texts(second)) == (_run_id(first), ["It is 7."])
+        second_again = await created(client, "ask", [hi, output, call, request, approval], **before)
+        assert second_again == second
+
+        # The turn may be over, too.
+        said = {"role": "assistant", "content": "It is 7."}
+        before = {"previous_response_id": second["id"]}
+        for whole, new in (
+            ([hi, call, output, said], [hi]),
+            ([hi, call, output], [hi]),
+            ([hi, call, output], [said | {"content": "It was."}, hi]),
+        ):
+            third = await created(client, "ask", [*whole, *new], **before)
+            place = f"/v1/responses/{third['id']}/input_items"
+            assert len((await client.get(place)).json()["data"]) == len(new)
+        refused = await post(client, "ask", [hi, call, output, said], **before)
+        assert error_of(refused) == ("input", "invalid_value")
+
+
+async def test_equal_words_alone_are_never_passed_over(tmp_path):
+    async with talking(tmp_path) as (client, _):
+        first = await created(client)
+        hi, said = (
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": texts(first)[0]},
+        )
+        second = await created(client, input=[hi, said, hi], previous_response_id=first["id"])
+        items = await client.get(f"/v1/responses/{second['id']}/input_items")
+        assert len(items.json()["data"]) == 3
+
+
+async def test_a_turn_goes_on_though_each_step_names_the_response_before_it(tmp_path):
+    """Source: @ai-sdk/openai 3.0.141 with `previousResponseId` and more than one step."""
+    hi = {"role": "user", "content": "hi"}
+    async with talking(tmp_path) as (client, _):
+        first = await created(client, "ask")
+        second = await created(client, "ask", answers(first), previous_response_id=first["id"])
+        before = {"previous_response_id": second["id"]}
+        third = await created(client, "ask", [hi], **before)
+        turn = [hi, *third["output"], *answers(third)]
+        fourth = await created(client, "ask", turn, **before)
+        other = await created(client, "ask", [hi])
+        turn = [hi, *other["output"][:2], answers(other)[0]]
+        fifth = await created(client, "ask", turn, **before)
+
+    assert (_run_id(fourth), fourth["previous_response_id"]) == (_run_id(third), third["id"])
+    assert _run_id(fifth) not in {_run_id(third), _run_id(other)}
+
+
 async def test_what_is_referred_to_is_no_larger_than_a_request(tmp_path):
     async with talking(tmp_path, max_request_bytes=3000) as (client, _):
         said = [await created(client, input="x" * 1500) for _ in "12"]

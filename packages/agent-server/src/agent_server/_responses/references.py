@@ -18,6 +18,9 @@ from .input_items import read_item
 from .reading import Found, find_response, read_response
 
 
+NOTHING_NEW: Final = "expected an item that the conversation does not have yet"
+"""What is wrong with an input of which nothing is left."""
+
 _MESSAGE: Final = (
     "expected the id of an item of a response that is stored: send the item itself, as clients do with"
     " `store: false`, or go on with `previous_response_id`"
@@ -67,7 +70,7 @@ async def resolve_references(
                 raise refuse(f"input[{n}].id", message)
     items[:] = [item for n, item in enumerate(items) if n not in known]
     if not items:
-        raise refuse("input", "expected an item that the conversation does not have yet")
+        raise refuse("input", NOTHING_NEW)
 
 
 async def _read_items(request: Request, response_id: ResponseId) -> Mapping[str, JsonObject]:

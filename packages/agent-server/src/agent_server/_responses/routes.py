@@ -28,6 +28,7 @@ from agent_server.settings import ServerSettings
 
 from .creation import Creation, read_creation
 from .ids import ResponseId
+from .projection import Projection
 from .reading import (
     Found,
     find_response,
@@ -36,7 +37,8 @@ from .reading import (
     stream_response,
     wait_for_response,
 )
-from .references import resolve_references
+from .references import NOTHING_NEW, resolve_references
+from .repeats import drop_last_turn
 from .turns import build_answer, build_run, check_unchanged, find_answered
 
 
@@ -94,15 +96,7 @@ async def create_response(request: Request) -> Response:
             await _resolve(request, asked, None)
             found = await _begin(request, asked, None, key, body)
     else:
-        previous = await _find_previous(request, asked, asked.previous)
-        await _resolve(request, asked, previous)
-        waiting = (await read_response(request, previous)).waiting
-        if waiting is None:
-            state = await _read_state(request, previous)
-            found = await _begin(request, asked, state, key, body)
-        else:
-            check_unchanged(asked, previous.shown, previous.run.metadata)
-            found = await _answer(request, previous, waiting, asked.input)
+        found = await _go_on(request, asked, asked.previous, key, body)
     is_stream, is_background = asked.is_stream, asked.is_background
     del asked, body  # Of megabytes, which nobody needs while the run goes on.
     if is_stream:
@@ -117,6 +111,40 @@ def _read(body: bytes) -> Creation:
     return read_creation(parse_body(body))
 
 
+async def _go_on(
+    request: Request, asked: Creation, previous_id: str, key: str | None, body: bytes
+) -> Found:
+    previous = await _find_previous(request, asked, previous_id)
+    await _resolve(request, asked, previous)
+    told = await read_response(request, previous)
+    await _drop_last_turn(request, asked, previous, told, body)
+    if told.waiting is not None:
+        check_unchanged(asked, previous.shown, previous.run.metadata)
+        return await _answer(request, previous, told.waiting, asked.input)
+    # Some clients name the same response at each step of a turn.
+    answered = await _answer_history(request, asked, body)
+    if answered is not None:
+        return answered
+    state = await _read_state(request, previous)
+    return await _begin(request, asked, state, key, body)
+
+
+async def _drop_last_turn(
+    request: Request, asked: Creation, previous: Found, told: Projection, body: bytes
+) -> None:
+    if all(item["type"] not in _CALLS for item in asked.input):
+        return
+    whole = await find_response(request, str(previous.response_id), with_input=True)
+    items = cast("list[JsonObject]", asked.input)
+    own = previous.response_id
+    items[:] = await work_on_body(body, drop_last_turn, items, whole.input, own, told)
+    if not items:
+        raise refuse("input", NOTHING_NEW)
+
+
+_CALLS: Final = ("function_call", "mcp_approval_request")
+
+
 async def _answer_history(request: Request, asked: Creation, body: bytes) -> Found | None:
     """Go on with the run whose response the end of a whole history answers; None if there is none, or it was answered in another way."""
     response_id, items = await work_on_body(body, find_answered, asked.input)
@@ -126,7 +154,10 @@ async def _answer_history(request: Request, asked: Creation, body: bytes) -> Fou
         previous = await find_response(request, str(response_id))
         check_unchanged(asked, previous.shown, previous.run.metadata)
         waiting = (await read_response(request, previous)).waiting
+        begun_by = previous.shown["previous_response_id"]
         if waiting is None or previous.run.agent != asked.model:
+            return None
+        if asked.previous not in {None, begun_by}:
             return None
     except (ProblemError, RequestRefusedError):
         return None
