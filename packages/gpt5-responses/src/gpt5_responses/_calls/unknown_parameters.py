@@ -88,7 +88,10 @@ _WORDS = Path(__file__).with_name("unknown_parameters.toml")
 _WORD, _WORD_BEFORE = "\N{SECTION SIGN}", "\N{PILCROW SIGN}"
 # Patterns are compiled when a refusal needs them, so that nobody else waits for it.
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
-_QUOTES = r"[\"'`*\\()\[\]<>\u2018\u2019\u201c\u201d\u00ab\u00bb]"
+_CLASS = r"\.[A-Z]\w*(?=\.)"  # between the steps of a place, as pydantic tells one of several
+_QUOTES = r"[\"'`*\\(){}\[\]<>\u2018-\u201f\u2039\u203a\u00ab\u00bb\u3008-\u3011]"
+_NAME_AT = r"([\w.]{1,80})[\"'`]+ at [\"'`]+([\w.\[\]]+)"  # Google's way to tell a place
+_ROOT = r"(?<![\w./])(?:[$#]?[./]|(?:body|request)\.)+(?=\w)"
 _AND = r"(?:\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+)"
 _VALUE = r"(?:\s*:\s*[\w.-]+)?"  # of a parameter, where they are told as an object
 # Behind it stand the values that a server takes; before it, or by its place, the one that it refuses.
@@ -144,7 +147,7 @@ class _Refusal:
         has_word = _WORD in first or _WORD_BEFORE in first
         is_of_value = re.search(r"\bvalues?\b", first) is not None
         self._refuses_name = self._has_code or (has_word and not is_of_value)
-        self._refuses_value = self._has_code or has_word or "unsupported value" in f"{code} {first}"
+        self._refuses_value = self._has_code or has_word or "unsupported" in f"{code} {first}"
 
     def is_about(self, names: Sequence[str], value: object, values: Sequence[object] = ()) -> bool:
         """Return whether it calls a parameter unknown, by one of its names, or only its value, if that is among some."""
@@ -154,7 +157,7 @@ class _Refusal:
         token = _token(names[:1] if self._path else names, value)
         others, more = rf"(?:[\w.]+{_VALUE}{_AND}){{0,20}}", rf"(?:{_AND}[\w.]+){{0,20}}"
         # Behind a comma, a name with other words behind a colon begins the next of several mistakes.
-        before = rf"(?:[\s:={{-]*{others}{token}|[\s:=,{{-]*{others}{token}(?!\s*:\s*\w))"
+        before = rf"(?:[\s:=-]*{others}{token}|[\s:=,-]*{others}{token}(?!\s*:\s*\w))"
         return bool(
             re.search(f"[{_WORD}{_WORD_BEFORE}]{before}", self._text)
             or re.search(rf"{token}{more}[\s:=,-]*{_WORD}", self._text)
@@ -197,22 +200,24 @@ def _token(names: Sequence[str], value: object) -> str:
 
 
 def _plain(text: object) -> str:
-    return re.sub(_CAMEL, "_", str(text or "")).lower()
+    return re.sub(_CAMEL, "_", re.sub(_CLASS, "", str(text or ""))).lower()
 
 
 def _path(param: object) -> str:
     """Return the path that an error names, with dots between its steps."""
-    path = re.sub(r"[\[\]/]+", ".", _plain(param if isinstance(param, str) else ""))
-    return path.strip(".$# ").removeprefix("body.")
+    path = re.sub(_ROOT, "", _plain(param if isinstance(param, str) else ""))
+    return re.sub(r"[\[\]/]+", ".", path).strip(". ")
 
 
 def _marked(message: str) -> str:
     """Return a message in lower case with signs in the place of the words for "unknown", without quotes and what may stand between them and a name."""
     word, word_before, filler = _patterns()
-    text = re.sub(_QUOTED_INCLUDE, "include,", _plain(message[:_MOST_CHARACTERS]))
+    text = re.sub(_NAME_AT, r"\2.\1", _plain(message[:_MOST_CHARACTERS]))
+    text = re.sub(_QUOTED_INCLUDE, "include,", text)
     text = word_before.sub(_WORD_BEFORE, text)
     text = re.sub(r"\[(\d{1,3})\]", r".\1", word.sub(_WORD, text))
-    return re.sub(r"\s+", " ", filler.sub(" ", re.sub(_QUOTES, " ", text))).strip()
+    text = re.sub(_ROOT, "", re.sub(_QUOTES, " ", text))
+    return re.sub(r"\s+", " ", filler.sub(" ", text)).strip()
 
 
 @cache

@@ -15,11 +15,17 @@ from stream_text.addresses import is_metadata_host, plain_host
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
 # Where Azure has the API.
-# Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22.
-AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+# Source: https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle, read 2026-11-22; for governments onyx-dot-app/onyx#11420.
+AZURE_HOSTS = (
+    *(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
+    *(".openai.azure.us", ".openai.azure.cn"),
+)
 
 # What stands around an address in a text, and never in it.
-_AROUND = " \t\r\n\u00a0\u200b\ufeff\"'`<>\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_AROUND = " \t\r\n\u00a0\u200b\ufeff\"'`<>()*\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_BEHIND = ",;.\uff0c\uff1b\u3002"
+# A scheme without all of its signs, or behind another one that the form had.
+_TYPED_SCHEME = re.compile(r"^(?:https?:?/+)*(https?)(?::/+|//+)(?=[^/])", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)  # and not a host with its port
 # Networks where servers seldom have a certificate.
 _NEAR = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
@@ -27,11 +33,15 @@ _NEAR = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 _HOST = re.compile(r"[a-z0-9._-]*")
 _PORTS = {"http": 80, "https": 443}
 
+# Endpoints, and all that is behind the name of one where the root is known to end.
 _ENDPOINT = re.compile(
     r"(?:/(?:responses(?:/input_tokens|/compact)?|(?:chat/)?completions|embeddings|models|conversations))+$"
+    r"|(?<=/v1)/(?:responses|chat|models|conversations|messages|images|audio|files)(?:/.*)?$"
+    r"|(?<=/serving-endpoints)/.*$",
+    re.IGNORECASE,
 )
 # Azure's older address of one deployment, which has no Responses API. It names a version by its date, which the newer address does not take.
-_DEPLOYMENT = re.compile(r"(?<=/openai)/deployments/.*$")
+_DEPLOYMENT = re.compile(r"(?<=/openai)/deployments(?:/.*)?$")
 _DATED = re.compile(r"(?:^|&)api-version=(\d{4}-\d\d-\d\d)[^&]*")
 _FIRST_DATE = "2025-03-01"  # with the Responses API
 # Roots with a version of their own, or with none at all.
@@ -45,13 +55,18 @@ _ROOTS = {
     ".amazonaws.com": "/openai/v1",
     ".api.aws": "/openai/v1",  # GPT-5 and later; gpt-oss is below /v1
     ".api.openai.com": "/v1",
+    ".azuredatabricks.net": "/serving-endpoints",
+    ".bytepluses.com": "/api/v3",
     ".chatgpt.com": "/backend-api/codex",
+    ".databricks.com": "/serving-endpoints",
     ".fireworks.ai": "/inference/v1",
     ".generativelanguage.googleapis.com": "/v1beta/openai",
     ".githubcopilot.com": "",
     ".groq.com": "/openai/v1",
     ".openrouter.ai": "/api/v1",
+    ".volces.com": "/api/v3",
 }
+_OLLAMA_PORT = 11434  # which has an API of its own below /api
 
 
 def complete(text: str, allowed_hosts: str, name: str) -> str:
@@ -81,7 +96,8 @@ def complete(text: str, allowed_hosts: str, name: str) -> str:
 
 def plain_text(text: str) -> str:
     """Return an address without what stands around it in a text, and with a scheme: `http` where a network of one's own is named, else `https`."""
-    text = text.strip(_AROUND).rstrip(",;.").strip(_AROUND)
+    text = text.strip(_AROUND).rstrip(_BEHIND).strip(_AROUND)
+    text = _TYPED_SCHEME.sub(r"\1://", text)
     if not text or _SCHEME.match(text):
         return text
     rest = text.lstrip("/")
@@ -96,34 +112,30 @@ def _is_near(rest: str) -> bool:
     except ValueError:  # refused later
         return False
     try:
-        return ipaddress.ip_address(host).is_private and not is_secure
+        return not ipaddress.ip_address(host).is_global and not is_secure
     except ValueError:
         return not is_secure and ("." not in host or host.endswith(_NEAR))
 
 
 def _root(path: str, parts: SplitResult) -> tuple[str, str]:
-    """Return the path and query of the API's root, given a path that may lead further."""
+    """Return the path and query of the API's root, given a path that may lead further, or not all the way."""
     host = f".{parts.hostname}"
+    own = next((root for end, root in _ROOTS.items() if host.endswith(end)), None)
     is_azure = host.endswith(AZURE_HOSTS)
-    path = re.sub("/v1(?=/|$)", "/v1", path, flags=re.IGNORECASE)
     dated = _DATED.search(parts.query)
-    if _DEPLOYMENT.search(path):
-        path = _DEPLOYMENT.sub("/v1", path)
-    elif _ENDPOINT.search(path):
-        # Who names an endpoint has said where it is.
-        path = _ENDPOINT.sub("", path) or _known_root(host, "")
-    elif not path:
-        path = _known_root(host, "/v1")
-    elif not (_WHOLE.search(path) or (is_azure and path == "/openai" and dated)):
-        path += "/openai/v1" if is_azure and not path.endswith("/openai") else "/v1"
-    if is_azure and path == "/openai" and dated and dated[1] < _FIRST_DATE:
-        path += "/v1"
-    query = _DATED.sub("", parts.query) if path.endswith("/openai/v1") else parts.query
-    return path, query.lstrip("&")
-
-
-def _known_root(host: str, other: str) -> str:
-    return next((root for end, root in _ROOTS.items() if host.endswith(end)), other)
+    path = _DEPLOYMENT.sub("/v1", re.sub("/v1(?=/|$)", "/v1", path, flags=re.IGNORECASE))
+    if parts.port == _OLLAMA_PORT:
+        path = re.sub("^/api(?:/.*)?$", "", path)
+    root = _ENDPOINT.sub("", path)
+    is_dated = is_azure and root == "/openai" and dated and dated[1] >= _FIRST_DATE
+    is_other = root == "/v1" and not host.endswith(".api.aws")  # which has both
+    if own is not None and not is_dated and (not root or is_other or own.startswith(f"{root}/")):
+        root = own
+    # Who names an endpoint has said where it is.
+    elif root == path and not (is_dated or _WHOLE.search(root)):
+        root += "/openai/v1" if is_azure and not root.endswith("/openai") else "/v1"
+    query = _DATED.sub("", parts.query) if root.endswith("/openai/v1") else parts.query
+    return root, query.lstrip("&")
 
 
 def show(url: str) -> str:
