@@ -248,11 +248,27 @@ def test_tool_calls_that_come_in_pieces_are_put_together(agent):
     assert agent.dify.tool_requests[0]["tool_parameters"] == {"a": 2, "b": 2}
 
 
-def test_calls_without_id_or_name_lead_to_no_further_round(agent):
-    agent.dify.model = [[chunk("Hm.", calls=[call("add", id_=""), call("", id_="c1")])]]
+def test_a_call_without_a_name_leads_to_no_further_round(agent):
+    agent.dify.model = [[chunk("Hm.", calls=[call("", id_="c1")])]]
     transcript = agent.run(tools=[ADD])
     assert transcript.text == "Hm."
     assert transcript.metadata["iterations"] == 1
+
+
+def test_calls_without_an_id_are_made_and_answered_under_ids_of_ours(agent):
+    twice = [call("add", f'{{"a": {n}, "b": 2}}', id_="") for n in (1, 2)]
+    agent.dify.model = [[chunk(calls=twice)], [chunk("4")]]
+    agent.dify.tools["add"] = [text_message("4")]
+    assert agent.run(tools=[ADD]).text.endswith("4")
+    assert [one["tool_parameters"] for one in agent.dify.tool_requests] == [
+        {"a": 1, "b": 2},
+        {"a": 2, "b": 2},
+    ]
+    *_, asked, first, second = agent.dify.model_requests[1]["prompt_messages"]
+    ids = [one["id"] for one in asked["tool_calls"]]
+    assert ids == [first["tool_call_id"], second["tool_call_id"]]
+    assert len(set(ids)) == 2
+    assert all(ids)
 
 
 def test_usage_is_the_sum_over_all_rounds(agent):

@@ -83,13 +83,18 @@ def _of_text(text: str, levels: int) -> dict[str, str]:
     for start in sorted(filter(lambda at: at >= 0, (text.find("{"), text.find("[")))):
         value, end = _value_at(text, start)
         # Texts alone in brackets are a list where they are all there is, and else an index, as in item['content'].
-        is_index = isinstance(value, list) and (start, end) != (0, len(text))
-        if is_index and all(isinstance(entry, str) for entry in cast("list[object]", value)):
+        if _is_all_texts(value) and (start, end) != (0, len(text)):
             continue
         inside = _read(value, levels)
         if "message" in inside:
             return {**inside, "message": f"{text[:start]}{inside['message']}{text[end:]}"}
     return {"message": text} if text else {}
+
+
+def _is_all_texts(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(entry, str) for entry in cast("list[object]", value)
+    )
 
 
 def _value_at(text: str, start: int) -> tuple[object, int]:
