@@ -64,6 +64,7 @@ def of_kind(kind: str) -> Callable[[Mapping[str, Any]], bool]:
 
 REFUSES = {
     "shape": of_tools,
+    "text": of_tools,
     "results": of_tools,
     "image": of_kind("input_image"),
     "file": of_kind("input_file"),
@@ -119,7 +120,7 @@ def test_what_a_server_does_not_take_goes_behind_the_results_and_then_is_told(
     assert first == ASKED
     assert moved == [*ASKED[:2], {**ASKED[2], "output": "Seen:"}, MOVED]
     told = {"image": [text(NO_IMAGE), FILE], "file": [IMAGE, text(NO_FILE)]}
-    if about in ("results", "shape"):
+    if about in ("results", "text", "shape"):
         assert not rest
         assert stream.left_out == ("without_result_media",)
     else:
@@ -207,6 +208,19 @@ def test_where_a_server_only_knows_no_such_shape_what_helped_last_is_remembered(
     without_thought = [(4, True, True), (3, True, True)]
     assert sent[:4] == [*without_thought, (4, False, True), (4, False, False)]
     assert sent[4:] == [(4, True, False)]  # the last helped: files are left out, and nothing else
+
+
+def test_where_only_a_text_is_taken_images_and_files_of_messages_are_told_too(
+    server: Unseeing, transport: Transport
+) -> None:
+    server.refuses = lambda body: of_kind("input_image")(body) or of_kind("input_file")(body)
+    stream = ResponseStream(
+        server.connection(), asking("message[4].content must be a string"), transport=transport
+    )
+    list(stream)
+
+    assert stream.left_out == ("without_result_media", "without_images", "without_files")
+    assert server.inputs()[-1][3]["content"][1:] == [text(NO_IMAGE), text(NO_FILE)]
 
 
 def test_what_did_not_help_is_told_and_not_remembered(

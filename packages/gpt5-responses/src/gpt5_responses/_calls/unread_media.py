@@ -58,14 +58,17 @@ def find_unread(error: ErrorAnswer, request: Mapping[str, Any]) -> Unread | None
     """Return what a refusal says of the images and files of a request that its server does not take; None if it is about something else.
 
     The results of tools come first: what is refused there may be taken in a user's message. Where the server only says that it does not know a shape, that is
-    tried, and then a request without files.
+    tried, and then a request without files; where it says that it takes text alone, one without images, and then one without files.
     """
     about = _about(error) if error.status_code in _STATUSES else frozenset[str]()
     held = set(_iter_media(request)) if about else set[tuple[str, str]]()
     is_guess = "shape" in about and len(about) == 1
     about = frozenset({"results", "file"}) if is_guess else about
-    if any("results" in about or kind in about for place, kind in held if place == "output"):
-        return Unread("without_result_media", "results" not in about, is_guess)
+    of_results = bool(about & {"results", "text"})
+    if any(of_results or kind in about for place, kind in held if place == "output"):
+        return Unread("without_result_media", not of_results, is_guess)
+    if "text" in about:  # and none is in a result: some other message is meant
+        about, is_guess = frozenset({"image", "file"}), True
     kinds = {kind for _, kind in held} & about
     for name, kind in _OMITTED.items():
         if kind in kinds:
