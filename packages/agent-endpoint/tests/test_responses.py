@@ -216,7 +216,7 @@ async def test_a_form_is_the_agents_own_in_each_way_of_writing_its_class(tmp_pat
     }
     others = [
         {**plain, "required": ["kin", "title"]},
-        {**plain, "required": "kin"},
+        {**plain, "required": "title"},
         {**plain, "required": [[]]},
         {**plain, "additionalProperties": True},
         {**plain, "properties": []},

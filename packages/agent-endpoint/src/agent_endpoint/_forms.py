@@ -3,11 +3,12 @@
 Source: openai 3.57.0, `lib/_pydantic.py`, which requires each property, inlines a `$ref` that has a neighbour, and drops a default that is null; pydantic 2.12, `GenerateJsonSchema`.
 """
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final, cast
+from collections.abc import Mapping
+from typing import Any, Final, TypeGuard, cast
 
-from agent_server.executor import JsonObject
 
+type _Part = dict[Any, Any]
+"""A part of a schema by its members, the elements of a list, or a schema's properties among its own."""
 
 # What allows and forbids nothing in an answer, or is in no schema of an agent's: `uniqueItems` and `discriminator`.
 _UNSAID: Final = frozenset(
@@ -16,7 +17,7 @@ _UNSAID: Final = frozenset(
         *("examples", "title", "uniqueItems"),
     }
 )
-_COMPARED_APART: Final = frozenset({"additionalProperties", "properties", "required"})
+_APART: Final = frozenset({"additionalProperties", "required"})
 
 
 def is_form_of(asked: Any, own: Mapping[str, Any]) -> bool:
@@ -29,47 +30,25 @@ def is_form_of(asked: Any, own: Mapping[str, Any]) -> bool:
     seen: set[tuple[int, int]] = set()
     # Definitions may refer to each other in circles, and in chains that are longer than a stack is deep.
     while waiting:
-        one, other = waiting.pop()
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            one, other = asking.read(cast("Any", one)), owning.read(cast("Any", other))
-            pair = id(one), id(other)
-            if pair in seen:
-                continue
-            seen.add(pair)
-            if not _are_alike(one, other):
+        part, other = waiting.pop()
+        part, other = asking.read(part), owning.read(other)
+        if not _is_object(part) or not _is_object(other):
+            if type(part) is not type(other) or part != other:
                 return False
-            waiting += _list_members(one, other)
-        elif isinstance(one, list) and isinstance(other, list):
-            ones, others = cast("list[Any]", one), cast("list[Any]", other)
-            if len(ones) != len(others):
+        elif (id(part), id(other)) not in seen:
+            seen.add((id(part), id(other)))
+            if not _are_alike(part, other):
                 return False
-            waiting += zip(ones, others, strict=True)
-        elif type(one) is not type(other) or one != other:
-            return False
+            waiting += ((part[name], other.get(name, True)) for name in part if name != "required")
     return True
 
 
-def _are_alike(asked: JsonObject, own: JsonObject) -> bool:
-    """Return whether two schemas say something of the same, whatever they say of it."""
-    if asked.keys() - _COMPARED_APART != own.keys() - _COMPARED_APART:
-        return False
-    names: Collection[str] = own.get("properties", {}).keys()
-    given = asked.get("properties", {})
-    if not isinstance(given, Mapping) or cast("JsonObject", given).keys() != names:
-        return False
-    required: Any = asked.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(one, str) for one in required):
-        return False
-    wanted = set(cast("list[str]", required))
-    return wanted <= set(own.get("required", [])) or wanted == names
-
-
-def _list_members(asked: JsonObject, own: JsonObject) -> list[tuple[Any, Any]]:
-    pairs = [(one, own[name]) for name, one in asked.items() if name not in _COMPARED_APART]
-    pairs += [(one, own["properties"][name]) for name, one in asked.get("properties", {}).items()]
-    if "additionalProperties" in asked:
-        pairs.append((asked["additionalProperties"], own.get("additionalProperties", True)))
-    return pairs
+def _are_alike(asked: _Part, own: _Part) -> bool:
+    """Return whether two parts say something of the same, whatever they say of it."""
+    wanted: frozenset[str] = asked.get("required", frozenset())
+    names = {cast("tuple[str, str]", one)[1] for one in own if isinstance(one, tuple)}
+    is_required = wanted <= own.get("required", frozenset()) or set(wanted) == names
+    return is_required and asked.keys() - _APART == own.keys() - _APART
 
 
 class _Schema:
@@ -82,39 +61,49 @@ class _Schema:
     def __init__(self, root: Any) -> None:
         self._root = root
         # Each with the part, so that no other has its `id`.
-        self._read: dict[int, tuple[Any, JsonObject]] = {}
+        self._read: dict[int, tuple[Any, _Part]] = {}
 
-    def read(self, part: Mapping[str, Any]) -> JsonObject:
+    def read(self, part: Any) -> Any:
         """Return a part without what says nothing and with what it refers to in the place of a reference."""
+        if not _is_object(part) and not _is_list(part):
+            return part
         if id(part) not in self._read:
-            self._read[id(part)] = part, self._write(part)
+            meant = (
+                self._write(part) if _is_object(part) else dict(enumerate(cast("list[Any]", part)))
+            )
+            self._read[id(part)] = part, meant
         return self._read[id(part)][1]
 
-    def _write(self, part: Mapping[str, Any]) -> JsonObject:
-        said: JsonObject = {}
+    def _write(self, part: _Part) -> _Part:
+        said = dict(part)
         found: set[str] = set()
-        while True:
-            said = {name: one for name, one in part.items() if name not in _UNSAID} | said
-            reference = said.get("$ref")
-            # One that leads round in a circle stays.
-            if not isinstance(reference, str) or reference in found:
-                break
-            found.add(reference)
-            target = self._find(reference)
-            if target is None:
-                break
-            del said["$ref"]
-            part = target
+        # What refers to nothing, or round in a circle, stays.
+        while "$ref" in said and str(said["$ref"]) not in found:
+            found.add(reference := str(said["$ref"]))
+            said = self._find(reference) | {name: said[name] for name in said if name != "$ref"}
+        said = {name: one for name, one in said.items() if name not in _UNSAID}
         if "oneOf" in said:
             said["anyOf"] = said.pop("oneOf")
         if "prefixItems" in said:
             said.pop("items", None)  # Says again what those are.
+        required: Any = said.get("required", [])
+        said["required"] = frozenset(map(str, required if _is_list(required) else [required]))
+        if _is_object(properties := said.get("properties")):
+            said |= {("properties", name): one for name, one in properties.items()}
+            del said["properties"]
         return said
 
-    def _find(self, reference: str) -> Mapping[str, Any] | None:
+    def _find(self, reference: str) -> _Part:
+        """Return what a reference leads to; the reference itself if it leads nowhere."""
         found: Any = self._root
         for name in reference.removeprefix("#/").split("/"):
-            if not isinstance(found, Mapping) or name not in found:
-                return None
-            found = cast("JsonObject", found)[name]
-        return cast("JsonObject", found) if isinstance(found, Mapping) else None
+            found = found.get(name) if _is_object(found) else None
+        return found if _is_object(found) else {"$ref": reference}
+
+
+def _is_object(value: Any) -> TypeGuard[_Part]:
+    return isinstance(value, dict)
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
