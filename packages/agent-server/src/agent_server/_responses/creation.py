@@ -36,7 +36,7 @@ class Creation:
 
     Attributes:
         model: The agent's name.
-        input: The items; each has a `type`.
+        input: The items; each has a `type`. It may be emptied once it is read.
         instructions: The client's instructions; None for none.
         tools: The client's functions, with `name`, `description` and `parameters` each.
         text_format: The form of answer that it asks for; None for text.
@@ -50,7 +50,7 @@ class Creation:
     """
 
     model: str
-    input: Sequence[JsonObject]
+    input: list[JsonObject]
     instructions: str | None
     tools: Sequence[JsonObject]
     text_format: JsonObject | None

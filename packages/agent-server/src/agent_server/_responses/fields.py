@@ -58,9 +58,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "max_output_tokens": _used(
         "a hint: the response tells it, and the agent has limits of its own"
     ),
-    "max_tool_calls": _refused(
-        "the agent has limits of its own; leave it out (AI SDK: `maxToolCalls`)"
-    ),
+    "max_tool_calls": _refused("the agent has limits of its own: leave it (`maxToolCalls`) out"),
     "metadata": _used("finds the run again"),
     "model": _used("the agent's name"),
     "moderation": _refused("nothing is moderated here"),
@@ -80,9 +78,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "stream_options": _ignored("events have no padding"),
     "temperature": _ignored(_MODEL),
     "text": _used("`format`: a form that the agent has; `verbosity` is taken without effect"),
-    "tool_choice": _refused(
-        "the agent decides which tools it calls; leave it out (AI SDK: `toolChoice`)", "auto"
-    ),
+    "tool_choice": _refused("the agent decides what it calls: leave it (`toolChoice`) out", "auto"),
     "tools": _used("functions that the client calls itself; the agent's own are on the server"),
     "top_logprobs": _refused("answers have no probabilities", 0),
     "top_p": _ignored(_MODEL),

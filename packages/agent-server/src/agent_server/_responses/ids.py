@@ -13,7 +13,6 @@ type Calls = Iterator[tuple[JsonObject, str]]
 """Calls, each with its id."""
 
 _FORM: Final = re.compile(r"resp_([0-9a-f]{32})_(0|[1-9][0-9]{0,5})", re.ASCII)
-_ASKED: Final = re.compile(r"(?:call|mcpr)_([0-9a-f]{32}_[0-9]{1,6})_[0-9]{1,6}", re.ASCII)
 _ITEM: Final = re.compile(r"[a-z]{1,4}_([0-9a-f]{32}_[0-9]{1,6})_[0-9]{1,6}", re.ASCII)
 _ANSWERED_IN: Final = {
     "function_call_output": "call_id",
@@ -49,9 +48,8 @@ class ResponseId:
     @classmethod
     def of_answer(cls, item: JsonObject) -> Self | None:
         """Return the id of the response that asked for what an item of an input answers; None if the item answers nothing of ours."""
-        asked = item.get(_ANSWERED_IN.get(item["type"], ""))
-        found = _ASKED.fullmatch(str(asked))
-        return None if found is None else cls.parse(f"resp_{found[1]}")
+        asked = str(item.get(_ANSWERED_IN.get(item["type"], "")))
+        return cls.of_item(asked) if asked.startswith(("call_", "mcpr_")) else None
 
     @classmethod
     def of_item(cls, text: str) -> Self | None:

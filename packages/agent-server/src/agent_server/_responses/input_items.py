@@ -3,7 +3,7 @@
 Source: `types/responses/response_input_item_param.py` of openai 3.51.0.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from agent_server._http.documents import MAX_REASON
@@ -16,7 +16,7 @@ type _Read = Callable[[Any, str], Any]
 """A function that returns a member as it goes on, or raises with its place; None where there is none."""
 
 
-def read_input(value: Any) -> Sequence[JsonObject]:
+def read_input(value: Any) -> list[JsonObject]:
     """Return the items of an input, a text as a message of the user. A list has its items replaced, since there may be very many.
 
     Raises:

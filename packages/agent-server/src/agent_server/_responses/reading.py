@@ -125,6 +125,18 @@ async def find_response(request: Request, text: str, *, with_input: bool = False
     return Found(response_id=response_id, run=run, shown=shown, input=given)
 
 
+async def find_stored(request: Request, text: str) -> Found:
+    """Return the response with an id, with its input, if others may go on from it.
+
+    Raises:
+        ProblemError: If the tenant has no such response, or it is not stored.
+    """
+    found = await find_response(request, text, with_input=True)
+    if not found.shown["store"]:
+        raise not_found()
+    return found
+
+
 async def read_response(request: Request, found: Found) -> Projection:
     """Return a response as far as it is stored."""
     projection = found.start_projection(request)

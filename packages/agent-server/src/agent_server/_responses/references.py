@@ -11,15 +11,11 @@ from starlette.requests import Request
 from agent_server._http.problems import ProblemError, dump_json, refuse
 from agent_server._http.routes import find_unread
 from agent_server.executor import JsonObject, RequestRefusedError
-from agent_server.settings import ServerSettings
 
 from .ids import ResponseId
 from .input_items import read_item
-from .reading import Found, find_response, read_response
+from .reading import Found, find_stored, read_response
 
-
-NOTHING_NEW: Final = "expected an item that the conversation does not have yet"
-"""What is wrong with an input of which nothing is left."""
 
 _MESSAGE: Final = (
     "expected the id of an item of a response that is stored: send the item itself, as clients do with"
@@ -42,44 +38,35 @@ async def resolve_references(
     Raises:
         RequestRefusedError: If the tenant has no such item of a stored response, or what is referred to is together larger than a request may be.
     """
-    places: dict[ResponseId, dict[str, int]] = {}
-    known: set[int] = set()
+    wanted: dict[ResponseId, dict[str, int]] = {}
+    gone: set[int] = set()
     for n, item in enumerate(items):
-        if item["type"] != "item_reference":
-            continue
-        owner = ResponseId.of_item(item["id"])
-        if owner is None:
-            raise _refuse(n)
-        if (previous and owner.run_id == previous.run.run_id) or item["id"] in places.get(
-            owner, ()
-        ):
-            known.add(n)
-        else:
-            places.setdefault(owner, {})[item["id"]] = n
-    settings: ServerSettings = request.app.state.settings
-    left = settings.max_request_bytes
-    for owner, asked in places.items():
+        if item["type"] == "item_reference":
+            owner = ResponseId.of_item(item["id"])
+            if owner is None:
+                raise _refuse(n)
+            is_known = previous is not None and owner.run_id == previous.run.run_id
+            if is_known or wanted.setdefault(owner, {}).setdefault(item["id"], n) != n:
+                gone.add(n)
+    most = left = request.app.state.settings.max_request_bytes
+    for owner, places in wanted.items():
         found = await _read_items(request, owner)
-        for item_id, n in asked.items():
+        for item_id, n in places.items():
             if item_id not in found:
                 raise _refuse(n)
             items[n] = read_item(found[item_id], f"input[{n}]")
             left -= len(dump_json(items[n]))
             if left < 0:
-                message = f"expected items of at most {settings.max_request_bytes} bytes together"
-                raise refuse(f"input[{n}].id", message)
-    items[:] = [item for n, item in enumerate(items) if n not in known]
-    if not items:
-        raise refuse("input", NOTHING_NEW)
+                raise refuse(f"input[{n}].id", f"expected items of at most {most} bytes together")
+    if gone:
+        items[:] = [item for n, item in enumerate(items) if n not in gone]
 
 
 async def _read_items(request: Request, response_id: ResponseId) -> Mapping[str, JsonObject]:
     """Return the items of a response, what it was asked with among them, by their ids; none if the tenant has none that is stored."""
     try:
-        found = await find_response(request, str(response_id), with_input=True)
+        found = await find_stored(request, str(response_id))
     except ProblemError:
-        return {}
-    if not found.shown["store"]:
         return {}
     async with find_unread(request).building:
         told = await read_response(request, found)

@@ -22,8 +22,8 @@ _ID_IN: Final = {
 
 
 def drop_last_turn(
-    items: Sequence[JsonObject], given: Sequence[JsonObject], before: ResponseId, told: Projection
-) -> Sequence[JsonObject]:
+    items: list[JsonObject], given: Sequence[JsonObject], before: ResponseId, told: Projection
+) -> list[JsonObject]:
     """Return what is new in an input that begins with the last turn, with all calls that wait in it.
 
     Only the ids of its calls show that: the same words may be said again.
@@ -50,9 +50,10 @@ def drop_last_turn(
         end += 1
     turn = [n for n in range(end) if n not in answers]
     is_foreign = any(items[n]["type"] in _ID_IN for n in turn if n not in own)
-    said = _count_words(items[n] for n in turn)
+    # Of the agent's own words nothing is lost: the conversation has those that were said.
+    said = Counter(one for one in _list_words(items[n] for n in turn) if one[0] != "assistant")
     # Some clients send the turn without the words that it began with.
-    if is_foreign or not said <= _count_words(given):
+    if is_foreign or not said <= Counter(_list_words(given)):
         return items
     return [item for n, item in enumerate(items) if n >= end or n in answers]
 
@@ -63,12 +64,8 @@ def _is_of(item: JsonObject, before: ResponseId) -> bool:
     return owner is not None and owner.run_id == before.run_id and owner.part <= before.part
 
 
-def _count_words(items: Iterable[JsonObject]) -> Counter[tuple[str, str]]:
-    """Return what others have said than the agent, whose words its calls stand for."""
-    return Counter(one for one in _list_words(items) if one[0] != "assistant")
-
-
 def _list_words(items: Iterable[JsonObject]) -> list[tuple[str, str]]:
+    """Return what messages say, each with its role; a text is as good as a part of text."""
     return [
         (item["role"], _read_words(item["content"])) for item in items if item["type"] == "message"
     ]

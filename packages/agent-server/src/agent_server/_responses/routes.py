@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
@@ -28,16 +28,15 @@ from agent_server.settings import ServerSettings
 
 from .creation import Creation, read_creation
 from .ids import ResponseId
-from .projection import Projection
 from .reading import (
     Found,
     find_response,
-    not_found,
+    find_stored,
     read_response,
     stream_response,
     wait_for_response,
 )
-from .references import NOTHING_NEW, resolve_references
+from .references import resolve_references
 from .repeats import drop_last_turn
 from .turns import build_answer, build_run, check_unchanged, find_answered
 
@@ -93,7 +92,7 @@ async def create_response(request: Request) -> Response:
     if asked.previous is None:
         found = await _answer_history(request, asked, body)
         if found is None:
-            await _resolve(request, asked, None)
+            await resolve_references(request, asked.input, None)
             found = await _begin(request, asked, None, key, body)
     else:
         found = await _go_on(request, asked, asked.previous, key, body)
@@ -115,9 +114,13 @@ async def _go_on(
     request: Request, asked: Creation, previous_id: str, key: str | None, body: bytes
 ) -> Found:
     previous = await _find_previous(request, asked, previous_id)
-    await _resolve(request, asked, previous)
+    items = asked.input
+    await resolve_references(request, items, previous)
     told = await read_response(request, previous)
-    await _drop_last_turn(request, asked, previous, told, body)
+    given, before = previous.input, previous.response_id
+    items[:] = await work_on_body(body, drop_last_turn, items, given, before, told)
+    if not items:
+        raise refuse("input", "expected an item that the conversation does not have yet")
     if told.waiting is not None:
         check_unchanged(asked, previous.shown, previous.run.metadata)
         return await _answer(request, previous, told.waiting, asked.input)
@@ -129,22 +132,6 @@ async def _go_on(
     return await _begin(request, asked, state, key, body)
 
 
-async def _drop_last_turn(
-    request: Request, asked: Creation, previous: Found, told: Projection, body: bytes
-) -> None:
-    if all(item["type"] not in _CALLS for item in asked.input):
-        return
-    whole = await find_response(request, str(previous.response_id), with_input=True)
-    items = cast("list[JsonObject]", asked.input)
-    own = previous.response_id
-    items[:] = await work_on_body(body, drop_last_turn, items, whole.input, own, told)
-    if not items:
-        raise refuse("input", NOTHING_NEW)
-
-
-_CALLS: Final = ("function_call", "mcp_approval_request")
-
-
 async def _answer_history(request: Request, asked: Creation, body: bytes) -> Found | None:
     """Go on with the run whose response the end of a whole history answers; None if there is none, or it was answered in another way."""
     response_id, items = await work_on_body(body, find_answered, asked.input)
@@ -154,10 +141,8 @@ async def _answer_history(request: Request, asked: Creation, body: bytes) -> Fou
         previous = await find_response(request, str(response_id))
         check_unchanged(asked, previous.shown, previous.run.metadata)
         waiting = (await read_response(request, previous)).waiting
-        begun_by = previous.shown["previous_response_id"]
-        if waiting is None or previous.run.agent != asked.model:
-            return None
-        if asked.previous not in {None, begun_by}:
+        is_of_it = asked.previous in {None, previous.shown["previous_response_id"]}
+        if waiting is None or previous.run.agent != asked.model or not is_of_it:
             return None
     except (ProblemError, RequestRefusedError):
         return None
@@ -166,16 +151,9 @@ async def _answer_history(request: Request, asked: Creation, body: bytes) -> Fou
     return None
 
 
-async def _resolve(request: Request, asked: Creation, previous: Found | None) -> None:
-    if any(item["type"] == "item_reference" for item in asked.input):
-        await resolve_references(request, cast("list[JsonObject]", asked.input), previous)
-
-
 async def _find_previous(request: Request, asked: Creation, text: str) -> Found:
     try:
-        found = await find_response(request, text)
-        if not found.shown["store"]:
-            raise not_found()
+        found = await find_stored(request, text)
     except ProblemError:
         message = "expected the id of a response that was stored"
         code = "previous_response_not_found"
@@ -205,7 +183,7 @@ async def _begin(
     new = await work_on_body(body, lambda: build_run(executor, asked, tenant=tenant, state=state))
     shown = {name: one for name, one in (new.shown or {}).items() if name != "input"}
     # Of what is large nobody keeps anything while it is stored.
-    cast("list[JsonObject]", asked.input).clear()
+    asked.input.clear()
     made = [
         replace(
             new,
