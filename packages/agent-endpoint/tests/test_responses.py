@@ -63,15 +63,24 @@ async def test_a_conversation_goes_on_from_a_response(tmp_path):
         said = [one.content for one in asked_.messages[1:] if one.role == "user"]
         return " and ".join(said)
 
+    def repeat(asked_):
+        return "|".join(f"{one.role}:{one.content}" for one in asked_.messages)
+
     agent = Agent(script(recall), instruction="Be brief.")
-    async with asked(tmp_path, {"agent": agent}) as client:
+    async with asked(tmp_path, {"agent": agent, "other": Agent(script(repeat))}) as client:
         first = await create(client, input="One")
         second = await create(client, input="two", previous_response_id=first["id"])
         third = await create(
             client, input="three", previous_response_id=second["id"], instructions="Be polite."
         )
 
+        # As the AI SDK says it, whoever of the agents has answered.
+        reference = {"type": "item_reference", "id": first["output"][0]["id"]}
+        again = [reference, {"role": "user", "content": "two"}]
+        referring = await create(client, model="other", input=again)
+
     assert text(third) == "One and two and three "
+    assert text(referring) == "assistant:One |user:two "
 
 
 async def test_a_response_that_waits_for_approval_goes_on_with_it(tmp_path):
