@@ -150,11 +150,12 @@ async def test_a_form_of_answer_is_the_agents_own(tmp_path):
     async with asked(tmp_path, {"agent": typed, "plain": adding}) as client:
         answered = await create(client, input="?", text={"format": schema})
         plain = await create(client, model="plain", input="?", text={"format": {"type": "text"}})
-        refused = await create(client, 400, model="plain", input="?", text={"format": schema})
+        for one in (schema, {**schema, "schema": {}}, {**schema, "type": "json_object"}):
+            refused = await create(client, 400, model="plain", input="?", text={"format": one})
+            assert refused["error"]["param"] == "text.format"
 
     assert json.loads(text(answered)) == {"total": 4}
     assert plain["status"] == "completed"
-    assert refused["error"]["param"] == "text.format"
 
 
 @dataclass

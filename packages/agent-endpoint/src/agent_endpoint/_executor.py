@@ -326,7 +326,8 @@ def _check_format(agent: Agent[Any, Any], asked: JsonObject | None) -> None:
     if asked is None:
         return
     own = agent.answer_schema
-    if asked.get("type") != "json_schema" or not is_form_of(asked.get("schema"), own or {}):
+    is_form = asked.get("type") == "json_schema"
+    if own is None or not is_form or not is_form_of(asked.get("schema"), own):
         raise RequestRefusedError(
             Problem(field="text.format", message="expected the form that the agent answers in")
         )
