@@ -172,3 +172,66 @@ def test_no_result_loses_its_call_and_nothing_new_is_lost(items: list[dict[str, 
     assert without_compacted(kept) == kept
     if OUTPUT in items[newest:] and CALL in items[:newest] and OUTPUT not in items[:newest]:
         assert CALL in kept
+
+
+def of_pydantic_ai(part: dict[str, Any], kind: str = "response") -> list[dict[str, Any]]:
+    """Return a history in which a part stands for what came before it."""
+
+    def response(*parts: dict[str, Any]) -> dict[str, Any]:
+        return {"kind": "response", "parts": list(parts)}
+
+    def request(*parts: dict[str, Any]) -> dict[str, Any]:
+        return {"kind": "request", "parts": list(parts)}
+
+    made = {"part_kind": "tool-call", "tool_name": "f", "args": "{}", "tool_call_id": "c1"}
+    returned = {**made, "part_kind": "tool-return", "content": "4"}
+    system = {"part_kind": "system-prompt", "content": "Be brief."}
+    compacted = {"part_kind": "compaction", **part}
+    return [
+        request(system, {"part_kind": "user-prompt", "content": "old question"}),
+        response({"part_kind": "text", "content": "old answer"}, made),
+        request(returned),
+        *([request(compacted)] if kind == "request" else []),
+        response(
+            {"part_kind": "text", "content": "before"},
+            *([compacted] if kind == "response" else []),
+            {"part_kind": "text", "content": "after"},
+            {**made, "tool_call_id": "c2"},
+        ),
+        request({**returned, "tool_call_id": "c2"}),
+    ]
+
+
+def test_a_history_of_pydantic_ai_goes_on_from_openais_compaction() -> None:
+    details = {**COMPACTION, "created_by": None, "pydantic_ai": True}
+    part = {"content": None, "provider_name": "openai", "provider_details": details}
+    history = of_pydantic_ai(part)
+    system, compaction, said_after, *call = build_input(history)
+    assert (system["role"], compaction) == ("system", COMPACTION)
+    assert said_after["content"] == "after"
+    assert kinds(call) == ["function_call", "function_call_output"]
+    whole = build_input(history, compacted=False)
+    assert "old question" in told(whole)
+    assert COMPACTION not in whole
+
+
+@pytest.mark.parametrize("provider_details", [None, {"signature": "s", "encrypted_content": "e"}])
+def test_the_summary_of_another_provider_replaces_what_it_sums_up(provider_details: Any) -> None:
+    part = {"provider_name": "anthropic", "provider_details": provider_details}
+    built = build_input(of_pydantic_ai({**part, "content": "They met."}))
+    assert kinds(built) == ["system", "user", "message", "function_call", "function_call_output"]
+    assert built[1]["content"] == [{"type": "input_text", "text": "They met."}]
+    assert "old" not in told(built)
+
+
+def test_a_summary_of_the_application_stands_beside_what_the_application_has_kept() -> None:
+    built = build_input(of_pydantic_ai({"content": "They met."}, "request"))
+    assert "old question" in told(built)
+    assert "They met." in told(built)
+
+
+def test_a_compaction_that_nobody_else_can_read_replaces_nothing() -> None:
+    part = {"provider_name": "anthropic", "provider_details": {"encrypted_content": "e"}}
+    built = build_input(of_pydantic_ai({**part, "content": None}))
+    assert "old question" in told(built)
+    assert "input_text', 'text': ''" not in told(built)

@@ -32,6 +32,8 @@ _NOTES = {
     "developer": "This belongs to the developer's message above:",
     "system": "This belongs to the system message above:",
 }
+# What a summary replaces is what a compaction item would.
+_SUMMARIZED = {"type": "compaction", "encrypted_content": "-"}
 _RESULT_NOTE = "This came with the result of {} above:"
 
 
@@ -131,6 +133,8 @@ class _InputBuilder:
             case "tool":
                 self.items += self._tool_output(entry)
             case role:
+                if entry.replaces_earlier:
+                    self.items = without_compacted([*self.items, _SUMMARIZED])[:-1]
                 parts = read_parts(entry.content, field=entry.field)
                 self.items += [_message(role, parts)] if parts else []
         self._note([entry])

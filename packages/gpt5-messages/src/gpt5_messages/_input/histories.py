@@ -44,6 +44,7 @@ class Entry:
         loose: The ids that were made for calls without one of their own; results answer them in their order.
         call_id: The call that a tool's message answers, as it was given.
         carrier: The message that may hold an `opaque_body`.
+        replaces_earlier: Whether it is a summary of everything before it.
     """
 
     field: str
@@ -54,6 +55,7 @@ class Entry:
     loose: frozenset[str] = frozenset()
     call_id: object = None
     carrier: object = None
+    replaces_earlier: bool = False
 
     @property
     def whole_calls(self) -> list[Mapping[str, Any]]:
@@ -141,7 +143,13 @@ class _Reader:
             place = f"{field}.tool_calls"
             raise MessageError(f"{place}: expected the role assistant, got {role}", field=place)
         yield Entry(
-            field=field, role=role, content=content, calls=calls, loose=loose, carrier=message
+            field=field,
+            role=role,
+            content=content,
+            calls=calls,
+            loose=loose,
+            carrier=message,
+            replaces_earlier=read_member(message, "replaces_earlier") is True,
         )
 
     def _own_id(self, message: object) -> str:

@@ -1,5 +1,6 @@
 """The content of a message: a text, or parts of many kinds."""
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
@@ -92,3 +93,10 @@ def _text_or_part(part: object, field: str, ignored: Collection[str]) -> object:
     if isinstance(text, str) or is_empty:
         return text or ""
     raise wrong_kind(field, "a part with type and text", part)
+
+
+def written_data(content: object) -> str:
+    """Return content as text; anything but a text becomes JSON."""
+    if isinstance(content, str):
+        return content
+    return "" if content is None else json.dumps(content, ensure_ascii=False, default=str)

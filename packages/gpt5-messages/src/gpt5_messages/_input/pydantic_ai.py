@@ -3,13 +3,15 @@
 Source: `pydantic_ai.messages` of pydantic-ai-slim 2.68.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
+from gpt5_messages._completion.values import OPAQUE_KEY
 from gpt5_messages._media import is_media
 from gpt5_messages._members import has_member, wrong_kind
 from stream_text import MessageError, read_member
+
+from .parts import written_data
 
 
 # Thoughts, calls of the provider's own tools, and notes that pydantic-ai keeps for itself.
@@ -46,6 +48,13 @@ def iter_part_messages(parts: object, field: str) -> Iterator[dict[str, Any]]:
             _add(said, _content(part, kind, place))
         elif kind == "tool-call":
             answer["tool_calls"].append(part)
+        elif kind == "compaction":
+            # It replaces what came before it, in the same response, too.
+            if said or answer["tool_calls"]:
+                yield {**answer, "content": [*said], "tool_calls": [*answer["tool_calls"]]}
+            said.clear()
+            answer["tool_calls"].clear()
+            yield from _iter_compaction(part)
         else:
             yield from _iter_request_part(kind, part, place)
     if said or answer["tool_calls"]:
@@ -78,15 +87,29 @@ def _iter_request_part(kind: str, part: object, place: str) -> Iterator[dict[str
     match kind:
         case "system-prompt" | "instruction-delta":
             yield {"role": "system", "content": content}
-        case "user-prompt" | "speech" | "compaction":
+        case "user-prompt" | "speech":
             yield {"role": "user", "content": content}
         case "tool-return" | "retry-prompt" if read_member(part, "tool_name"):
             call_id = read_member(part, "tool_call_id")
             yield {"role": "tool", "content": _returned(content), "tool_call_id": call_id}
         case "retry-prompt" | "retry-feedback":
-            yield {"role": "user", "content": _written(content)}
+            yield {"role": "user", "content": written_data(content)}
         case _:
             raise MessageError(f"{place}: expected a part of a known kind, got {kind}", field=place)
+
+
+def _iter_compaction(part: object) -> Iterator[dict[str, Any]]:
+    """Yield what stands for a conversation that was compacted: OpenAI's item, or the summary of another provider or of the application.
+
+    The application has taken away itself what its summary replaces.
+    """
+    details: object = read_member(part, "provider_details")
+    if read_member(details, "type") == "compaction":
+        item = {key: read_member(details, key) for key in ("id", "type", "encrypted_content")}
+        yield {"role": "assistant", "content": "", "opaque_body": {OPAQUE_KEY: [item]}}
+    elif summary := read_member(part, "content"):
+        is_whole = read_member(part, "provider_name") is not None
+        yield {"role": "user", "content": summary, "replaces_earlier": is_whole}
 
 
 def _returned(content: object) -> str | list[object]:
@@ -97,8 +120,8 @@ def _returned(content: object) -> str | list[object]:
     for value in given:
         held: list[object] = []
         rest = _without_media(value, held)
-        parts += held if value in held else [_written(rest), *held]
-    return parts if any(map(is_media, parts)) else _written(content)
+        parts += held if value in held else [written_data(rest), *held]
+    return parts if any(map(is_media, parts)) else written_data(content)
 
 
 def _without_media(value: object, held: list[object]) -> object:
@@ -114,10 +137,3 @@ def _without_media(value: object, held: list[object]) -> object:
             return {name: _without_media(inner, held) for name, inner in members}
         case _:
             return value
-
-
-def _written(content: object) -> str:
-    """Return content as text; anything but a text becomes JSON."""
-    if isinstance(content, str):
-        return content
-    return "" if content is None else json.dumps(content, ensure_ascii=False, default=str)
