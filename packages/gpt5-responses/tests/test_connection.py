@@ -179,6 +179,7 @@ def test_an_address_is_shown_without_what_may_be_secret(typed: str, shown: str) 
     ("typed", "reason"),
     [
         ("http:gateway.example", "host is required"),
+        ("http:///v1", "host is required"),
         ("user:pass@gateway.example", "must use http or https"),
         ("pass@gateway.example", "must not include credentials"),
         ("mailto:pass@gateway.example", "must use http or https"),

@@ -20,6 +20,7 @@ from .fallbacks import (
     is_in,
     relax,
     retried_sentence,
+    words_for,
 )
 from .unknown_parameters import PARAMETERS
 from .unread_media import UNREAD
@@ -167,5 +168,7 @@ class FallbackClient(HttpClient):
         new = tuple((part, model) for part in parts if part.is_lasting)
         self._refused = tuple(dict.fromkeys((*self._refused, *new)))
         if new:
-            names = ", ".join(part.name for part, _ in new)
-            _LOGGER.warning("%s refused a request, which goes on %s.", self.connection.host, names)
+            told = words_for([part for part, _ in new])
+            _LOGGER.warning(
+                "%s refused a request, which goes on without %s.", self.connection.host, told
+            )

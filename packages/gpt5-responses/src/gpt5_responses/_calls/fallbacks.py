@@ -206,15 +206,18 @@ def is_in(request: Request, part: LeftOut) -> bool:
 
 def retried_sentence(left_out: Sequence[LeftOut]) -> str:
     """Return the sentence that names the parts left out of a repeated request; empty if there are none."""
-    if not left_out:
-        return ""
+    return f"It was sent again without {words_for(left_out)} and refused again." if left_out else ""
+
+
+def words_for(parts: Sequence[LeftOut]) -> str:
+    """Return what a person calls some parts, and which value of one if only that was left out."""
     words = {
         **_WORDS,
         **UNREAD,
         **{name: parameter.words for name, parameter in PARAMETERS.items()},
     }
-    parts = " and ".join(dict.fromkeys(words[part.name] for part in left_out))
-    return f"It was sent again without {parts} and refused again."
+    told = [f"{words[part.name]} ({part.value})".removesuffix(" ()") for part in parts]
+    return " and ".join(dict.fromkeys(told))
 
 
 def _has_no_capacity(error: ErrorAnswer, request: Request) -> bool:

@@ -25,7 +25,7 @@ AZURE_HOSTS = (
 _AROUND = " \t\r\n\u00a0\u200b\ufeff\"'`<>()*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _BEHIND = ",;.\uff0c\uff1b\u3002"
 # A scheme without all of its signs, or behind another one that the form had.
-_TYPED_SCHEME = re.compile(r"^(?:https?:?/+)*(https?)(?::/+|//+)(?=[^/])", re.IGNORECASE)
+_TYPED_SCHEME = re.compile(r"^(?:https?:?/+)*(https?)(?:://?|//)(?=[^/])", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)  # and not a host with its port
 # Networks where servers seldom have a certificate.
 _NEAR = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
