@@ -10,7 +10,7 @@ from gpt5_messages._json import index_or_none, mapping, text_at, text_or_none, t
 from gpt5_messages._kinds import CALL_ARGUMENTS, ITEM_TYPES
 
 from .blocks import BlockLog
-from .open_item import OpenItem, deed_of
+from .open_item import OpenItem, content_of, deed_of
 
 
 # By what an item of the terminal response is known in the stream: the surest rule first for all items, so that none is taken by a weaker rule for
@@ -114,6 +114,10 @@ class ItemIndex:
             is_free = position not in self._items
             if position in pairs:
                 yield item, pairs[position]
+            elif type_of(item) == "message" and content_of(item) in (
+                content_of(output[place]) for place in pairs
+            ):
+                continue  # It was streamed once.
             elif {"message": is_shown, "reasoning": not is_free}.get(type_of(item)):
                 yield item, None
             else:
