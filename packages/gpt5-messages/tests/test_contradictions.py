@@ -248,6 +248,20 @@ STREAMS: dict[str, tuple[list[Event], str, list[str]]] = {
         "",
         [ARGUMENTS, ARGUMENTS],
     ),
+    "llama.cpp: one id for two calls and for their items": (
+        [
+            one
+            for given in (ARGUMENTS, '{"b":2}', ARGUMENTS)
+            for one in (
+                begun(call("c1")),
+                *arguments("fc_c1", delta=given)[:2],
+                done(call("c1", arguments=given)),
+            )
+        ]
+        + [completed()],
+        "",
+        [ARGUMENTS, '{"b":2}'],
+    ),
     "mistral.rs: a call's own id for its item's": (
         [*TWO_BEGUN, *arguments("c1", 0), *arguments("c2", 0, '{"b":2}'), completed()],
         "",

@@ -93,9 +93,10 @@ class ItemIndex:
             place = self._likely_index(name, item, item_id, item_type)
         else:
             place = index
-        opened = self._open(place)
+        is_new, opened = place not in self._items, self._open(place)
         if item_id:
-            self._index_by_id.setdefault(item_id, place)
+            if is_new or item_id not in self._index_by_id:
+                self._index_by_id[item_id] = place
             opened.ids.setdefault(item_id)
         if item and (call_id := text_or_none(item.get("call_id"))):
             self._index_by_call.setdefault(call_id, place)
@@ -166,7 +167,9 @@ class ItemIndex:
         """Return the likely index of the item of an event without one: that of the item with its id, else of the last one, unless that can't be."""
         by_id = self._index_by_id.get(item_id or "")
         if by_id is not None and self._may_have(by_id, item, item_type):
-            return by_id
+            # A call that begins after it has ended is another one.
+            is_again = name == "response.output_item.added" and item_type in CALL_ARGUMENTS
+            return self._last + 1 if is_again and self._items[by_id].is_over else by_id
         if self._last < 0:
             return 0
         if name == "response.output_item.added":
