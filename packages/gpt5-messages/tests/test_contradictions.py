@@ -175,6 +175,8 @@ LITELLM = [
 ]
 TWO_BEGUN = [begun(call("c1"), 0), begun(call("c2"), 0)]
 
+ANY_TEXT = ("reasoning_text", "output_text")
+
 # The events, the text that is shown and kept, and the calls.
 STREAMS: dict[str, tuple[list[Event], str, list[str]]] = {
     "ogx: a thought under the id of the answer, and its item after it": (
@@ -245,6 +247,20 @@ STREAMS: dict[str, tuple[list[Event], str, list[str]]] = {
         + [completed(call("c1", id="fc_7"), call("c2", id="fc_7"))],
         "",
         [ARGUMENTS, ARGUMENTS],
+    ),
+    "llama.cpp: one id for two calls and for their items": (
+        [
+            one
+            for given in (ARGUMENTS, '{"b":2}', ARGUMENTS)
+            for one in (
+                begun(call("c1")),
+                *arguments("fc_c1", delta=given)[:2],
+                done(call("c1", arguments=given)),
+            )
+        ]
+        + [completed()],
+        "",
+        [ARGUMENTS, '{"b":2}'],
     ),
     "mistral.rs: a call's own id for its item's": (
         [*TWO_BEGUN, *arguments("c1", 0), *arguments("c2", 0, '{"b":2}'), completed()],
@@ -411,6 +427,50 @@ STREAMS: dict[str, tuple[list[Event], str, list[str]]] = {
         [],
     ),
     "the text beside an empty output": ([completed(output_text="Hi")], "Hi", []),
+    "a call whose arguments never end, beside a text": (
+        [text("Hi", "m1", 0), begun(call("c1"), 1), *arguments("fc_c1", 1)[:2], completed()],
+        "Hi",
+        [ARGUMENTS],
+    ),
+    "a call without arguments that never ends": (
+        [text("Hi", "m1", 0), begun(call("c1"), 1), completed()],
+        "Hi",
+        [""],
+    ),
+    "a custom tool's call whose input never ends": (
+        [
+            begun({"type": "custom_tool_call", "id": "ct", "call_id": "c1", "name": "f"}, 0),
+            event("custom_tool_call_input.delta", delta="a b", item_id="ct", output_index=0),
+            completed(),
+        ],
+        "",
+        ["a b"],
+    ),
+    "arguments that are an empty object in the end": (
+        [
+            begun(call("c1"), 0),
+            *arguments("fc_c1", 0)[:2],
+            done(call("c1", arguments="{}"), 0),
+            completed(call("c1", arguments="{}")),
+        ],
+        "",
+        [ARGUMENTS],
+    ),
+    "a message of no type, with a part called text": (
+        [completed({"role": "assistant", "content": [{"type": "text", "text": "Hi"}]})],
+        "Hi",
+        [],
+    ),
+    "the output has the message twice": (
+        [text("Hi", "m1", 0), completed(message("Hi"), message("Hi", "m2"))],
+        "Hi",
+        [],
+    ),
+    "the output has twice what was never streamed": (
+        [completed(message("Hi"), message("Hi", "m2"))],
+        "HiHi",
+        [],
+    ),
     "an item that is in progress in a completed response": (
         [completed(message("Hi"), call("c1", status="in_progress"))],
         "Hi",
@@ -451,7 +511,7 @@ def test_nothing_is_lost_made_twice_or_shown_as_what_it_is_not(
     assert [one.arguments for one in completion.tool_calls] == made
     assert started(events) == [one.call_id for one in completion.tool_calls]
     assert events[-1] == ResponseEnded(status="completed")
-    kept = [item.get("call_id") for item in completion.items if item["type"] == "function_call"]
+    kept = [item.get("call_id") for item in completion.items if "name" in item]
     assert kept == [one.call_id for one in completion.tool_calls]
 
 
@@ -464,6 +524,56 @@ def test_reasoning_that_the_output_leaves_out_is_kept_before_its_answer() -> Non
 
     assert [item["id"] for item in decoder.completion.items] == ["r1", "new"]
     assert decoder.completion.items[0] == thought
+
+
+def test_a_call_that_was_cut_in_its_arguments_is_not_made() -> None:
+    _, decoder = decode(
+        text("Hi", "m1", 0), begun(call("c1"), 1), arguments("fc_c1", 1)[0], completed()
+    )
+
+    assert (decoder.completion.text, decoder.completion.tool_calls) == ("Hi", ())
+
+
+SPOKEN: dict[str, list[Event]] = {
+    "in pieces alone": [event("reasoning_text.delta", item_id="r1", output_index=0, delta="Hm.")],
+    "and then the item without it": [
+        event("reasoning_text.delta", item_id="r1", output_index=0, delta="Hm."),
+        done(reasoning(), 0),
+    ],
+    "and then the item with its beginning": [
+        event("reasoning_text.delta", item_id="r1", output_index=0, delta="Hm."),
+        done(reasoning(content=[{"type": "reasoning_text", "text": "H"}]), 0),
+    ],
+    "as text": [begun({"type": "reasoning", "id": "r1"}, 0), text("Hm.", "r1", 0)],
+    "under another type": [
+        event("reasoning_text.delta", item_id="r1", output_index=0, delta="Hm."),
+        done(THOUGHT, 0),
+    ],
+    "and then the item of no type": [
+        event("reasoning_text.delta", item_id="r1", output_index=0, delta="Hm."),
+        done({"id": "r1", "content": [{"type": "reasoning_text", "text": "Hm."}]}, 0),
+    ],
+    "as a bare text": [
+        event("reasoning_text.delta", item_id="r1", output_index=0, delta="Hm."),
+        done(reasoning(content="Hm."), 0),
+    ],
+    "and plain where it should be encrypted": [
+        event("reasoning_text.delta", item_id="r1", output_index=0, delta="Hm."),
+        done(reasoning(encrypted_content="Hm."), 0),
+    ],
+}
+
+
+@pytest.mark.parametrize("sent", SPOKEN.values(), ids=SPOKEN)
+@pytest.mark.parametrize("output", [[], [call("c1")]], ids=["no output", "an output without it"])
+def test_a_thought_that_was_streamed_is_kept_once(sent: list[Event], output: list[Event]) -> None:
+    """DeepSeek's thinking mode refuses the next round without it."""
+    _, decoder = decode(*sent, done(call("c1"), 1), completed(*output))
+
+    thought, made = decoder.completion.items
+    assert (thought["type"], made) == ("reasoning", call("c1"))
+    held = thought.get("content") or thought["encrypted_content"]
+    assert held in ("Hm.", *([{"type": kind, "text": "Hm."}] for kind in ANY_TEXT))
 
 
 def test_a_text_that_the_server_streams_twice_is_kept_once() -> None:

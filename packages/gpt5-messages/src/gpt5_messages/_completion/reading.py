@@ -221,13 +221,21 @@ def iter_output(body: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def with_parts(item: Item) -> Item:
-    """Return a message with its content as a list of parts, where some servers send a bare text; any other item as it is."""
+    """Return a message as the API sends it, where other servers leave out its type, or have a bare text or parts called `text`; any other item as it is."""
     content = item.get("content")
-    if type_of(item) != "message" or not content:
+    kind = type_of(item) or {"assistant": "message"}.get(text_at(item, "role"))
+    if kind != "message" or not content:
         return item
     parts: list[object] = cast("list[object]", content) if isinstance(content, list) else [content]
-    whole = [{"type": "output_text", "text": p} if isinstance(p, str) else p for p in parts]
-    return item if whole == content else {**item, "content": whole}
+    whole = {**item, "type": "message", "content": list(map(_as_part, parts))}
+    return item if whole == item else whole
+
+
+def _as_part(part: object) -> object:
+    if isinstance(part, str):
+        return {"type": "output_text", "text": part}
+    held = mapping(part)
+    return {**held, "type": "output_text"} if type_of(held) == "text" else part
 
 
 def iter_answer(items: Iterable[Item], *part_types: str) -> Iterator[str]:

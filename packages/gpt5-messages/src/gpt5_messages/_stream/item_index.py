@@ -10,7 +10,7 @@ from gpt5_messages._json import index_or_none, mapping, text_at, text_or_none, t
 from gpt5_messages._kinds import CALL_ARGUMENTS, ITEM_TYPES
 
 from .blocks import BlockLog
-from .open_item import OpenItem, deed_of
+from .open_item import OpenItem, content_of, deed_of
 
 
 # By what an item of the terminal response is known in the stream: the surest rule first for all items, so that none is taken by a weaker rule for
@@ -93,9 +93,10 @@ class ItemIndex:
             place = self._likely_index(name, item, item_id, item_type)
         else:
             place = index
-        opened = self._open(place)
+        is_new, opened = place not in self._items, self._open(place)
         if item_id:
-            self._index_by_id.setdefault(item_id, place)
+            if is_new or item_id not in self._index_by_id:
+                self._index_by_id[item_id] = place
             opened.ids.setdefault(item_id)
         if item and (call_id := text_or_none(item.get("call_id"))):
             self._index_by_call.setdefault(call_id, place)
@@ -114,6 +115,10 @@ class ItemIndex:
             is_free = position not in self._items
             if position in pairs:
                 yield item, pairs[position]
+            elif type_of(item) == "message" and content_of(item) in (
+                content_of(output[place]) for place in pairs
+            ):
+                continue  # It was streamed once.
             elif {"message": is_shown, "reasoning": not is_free}.get(type_of(item)):
                 yield item, None
             else:
@@ -162,7 +167,9 @@ class ItemIndex:
         """Return the likely index of the item of an event without one: that of the item with its id, else of the last one, unless that can't be."""
         by_id = self._index_by_id.get(item_id or "")
         if by_id is not None and self._may_have(by_id, item, item_type):
-            return by_id
+            # A call that begins after it has ended is another one.
+            is_again = name == "response.output_item.added" and item_type in CALL_ARGUMENTS
+            return self._last + 1 if is_again and self._items[by_id].is_over else by_id
         if self._last < 0:
             return 0
         if name == "response.output_item.added":

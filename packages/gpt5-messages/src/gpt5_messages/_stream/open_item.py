@@ -8,7 +8,7 @@ from gpt5_messages._completion.values import Item, argument_text
 from gpt5_messages._json import iter_mappings, text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS
 from gpt5_messages._text import whole_characters
-from stream_text import canonical_arguments
+from stream_text import InvalidJsonError, canonical_arguments, parse_json
 
 from .blocks import Block, BlockLog
 
@@ -94,9 +94,9 @@ class OpenItem:
 
     def is_missing_in(self, whole: str) -> bool:
         """Return whether it was streamed, at least its text, while the response that says `whole` leaves it out."""
-        kinds: tuple[BlockKind, ...] = ("text", "refusal")
-        said = "".join(block.text for kind in kinds for block in self._of_kind(kind))
-        return said not in whole if said else self.is_over
+        said = self._text_of("text", "refusal")
+        thought = self._text_of("reasoning_text", "summary_text")
+        return said not in whole if said else bool(thought) or self.is_over
 
     @property
     def is_over(self) -> bool:
@@ -137,7 +137,7 @@ class OpenItem:
         if self.done is None or (self.item_id and self.item_id == item.get("id")):
             return False
         # This one has ended. The same again, under another id, is a repeat and no new item.
-        return is_new or _content(item) not in map(_content, (self.told or {}, self.done))
+        return is_new or content_of(item) not in map(content_of, (self.told or {}, self.done))
 
     def add(self, item: Item) -> list[StreamEvent]:
         """Take the item as announced; only a tool call gets its block already."""
@@ -224,7 +224,7 @@ class OpenItem:
     def fill_call(self, full: object) -> list[StreamEvent]:
         """Add the part of the whole arguments that their deltas did not have."""
         block, text = self._blocks.get(("tool_use", 0)), argument_text(full)
-        if not text:
+        if not text or (text == "{}" and not text.startswith(self.call_text())):
             return []
         self._is_call_whole = True
         if block is None:
@@ -240,7 +240,8 @@ class OpenItem:
         """Return the whole item, or one made from the events so far: incomplete, unless it is a call with all its arguments in a completed response."""
         if self.done is not None:
             return self.done
-        status = "completed" if is_completed and self._is_call_whole else "incomplete"
+        is_whole = is_completed and (self._is_call_whole or self._may_be_whole())
+        status = "completed" if is_whole else "incomplete"
         return self.complete({**self._added, "status": status})
 
     def complete(self, item: Item) -> Item:
@@ -252,7 +253,9 @@ class OpenItem:
             role = {"role": "assistant"} if item_type == "message" else {}
             whole = {**role, **whole, "type": item_type}
         arguments_key = CALL_ARGUMENTS.get(item_type, "")
-        arguments = argument_text(whole.get(arguments_key)) or self.call_text()
+        arguments = argument_text(whole.get(arguments_key))
+        if arguments in ("", "{}"):  # which never replace what was streamed
+            arguments = self.call_text() or arguments
         if arguments_key and arguments:
             whole[arguments_key] = arguments
         if block := self._blocks.get(("tool_use", 0)):
@@ -260,8 +263,10 @@ class OpenItem:
         for kind, key, part_type, text_key in _PARTS.get(item_type, ()):
             parts = list(iter_mappings(whole.get(key)))
             length = sum(map(len, _part_texts(parts, part_type, text_key)))
-            blocks = self._of_kind(kind) if kind != "reasoning_text" else []
-            texts = [block.text for block in blocks]
+            is_told = kind == "reasoning_text" and (
+                whole.get("encrypted_content") or text_at(whole, key)
+            )
+            texts = [] if is_told else [block.text for block in self._of_kind(kind)]
             if length < sum(map(len, texts)):
                 filled = _with_texts(parts, part_type, text_key, texts)
                 if _is_left_of("".join(_part_texts(filled, part_type, text_key)), "".join(texts)):
@@ -288,9 +293,20 @@ class OpenItem:
         block = self._blocks.get(("tool_use", 0))
         return block.text if block else "".join(self._early_arguments)
 
+    def _may_be_whole(self) -> bool:
+        """Return whether this is a call that may end here: some servers never say that its arguments are whole."""
+        try:
+            parse_json(self.call_text().strip() or "{}")
+        except InvalidJsonError:
+            return self.item_type == "custom_tool_call"  # of which any text may be the input
+        return self.item_type in CALL_ARGUMENTS
+
     def _of_kind(self, kind: BlockKind) -> list[Block]:
         """List the blocks of one kind in the order of their parts."""
         return [self._blocks[key] for key in sorted(self._blocks) if key[0] == kind]
+
+    def _text_of(self, *kinds: BlockKind) -> str:
+        return "".join(block.text for kind in kinds for block in self._of_kind(kind))
 
     def _open_call(
         self, item: Item, *, is_whole: bool = False, is_last: bool = False
@@ -360,13 +376,19 @@ class OpenItem:
         return events
 
 
-def _content(item: Item) -> Item:
+def content_of(item: Item) -> Item:
+    """Return what an item says, without what only names it."""
     return {key: value for key, value in item.items() if key not in ("id", "status")}
 
 
 def _part_texts(parts: Iterable[Item], part_type: str, key: str) -> list[str]:
-    texts = (part.get(key) for part in parts if type_of(part) in (part_type, ""))
+    texts = (part.get(key) for part in parts if _is_of(part, part_type))
     return [whole_characters(text) for text in texts if isinstance(text, str) and text]
+
+
+def _is_of(part: Item, part_type: str) -> bool:
+    """Return whether a part is of a type; of reasoning each is, whatever its own: LocalAI and LiteLLM call it an answer's."""
+    return type_of(part) in (part_type, "") or part_type == "reasoning_text"
 
 
 def _is_left_of(text: str, streamed: str) -> bool:
@@ -378,7 +400,7 @@ def _is_left_of(text: str, streamed: str) -> bool:
 def _with_texts(parts: list[Item], part_type: str, key: str, texts: list[str]) -> list[Item]:
     """Return parts with their empty texts filled from the stream, or with new parts if none is of this type."""
     filled = list(parts)
-    mine = [index for index, part in enumerate(parts) if type_of(part) in (part_type, "")]
+    mine = [index for index, part in enumerate(parts) if _is_of(part, part_type)]
     for index, text in zip(mine, texts, strict=False):
         if not _part_texts(parts[index : index + 1], part_type, key):
             filled[index] = {**parts[index], key: text}
