@@ -48,6 +48,7 @@ def nested(levels: int) -> object:
         ({"success": False, "details": ["a"]}, {"message": "a"}),
         ([{"error": {"code": 400, "message": "m", "status": "INVALID"}}], {"message": "m", "code": "400"}),
         ({"title": "Bad", "status": 400, "detail": "why"}, {"message": "why"}),
+        ({"error_msg": "why", "error_code": 7}, {"message": "why", "code": "7"}),
         (
             {"error": {"message": f"Gateway [1]: {json.dumps(UPSTREAM)} (twice)", "code": "400"}},
             {**UPSTREAM["error"], "message": "Gateway [1]: Unknown parameter: 'x' (twice)"},
@@ -73,6 +74,8 @@ def nested(levels: int) -> object:
         ("['Not taken', 'Too long']", {"message": "Not taken; Too long"}),
         ("<!DOCTYPE html><title>\n502 Bad &amp; slow </title><h1>x</h1>", {"message": "502 Bad & slow"}),
         ("<?xml version='1.0'?><Error><Message>Denied</Message></Error>", {"message": "Denied"}),
+        ("<!-- x --><html><title></title><h2 id='x'>Proxy Error</h2></html>", {"message": "Proxy Error"}),
+        ("<h1>Bad Gateway</h1>", {"message": "Bad Gateway"}),
         ("<html><p>Hello</p></html>", {}),
         ("<model> is not there", {"message": "<model> is not there"}),
         ("[" * 100_000, {"message": "[" * 100_000}),

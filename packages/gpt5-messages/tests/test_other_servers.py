@@ -476,6 +476,8 @@ OF_STATUS = ResponseFailure(code=None, message="response failed with the status 
         (event("error", detail="Slow down."), OF_TEXT),
         (event("failed", **DETAILS), OF_DETAILS),
         (event("failed", response=None, error=["Slow down."]), OF_TEXT),
+        (event("failed", response={"error": None, "detail": "Slow down."}), OF_TEXT),
+        ({"code": 429, "msg": "Slow down."}, OF_NUMBER),
         (
             {"error": {"type": "busy"}},
             ResponseFailure(code="busy", message="the stream reported an error"),

@@ -39,6 +39,17 @@ def test_the_event_name_stands_in_where_the_json_has_no_type() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "event"),
+    [
+        (b'error: {"code":500,"message":"m"}', {"type": "error", "code": 500, "message": "m"}),
+        (b"error: m", {"type": "error", "message": "m"}),
+    ],
+)
+def test_an_error_may_stand_in_the_place_of_the_data(line: bytes, event: dict[str, object]) -> None:
+    assert decode(line + b"\n\n") == [event]
+
+
+@pytest.mark.parametrize(
     "frame",
     [
         b"data: {oops\n\n",

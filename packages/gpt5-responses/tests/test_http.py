@@ -123,6 +123,7 @@ def test_the_pause_may_be_told_as_the_time_of_its_end(
         (b'{"detail": "Not taken: x"}', "application/json"),
         (b'{"error": "Not taken: x", "code": 422}', "text/plain; charset=utf-8"),
         (b"Not taken: x\n", "text/plain"),
+        (b"<!-- 7 --><h2>Not taken: x</h2>", "text/html"),
         (b"Not taken: x", "application/octet-stream"),
         (b"<!DOCTYPE html><html><title>Not taken: x</title>", "text/html"),
         (b'id: 1\nevent: error\ndata: {"message": "Not taken: x"}\n\n', "text/event-stream"),
@@ -142,6 +143,20 @@ def test_a_reason_is_read_however_it_is_written(
         create(wire.connection(), REQUEST, transport=transport)
 
     assert caught.value.code is None  # the status says as much
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"type": "about:blank", "title": "No", "errors": {"input": ["too long"]}}',
+        b'{"error": {"description": "No"}}',
+    ],
+)
+def test_a_reason_in_an_unknown_form_is_shown_as_it_is(transport: Transport, body: bytes) -> None:
+    with Wire(whole(body, "400 x")) as wire, pytest.raises(InvalidRequestError) as caught:
+        create(wire.connection(), REQUEST, transport=transport)
+
+    assert str(caught.value).endswith(f"(status 400): {body.decode()}")
 
 
 def test_all_of_a_long_list_of_mistakes_is_read(transport: Transport) -> None:

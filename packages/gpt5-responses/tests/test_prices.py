@@ -182,6 +182,13 @@ def test_a_price_may_be_of_any_currency() -> None:
 
 
 @pytest.mark.usefixtures("openai")
+@pytest.mark.parametrize("counted", ["prompt_tokens", "output_tokens"])
+def test_a_usage_that_counts_one_side_alone_has_no_cost(counted: str) -> None:
+    made = ask(answered(usage={counted: 7}), "complete", HELLO, is_async=False)
+
+    assert (made.usage.total_tokens, *cost(made.usage)) == (7, None, None)
+
+
 def test_without_a_usage_or_a_price_there_is_no_cost() -> None:
     assert ask(answered(usage=None), "complete", HELLO, is_async=False).usage is None
     unknown = ask(answered(model="gpt-7"), "complete", HELLO, is_async=False)

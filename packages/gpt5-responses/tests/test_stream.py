@@ -180,6 +180,8 @@ def test_leaving_a_stream_early_closes_its_connection(transport: Transport) -> N
         (HttpError(status=404, code="model_not_found", message="No models loaded."), InvalidRequestError),
         (HttpError(status=404, message="The model 'gpt-5.2' is not loaded"), InvalidRequestError),
         (HttpError(status=404, message="The model 'gpt-5.2' is not there. Loaded: x"), ModelNotFoundError),
+        (HttpError(status=404, message="The model gpt-5.2 does not exist."), ModelNotFoundError),
+        (HttpError(status=404, message="No route /models/gpt-5.2"), NotFoundError),
         (HttpError(status=503, code="model_not_found", message="Loading model"), ServerError),
         (LateError(code="model_not_found", message="Model unloaded."), ResponseFailedError),
         (LateError(code="429"), RateLimitError),

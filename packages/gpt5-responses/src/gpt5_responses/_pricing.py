@@ -16,9 +16,14 @@ WINDOW_KEY = "completion_window"
 
 
 def with_price(completion: Completion, find_price: FindPrice) -> Completion:
-    """Return a response with its cost in the usage, by the model and the tier or completion window that it names; unchanged if usage or price are unknown."""
+    """Return a response with its cost in the usage, by the model and the tier or completion window that it names; unchanged if usage or price are unknown.
+
+    There is no response without input, and no items without output: where one is 0, the server has not counted it.
+    """
     usage, price = completion.usage, find_price(completion.model or "")
-    if usage is None or price is None:
+    if usage is None or price is None or not usage.input_tokens:
+        return completion
+    if completion.items and not usage.output_tokens:
         return completion
     tools: dict[str, Any] = asdict(completion.tool_usage)
     cost = price.cost(

@@ -20,13 +20,13 @@ _NAMES = ("code", "param", "type")
 _CODES = ("code", "error_code", "errorCode")
 _OBJECTS = ("error", "errors", "detail", "message", "fault")
 _TEXTS = (
-    *("message", "msg", "Message", "error_message", "error_description", "errorMessage"),
-    *("faultstring", "detail", "error", "errors"),
+    *("message", "msg", "Message", "error_message", "error_msg", "error_description"),
+    *("errorMessage", "faultstring", "detail", "error", "errors"),
 )
 _PLACES = ("loc", "path")  # of a field, as a list; a text under these names is an address
 _MOST_SHOWN = 20_000  # characters of a value as Python shows it, whose parser is slow; our choice
-_PAGE = re.compile(r"<(?:!doctype|html|head|body|\?xml|error)\b", re.IGNORECASE)
-_TITLE = re.compile(r"<(title|h1|message)\b[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
+_PAGE = re.compile(r"<(?:!--|(?:!doctype|html|head|body|h\d|\?xml|error)\b)", re.IGNORECASE)
+_TITLE = re.compile(r"<(title|h\d|message)\b[^>]*>\s*([^<\s].*?)</\1", re.IGNORECASE | re.DOTALL)
 _JSON = json.JSONDecoder()
 
 
@@ -57,7 +57,8 @@ def is_error(body: Mapping[str, Any]) -> bool:
     """Return whether an object that is neither a response nor one of its events reports a failure."""
     if any(body.get(name) for name in ("error", "errors", "detail", "fault")):
         return True
-    is_coded = isinstance(body.get("message"), str) and bool(body.get("code"))
+    is_told = any(isinstance(body.get(name), str) for name in _TEXTS)
+    is_coded = is_told and any(body.get(name) for name in _CODES)
     return (
         is_coded
         or body.get("success") is False

@@ -38,9 +38,11 @@ def error_details(holder: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def outer_details(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the details of a failure that stand beside a response, not in it; None if there are none."""
-    is_flat = type_of(event) == "response.failed" and bool(event.get("message"))
-    return event_details(event) if is_flat else error_details(event)
+    """Return the details of a failure that stand beside a response, or in one that failed but not under `error`; None if there are none."""
+    if type_of(event) != "response.failed":
+        return error_details(event)
+    told = event_details({**mapping(event.get("response")), **event})
+    return told if told.get("message") else None
 
 
 def event_details(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -108,6 +108,8 @@ def _parse_frame(frame: bytes) -> list[Event]:
             pieces.append(value.removeprefix(" "))
         elif name == "event":
             event_name = value.removeprefix(" ")
+        elif name == "error":  # in the place of `data`, as llama.cpp once wrote it
+            pieces, event_name = [value.removeprefix(" ")], name
         elif name not in ("", "id", "retry"):
             strange.append(line)
     # Some servers answer with an error that is bare JSON, whatever they call it.

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from gpt5_messages import SSEDecoder, read_error
 from stream_text import InvalidJsonError, parse_json
@@ -47,11 +47,16 @@ class ErrorAnswer(Exception):  # noqa: N818  the server's answer, for which the 
         self.status_code = status_code
         self.request_id = headers.get("x-request-id")
         self._headers = headers
-        error = read_error(_decoded(body, headers.get("content-type", "")))
+        text = _text_of(body, headers.get("content-type", "")).lstrip("\ufeff")
+        value = _decoded(text)
+        error = read_error(value)
         code = error.get("code")
         self.code = None if code == str(status_code) else code
         self.param = error.get("param")
-        self.message = error.get("message", "")
+        # What is in no known form is better shown as it is than not at all.
+        fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+        is_unknown = any(fields.values()) and not (error and "error" in fields)
+        self.message = error.get("message", text if is_unknown else "")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -103,9 +108,8 @@ def _header(headers: Mapping[str, str], name: str) -> str:
     return headers.get(name) or headers.get(f"llm_provider-{name}", "")
 
 
-def _decoded(body: bytes, content_type: str) -> object:
+def _decoded(text: str) -> object:
     """Return the value of a body that is JSON, or a stream's event, and the text of any other."""
-    text = _text_of(body, content_type).lstrip("\ufeff")
     try:
         return parse_json(text)
     except InvalidJsonError:

@@ -307,8 +307,9 @@ def _status_kind(error: ErrorAnswer, model: str) -> type[ResponsesError]:
 
 
 def _names(said: str, model: str) -> bool:
-    """Return whether a server's explanation quotes the model, as it does on servers without error codes."""
-    return any(f"{mark}{model}{mark}" in said for mark in "'`\"")
+    """Return whether a server's explanation names the model, as it does on servers without error codes; a part of an address is no name."""
+    named = rf"(?<![\w./-]){re.escape(model)}(?![\w/-])"
+    return bool(model) and re.search(named, said) is not None
 
 
 def _refusal_sentence(error: ErrorAnswer, secrets: KnownSecrets) -> str:
