@@ -72,8 +72,8 @@ class ResponseReader:
         self.progress = 0
         self._model = str(request.get("model"))
         self._tool_choice = request.get("tool_choice")
+        self._connection = connection
         self._secrets = connection.secrets
-        self._is_openai = connection.is_openai
         self.is_stream = False
         self._has_begun = False  # whether any event was one of a response
         limit = None if connection.is_openai else request.get("max_output_tokens")
@@ -205,11 +205,7 @@ class ResponseReader:
 
     def _failure(self, event: ResponseFailure) -> ResponsesError:
         return from_event(
-            event,
-            model=self._model,
-            request_id=self.request_id,
-            secrets=self._secrets,
-            is_openai=self._is_openai,
+            event, model=self._model, request_id=self.request_id, connection=self._connection
         )
 
     def _unexpected(self, message: str, *, status_code: int | None = None) -> ResponsesError:
