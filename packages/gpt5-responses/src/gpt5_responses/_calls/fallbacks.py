@@ -94,7 +94,7 @@ def _is_of_reasoning_items(error: ErrorAnswer, request: Request) -> bool:
     param, message = (error.param or "").lower(), error.message.lower().strip(" .")
     if not _has_reasoning_items(request):
         return False
-    if error.code == "invalid_encrypted_content" or any(w in message for w in _REASONING_WORDS):
+    if _names_reasoning(error):
         return True
     if param == "input" and (error.code == _NO_SHAPE[0] or message.endswith(_NO_SHAPE)):
         return True
@@ -115,13 +115,14 @@ def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
     """Return whether a refusal is about a compaction item: it names one, or nothing else in the request can be meant."""
     if all(item.get("type") != "compaction" for item in input_items(request)):
         return False
+    is_named = any(word in error.message.lower() for word in ("cmp_", "'compaction'"))
+    return is_named or (_names_reasoning(error) and not _has_reasoning_items(request))
+
+
+def _names_reasoning(error: ErrorAnswer) -> bool:
     message = error.message.lower()
-    if any(word in message for word in ("cmp_", "'compaction'")):
-        return True
-    is_of_items = error.code == "invalid_encrypted_content" or any(
-        word in message for word in _REASONING_WORDS
-    )
-    return is_of_items and not _has_reasoning_items(request)
+    is_coded = error.code == "invalid_encrypted_content"
+    return is_coded or any(word in message for word in _REASONING_WORDS)
 
 
 def relax(
