@@ -12,7 +12,7 @@ from ._background.stream import (
 )
 from ._cache_report import CacheReport, CacheWatch
 from ._calls.calls import CompactedWindow, InputItems
-from ._calls.fallbacks import Fallback
+from ._calls.left_out import Fallback
 from ._calls.transport import Transport, prepare_transport
 from ._client import ResponsesClient
 from ._conversation import Conversation, RequestSettings

@@ -23,7 +23,6 @@ from ._http.error_messages import (
     from_event,
     is_not_loaded,
     is_unverified,
-    to_responses_error,
 )
 from ._settings.connection import Connection
 from ._shutdown_dates import read_shutdown_dates
@@ -55,7 +54,7 @@ def validate_server(connection: Connection, *, transport: Transport = TRANSPORT)
         try:
             models = _read_models(client, connection)
         except Exception as error:  # noqa: BLE001  the client lets some errors of its HTTP library through
-            failure = to_responses_error(error, model=_CHEAPEST_MODEL, secrets=connection.secrets)
+            failure = client.explain(error, model=_CHEAPEST_MODEL)
             raise _without_server_text(failure, _CHEAPEST_MODEL) from None
     if models is not None:
         transport.learn_shutdown_dates(connection, read_shutdown_dates(models))
@@ -147,7 +146,7 @@ def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] |
             ResponseFailure(code=code, message=""),
             model=_CHEAPEST_MODEL,
             request_id=None,
-            secrets=connection.secrets,
+            connection=connection,
         )
         failure.explanation = explanation(error.get("message", ""), connection.secrets)
         raise failure

@@ -121,18 +121,11 @@ def _of_list(entries: list[object], levels: int) -> dict[str, str]:
     ]
     if not messages:
         return {}
+    first = {name: text for error in reversed(found) for name, text in error.items()}
     # What kind of mistake an entry is, pydantic says in `type`, and zod in `code`.
-    facts = {
-        "code": (*_every(found, "code"), *_every(found, "type")),
-        "param": _every(found, "param"),
-    }
-    return {"message": "; ".join(dict.fromkeys(messages))} | {
-        name: texts[0] for name, texts in facts.items() if texts
-    }
-
-
-def _every(errors: list[dict[str, str]], name: str) -> tuple[str, ...]:
-    return tuple(error[name] for error in errors if name in error)
+    facts = {"code": first.get("code", first.get("type")), "param": first.get("param")}
+    told = {name: text for name, text in facts.items() if text is not None}
+    return {"message": "; ".join(dict.fromkeys(messages))} | told
 
 
 def _of_mapping(value: Mapping[str, Any], levels: int) -> dict[str, str]:

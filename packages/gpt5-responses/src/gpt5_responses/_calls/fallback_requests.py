@@ -13,17 +13,9 @@ from gpt5_responses._http.request_body import RequestBody, write_body
 from gpt5_responses._http.steps import Blocking, NetworkKind
 from gpt5_responses._settings.connection import Connection
 
-from .fallbacks import (
-    Fallback,
-    LeftOut,
-    find_fallbacks,
-    is_all_open,
-    is_in,
-    relax,
-    retried_sentence,
-    words_for,
-)
-from .unknown_parameters import PARAMETERS
+from .fallbacks import find_fallbacks, is_all_open, is_in, relax, retried_sentence, words_for
+from .left_out import Fallback, LeftOut
+from .unknown_parameters import read_parameters
 from .unread_media import UNREAD
 
 
@@ -35,8 +27,6 @@ _LOGGER.addHandler(logging.NullHandler())  # silent unless the program says wher
 _PATH = "/responses"
 # What one model does not take, others of the same server may.
 _OF_MODEL = r"(?i)\b(?:this|the|for|with|by) (?:\S+ )?model\b|\bmodel \S+ (?:does|is|can)"
-# What only OpenAI's own servers are sure to take.
-_UNCOMMON = tuple(LeftOut(name) for name, one in PARAMETERS.items() if not one.is_common)
 
 
 class FallbackClient(HttpClient):
@@ -104,8 +94,12 @@ class FallbackClient(HttpClient):
         model = str(request.get("model"))
         request = self._readable(request, model)
         body, left_out, again = dict(request), list[LeftOut](), list[LeftOut]()
-        uncommon = _UNCOMMON if self.connection.compatibility == "compatible" else ()
-        for part in (*uncommon, *(part for part, of in self._refused if of in (None, model))):
+        known = [part for part, of in self._refused if of in (None, model)]
+        if self.connection.compatibility == "compatible":
+            # What only OpenAI's own servers are sure to take.
+            found = read_parameters().items()
+            known = [*(LeftOut(name) for name, one in found if not one.is_common), *known]
+        for part in known:
             if is_in(body, part):
                 body = relax(body, part)
                 left_out.append(part)

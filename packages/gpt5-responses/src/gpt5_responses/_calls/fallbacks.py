@@ -9,45 +9,16 @@ Source: docs/evidence/responses-api.md, R1 to R5 and R38.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from gpt5_messages import is_open_reasoning, without_reasoning
 from gpt5_payloads import wire_item
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._settings.connection import Compatibility
 
-from .unknown_parameters import PARAMETERS, UnknownParameter, find_unknown, leave_out
-from .unread_media import UNREAD, UnreadMedia, find_unread, has_media, without_media
-
-
-type Fallback = (
-    UnknownParameter
-    | UnreadMedia
-    | Literal["without_streaming", "without_reasoning_items", "without_compaction", "without_flex"]
-)
-"""The part to leave out: a parameter, images or files, streaming, earlier reasoning in the input, compactions, or the flex tier."""
-
-type Request = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A part left out of a request.
-
-    Attributes:
-        name: The part.
-        value: The one value of `include`; empty if nothing of the part is left.
-        is_lasting: Whether later requests are refused for it, too.
-        is_of_model: Whether other models of the server may take it, for images and files, which are remembered once a request without them has passed.
-        is_guess: Whether the refusal may have been about something else, so that only the last part that was left out is known to be meant.
-    """
-
-    name: Fallback
-    value: str = ""
-    is_lasting: bool = True
-    is_of_model: bool = False
-    is_guess: bool = False
+from .left_out import Fallback, LeftOut, Request, UnreadMedia, input_items
+from .unknown_parameters import find_unknown, leave_out, read_parameters
+from .unread_media import UNREAD, find_unread, has_media, without_media
 
 
 _REFUSED_STATUSES = (400, 403, 404)
@@ -92,19 +63,17 @@ def find_fallbacks(
     if error.status_code in _REFUSED_STATUSES and (refused := _find_reserved(error, request)):
         return (LeftOut(refused),)
     if compatibility != "openai" and (unknown := tuple(find_unknown(error, request))):
-        return tuple(LeftOut(name, value) for name, value in unknown)
+        return unknown
     unread = find_unread(error, request) if compatibility != "openai" else None
     is_of_reasoning = error.status_code in _UNREAD_STATUSES and _is_of_reasoning_items(
         error, request
     )
     if is_of_reasoning and (unread is None or unread.is_guess):
         return (LeftOut("without_reasoning_items", is_lasting=False),)
-    return () if unread is None else (LeftOut(**unread._asdict(), is_lasting=False),)
+    return () if unread is None else (unread,)
 
 
-def _find_reserved(
-    error: ErrorAnswer, request: Request
-) -> Literal["without_summary", "without_streaming"] | None:
+def _find_reserved(error: ErrorAnswer, request: Request) -> Fallback | None:
     """Return the part that the server reserves for verified organisations."""
     message = error.message.lower()
     is_unverified = "verified" in message or error.code == "unsupported_value"
@@ -125,11 +94,11 @@ def _is_of_reasoning_items(error: ErrorAnswer, request: Request) -> bool:
     param, message = (error.param or "").lower(), error.message.lower().strip(" .")
     if not _has_reasoning_items(request):
         return False
-    if error.code == "invalid_encrypted_content" or any(w in message for w in _REASONING_WORDS):
+    if _names_reasoning(error):
         return True
     if param == "input" and (error.code == _NO_SHAPE[0] or message.endswith(_NO_SHAPE)):
         return True
-    items: Sequence[Any] = request["input"]
+    items = input_items(request)
     places = (int(found) for found in re.findall(_ITEM_PLACE, f"{param} {message}"))
     return re.search(_REASONING_ITEM, message) is not None or any(
         at < len(items) and items[at].get("type") == "reasoning" for at in places
@@ -138,26 +107,22 @@ def _is_of_reasoning_items(error: ErrorAnswer, request: Request) -> bool:
 
 def is_all_open(request: Request) -> bool:
     """Return whether a request has reasoning, all of it open, so that its refusal concerns every other request of the model, too."""
-    items = request.get("input")
-    held = cast("list[dict[str, Any]]", items) if isinstance(items, list) else []
-    thoughts = [item for item in held if item.get("type") == "reasoning"]
+    thoughts = [item for item in input_items(request) if item.get("type") == "reasoning"]
     return bool(thoughts) and all(map(is_open_reasoning, thoughts))
 
 
 def _is_of_compaction(error: ErrorAnswer, request: Request) -> bool:
     """Return whether a refusal is about a compaction item: it names one, or nothing else in the request can be meant."""
-    items = request.get("input")
-    if not isinstance(items, list) or not any(
-        item.get("type") == "compaction" for item in cast("list[dict[str, Any]]", items)
-    ):
+    if all(item.get("type") != "compaction" for item in input_items(request)):
         return False
+    is_named = any(word in error.message.lower() for word in ("cmp_", "'compaction'"))
+    return is_named or (_names_reasoning(error) and not _has_reasoning_items(request))
+
+
+def _names_reasoning(error: ErrorAnswer) -> bool:
     message = error.message.lower()
-    if any(word in message for word in ("cmp_", "'compaction'")):
-        return True
-    is_of_items = error.code == "invalid_encrypted_content" or any(
-        word in message for word in _REASONING_WORDS
-    )
-    return is_of_items and not _has_reasoning_items(request)
+    is_coded = error.code == "invalid_encrypted_content"
+    return is_coded or any(word in message for word in _REASONING_WORDS)
 
 
 def relax(
@@ -183,8 +148,8 @@ def relax(
             return {**request, "service_tier": "default"}
         case "without_result_media" | "without_images" | "without_files":
             return without_media(request, part.name)
-        case name:
-            return leave_out(request, name, part.value)
+        case _:
+            return leave_out(request, part)
 
 
 def _foreign(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -200,7 +165,7 @@ def is_in(request: Request, part: LeftOut) -> bool:
         return is_all_open(request)
     if part.name in UNREAD:
         return has_media(request, cast("UnreadMedia", part.name))
-    value = PARAMETERS[cast("UnknownParameter", part.name)].find_in(request)
+    value = read_parameters()[part.name].find_in(request)
     return part.value in value if part.value else value is not None
 
 
@@ -211,11 +176,8 @@ def retried_sentence(left_out: Sequence[LeftOut]) -> str:
 
 def words_for(parts: Sequence[LeftOut]) -> str:
     """Return what a person calls some parts, and which value of one if only that was left out."""
-    words = {
-        **_WORDS,
-        **UNREAD,
-        **{name: parameter.words for name, parameter in PARAMETERS.items()},
-    }
+    words: dict[Fallback, str] = {name: one.words for name, one in read_parameters().items()}
+    words.update(_WORDS, **UNREAD)
     told = [f"{words[part.name]} ({part.value})".removesuffix(" ()") for part in parts]
     return " and ".join(dict.fromkeys(told))
 
@@ -228,11 +190,8 @@ def _has_no_capacity(error: ErrorAnswer, request: Request) -> bool:
 
 def _has_reasoning_items(request: Request) -> bool:
     """Return whether the input has items that only the server that made them can read."""
-    items = request.get("input")
-    if not isinstance(items, list):
-        return False
-    held = cast("list[dict[str, Any]]", items)
-    return len(without_reasoning(held)) < len(held)
+    items = input_items(request)
+    return len(without_reasoning(items)) < len(items)
 
 
 _WORDS: Mapping[Fallback, str] = {

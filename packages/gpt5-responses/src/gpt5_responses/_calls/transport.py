@@ -13,7 +13,7 @@ from gpt5_responses._settings.connection import Connection
 
 from .calls import Call, make
 from .fallback_requests import FallbackClient, Whole
-from .fallbacks import Fallback
+from .left_out import Fallback
 
 
 # How often connections that nobody uses are looked at, as long as there are any.

@@ -6,28 +6,12 @@ Source: `unknown_parameters.toml`, the words of servers; docs/contracts/response
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from gpt5_payloads import build_request
 from gpt5_responses._http.error_answer import ErrorAnswer
 
-
-type UnknownParameter = Literal[
-    "without_include",
-    "without_limit",
-    "without_parallel_tool_calls",
-    "without_prompt_cache_key",
-    "without_prompt_cache_options",
-    "without_prompt_cache_retention",
-    "without_safety_identifier",
-    "without_service_tier",
-    "without_stream_options",
-    "without_summary",
-    "without_truncation",
-    "without_verbosity",
-]
-"""A parameter that may be left out where a server does not know it."""
+from .left_out import MOST_CHARACTERS, Fallback, LeftOut, Request, read_table
 
 
 class Parameter(NamedTuple):
@@ -43,11 +27,11 @@ class Parameter(NamedTuple):
 
     path: str
     words: str
-    aliases: tuple[str, ...] = ()
-    values: tuple[object, ...] = ()
+    aliases: Sequence[str] = ()
+    values: Sequence[object] = ()
     is_common: bool = False
 
-    def find_in(self, request: Mapping[str, Any]) -> Any:
+    def find_in(self, request: Request) -> Any:
         """Return its value in a request, None if there is none that may be left out."""
         value: Any = request
         for step in self.path.split("."):
@@ -55,35 +39,8 @@ class Parameter(NamedTuple):
         return value if value in (self.values or (value,)) else None
 
 
-# Which servers refuse or do not have each: docs/supported.md. All of them take parallel tool calls, and all but the Codex backend a limit.
-PARAMETERS: Mapping[UnknownParameter, Parameter] = {
-    "without_safety_identifier": Parameter("safety_identifier", "the safety identifier"),
-    "without_stream_options": Parameter(
-        "stream_options", "the stream's options", ("include_obfuscation",)
-    ),
-    "without_prompt_cache_key": Parameter("prompt_cache_key", "the prompt cache's key"),
-    "without_prompt_cache_options": Parameter(
-        "prompt_cache_options", "the prompt cache's options", ("ttl",)
-    ),
-    "without_prompt_cache_retention": Parameter(
-        "prompt_cache_retention", "the prompt cache's retention"
-    ),
-    "without_verbosity": Parameter("text.verbosity", "the verbosity", ("verbosity",)),
-    "without_summary": Parameter("reasoning.summary", "the reasoning summary", ("summary",)),
-    "without_include": Parameter("include", "what the answer was to include"),
-    "without_truncation": Parameter("truncation", "the truncation", values=("disabled",)),
-    "without_service_tier": Parameter(
-        "service_tier", "the service tier", values=("auto", "default")
-    ),
-    "without_parallel_tool_calls": Parameter(
-        "parallel_tool_calls", "parallel tool calls", values=(True,), is_common=True
-    ),
-    "without_limit": Parameter("max_output_tokens", "the limit of output tokens", is_common=True),
-}
-
 _STATUSES = (400, 422)
-_MOST_CHARACTERS = 4_000  # of a message; some repeat the request
-_WORDS = Path(__file__).with_name("unknown_parameters.toml")
+_TABLE = "unknown_parameters"
 # What stands for a word in a text: the name may be on either side of it, or only behind it.
 _WORD, _WORD_BEFORE = "\N{SECTION SIGN}", "\N{PILCROW SIGN}"
 # Patterns are compiled when a refusal needs them, so that nobody else waits for it.
@@ -102,34 +59,36 @@ _INCLUDE_PLACES = r"(?<![\w.])include[.,:\s]+(\d{1,3})(?!\w)"
 _ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
-def find_unknown(
-    error: ErrorAnswer, request: Mapping[str, Any]
-) -> Iterator[tuple[UnknownParameter, str]]:
-    """Yield the parameters that a refusal calls unknown and that may be left out, each with the refused value of `include`, or an empty text if all of it goes."""
+@cache
+def read_parameters() -> Mapping[Fallback, Parameter]:
+    """Return the parameters that may be left out, in the order in which they are looked for."""
+    return {name: Parameter(**row) for name, row in read_table(_TABLE)["parameters"].items()}
+
+
+def find_unknown(error: ErrorAnswer, request: Request) -> Iterator[LeftOut]:
+    """Yield the parameters that a refusal calls unknown and that may be left out; of `include` only the refused values, or all of it."""
     if error.status_code not in _STATUSES:
         return
     refusal = _Refusal(error)
-    for name, parameter in PARAMETERS.items():
+    for name, parameter in read_parameters().items():
         value = parameter.find_in(request)
         if value is None or (name == "without_limit" and value != _default_limit(request)):
             continue
         if name == "without_include":
             for refused in refusal.included(value):
-                yield name, refused
+                yield LeftOut(name, refused)
         elif refusal.is_about((parameter.path, *parameter.aliases), value, parameter.values):
-            yield name, ""
+            yield LeftOut(name)
 
 
-def leave_out(
-    request: Mapping[str, Any], name: UnknownParameter, refused: str = ""
-) -> dict[str, Any]:
+def leave_out(request: Request, part: LeftOut) -> dict[str, Any]:
     """Return a request without a parameter, or without one value of `include`; an object that holds nothing else goes with it."""
-    first, *inner = PARAMETERS[name].path.split(".")
+    first, *inner = read_parameters()[part.name].path.split(".")
     left: Any = None
     if inner:
         left = {key: value for key, value in request[first].items() if key != inner[0]}
-    elif refused:
-        left = [value for value in request[first] if value != refused]
+    elif part.value:
+        left = [value for value in request[first] if value != part.value]
     less = {key: value for key, value in request.items() if key != first}
     return {**less, first: left} if left else less
 
@@ -212,7 +171,7 @@ def _path(param: object) -> str:
 def _marked(message: str) -> str:
     """Return a message in lower case with signs in the place of the words for "unknown", without quotes and what may stand between them and a name."""
     word, word_before, filler = _patterns()
-    text = re.sub(_NAME_AT, r"\2.\1", _plain(message[:_MOST_CHARACTERS]))
+    text = re.sub(_NAME_AT, r"\2.\1", _plain(message[:MOST_CHARACTERS]))
     text = re.sub(_QUOTED_INCLUDE, "include,", text)
     text = word_before.sub(_WORD_BEFORE, text)
     text = re.sub(r"\[(\d{1,3})\]", r".\1", word.sub(_WORD, text))
@@ -223,9 +182,7 @@ def _marked(message: str) -> str:
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of words beside a name, of words before one, and of what may stand between."""
-    import tomllib  # noqa: PLC0415  slow to load, and needed only after a refusal
-
-    table = tomllib.loads(_WORDS.read_text("utf-8"))
+    table = read_table(_TABLE)
     nouns = "|".join(table["nouns"])
     words: dict[bool, list[str]] = {True: [], False: []}
     for row in table["words"]:
@@ -238,7 +195,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     )
 
 
-def _default_limit(request: Mapping[str, Any]) -> int:
+def _default_limit(request: Request) -> int:
     """Return the limit of output tokens of a request whose caller has chosen none."""
     body = build_request(model=f"{request.get('model')}", input="", parameters={})
     return body["max_output_tokens"]

@@ -152,7 +152,7 @@ class HttpClient:
             self._proxy = find_proxy(parts.scheme, host, trusted())
             self._connect()  # connects to nothing yet, but fails here if settings are not usable
         except Exception as error:  # noqa: BLE001  unusable proxy addresses and certificate files raise errors of many kinds
-            raise to_responses_error(error, model="") from None
+            raise to_responses_error(error, model="", connection=connection) from None
 
     def ask(
         self,
@@ -227,10 +227,7 @@ class HttpClient:
 
     def explain(self, error: Exception, *, model: str, tried: str = "") -> ResponsesError:
         """Return the package's error for one of this client's; see `to_responses_error`."""
-        is_openai = self.connection.is_openai
-        return to_responses_error(
-            error, model=model, tried=tried, secrets=self.secrets, is_openai=is_openai
-        )
+        return to_responses_error(error, model=model, connection=self.connection, tried=tried)
 
     def end(self, answer: HttpAnswer) -> Steps[None]:
         """Close an answer, and keep its network connection for the next call if it can be reused."""

@@ -21,6 +21,7 @@ from gpt5_responses._errors import (
     StreamInterruptedError,
     UnexpectedResponseError,
 )
+from gpt5_responses._settings.connection import Connection
 from stream_text import KnownSecrets, redact_text
 
 from .connection_errors import (
@@ -36,7 +37,6 @@ from .error_answer import ErrorAnswer
 SERVER_WORDS = " The server says: "
 _EXPLANATION_CHARACTERS = 260
 _FACT_CHARACTERS = 100  # far longer than any code or name of a parameter
-_NO_SECRETS = KnownSecrets(())
 _FIRST_SERVER_STATUS = 500
 _REDIRECTS = range(300, 400)
 
@@ -80,37 +80,27 @@ _STATUS_ERRORS: dict[int, type[ResponsesError]] = {
 _STATUS = re.compile(r"[45]\d\d", re.ASCII)
 # Codes, or types where there is no code, in lower case.
 # Source: OpenAI's, Anthropic's, vLLM's, llama.cpp's and LiteLLM's; docs/supported.md has where they were read.
-_EVENT_ERRORS: dict[str, type[ResponsesError]] = {
-    "rate_limit_exceeded": RateLimitError,
-    "rate_limit_error": RateLimitError,
-    "too_many_requests": RateLimitError,
-    "insufficient_quota": RateLimitError,
-    "invalid_api_key": AuthenticationError,
-    "authentication_error": AuthenticationError,
-    "permission_error": PermissionDeniedError,
-    "server_error": ServerError,
-    "service_unavailable": ServerError,
-    "overloaded": ServerError,
-    "overloaded_error": ServerError,
-    "api_error": ServerError,
-    "internal_error": ServerError,
-    "internal_server_error": ServerError,
-    "internalservererror": ServerError,
-    "service_unavailable_error": ServerError,
-    "unavailable_error": ServerError,
-    "timeout_error": ServerError,
-    "invalid_request_error": InvalidRequestError,
-    "bad_request": InvalidRequestError,
-    "badrequesterror": InvalidRequestError,
-    "exceed_context_size_error": InvalidRequestError,
-    "invalid_prompt": InvalidRequestError,
-    "context_length_exceeded": InvalidRequestError,
-    "model_not_found": ModelNotFoundError,
+_EVENT_CODES: dict[type[ResponsesError], tuple[str, ...]] = {
+    RateLimitError: (
+        *("rate_limit_exceeded", "rate_limit_error", "too_many_requests", "insufficient_quota"),
+    ),
+    AuthenticationError: ("invalid_api_key", "authentication_error"),
+    PermissionDeniedError: ("permission_error",),
+    ServerError: (
+        *("server_error", "internal_server_error", "internalservererror", "internal_error"),
+        *("service_unavailable", "service_unavailable_error", "unavailable_error", "api_error"),
+        *("overloaded", "overloaded_error", "timeout_error"),
+    ),
+    InvalidRequestError: (
+        *("invalid_request_error", "bad_request", "badrequesterror", "invalid_prompt"),
+        *("context_length_exceeded", "exceed_context_size_error"),
+    ),
+    ModelNotFoundError: ("model_not_found",),
     # These three are gpt5-messages' own, not a server's.
-    "parse_error": UnexpectedResponseError,
-    "inconsistent_stream": UnexpectedResponseError,
-    "stream_ended_early": StreamInterruptedError,
+    UnexpectedResponseError: ("parse_error", "inconsistent_stream"),
+    StreamInterruptedError: ("stream_ended_early",),
 }
+_EVENT_ERRORS = {code: kind for kind, codes in _EVENT_CODES.items() for code in codes}
 _MAY_BE_AT_WORK = (
     "The server may have begun the response all the same, and bill it; nothing was sent again."
 )
@@ -159,18 +149,16 @@ def to_responses_error(
     error: Exception,
     *,
     model: str,
+    connection: Connection,
     tried: str = "",
-    secrets: KnownSecrets = _NO_SECRETS,
-    is_openai: bool = True,
 ) -> ResponsesError:
     """Return this package's error for one of the HTTP client.
 
     Args:
         error: The error that the client raised, or let through from its library.
         model: The model that was asked for, to be named if it is missing or retired.
+        connection: Where it happened; the error must not contain its secrets, and OpenAI's own failures are best told in our words.
         tried: A sentence about the tries so far; it ends the message if the server answered.
-        secrets: The secrets that the error must not contain.
-        is_openai: Whether OpenAI itself answered, whose failures are best told in our words.
     """
     ours = find_cause(error, ResponsesError)
     match error:
@@ -182,7 +170,7 @@ def to_responses_error(
                 return ConnectionTimeoutError(timeout_sentence(error) + unsure)
             return ConnectionFailedError(connection_sentence(error) + unsure)
         case ErrorAnswer():
-            return _from_status(error, model, tried, secrets, is_openai=is_openai)
+            return _from_status(error, model, tried, connection)
         case _:
             return ConnectionFailedError(unusable_sentence(error, os.environ))
 
@@ -192,11 +180,10 @@ def from_event(
     *,
     model: str,
     request_id: str | None,
-    secrets: KnownSecrets = _NO_SECRETS,
-    is_openai: bool = True,
+    connection: Connection,
 ) -> ResponsesError:
     """Return this package's error for one inside a stream, by its code."""
-    protocol = protocol_name(event.code)
+    secrets, protocol = connection.secrets, protocol_name(event.code)
     usual = ResponseFailedError if protocol is None else UnexpectedResponseError
     kind = _EVENT_ERRORS.get((event.code or "").lower()) or _numbered_kind(event, model) or usual
     if kind is ModelNotFoundError and is_unverified(event.message):
@@ -211,7 +198,7 @@ def from_event(
         details = _details(event.code, event.param, secrets)
         reason = explanation(event.message, secrets)
         own = _own_sentence(kind, model, event.code, event.message)
-        words = _words(kind, event.message, secrets, is_openai=is_openai)
+        words = _words(kind, event.message, connection)
         message = own + words if own else f"The response failed{details}: {reason}"
     return build_error(
         kind,
@@ -245,9 +232,9 @@ def explanation(text: str, secrets: KnownSecrets) -> str:
 
 
 def _from_status(
-    error: ErrorAnswer, model: str, tried: str, secrets: KnownSecrets, *, is_openai: bool
+    error: ErrorAnswer, model: str, tried: str, connection: Connection
 ) -> ResponsesError:
-    kind = _status_kind(error, model)
+    secrets, kind = connection.secrets, _status_kind(error, model)
     own = _own_sentence(kind, model, error.code, error.message)
     if error.status_code in _REDIRECTS:
         own = _REDIRECTED
@@ -256,7 +243,7 @@ def _from_status(
     message = own or _refusal_sentence(error, secrets)
     if kind in {NotFoundError, ServerError} and own:  # it may not be a Responses API that answers
         message = message.replace(".", f" (status {error.status_code}).", 1)
-    words = _words(kind, error.message, secrets, is_openai=is_openai) if own else ""
+    words = _words(kind, error.message, connection) if own else ""
     return build_error(
         kind,
         f"{message} {tried}".strip() + words,
@@ -282,13 +269,15 @@ def _kind_of_status(status: int) -> type[ResponsesError]:
     return _STATUS_ERRORS.get(status, usual)
 
 
-def _words(kind: type[ResponsesError], said: str, secrets: KnownSecrets, *, is_openai: bool) -> str:
+def _words(kind: type[ResponsesError], said: str, connection: Connection) -> str:
     """Return what stands behind the message of an error: the server's words, if it is a refusal or a failure of a server that is not OpenAI's.
 
     Source: docs/contracts/openai-gpt5-responses.md, A39.
     """
-    is_told = issubclass(kind, RequestRefusedError) or (kind is ServerError and not is_openai)
-    words = explanation(said, secrets) if is_told else ""
+    is_told = issubclass(kind, RequestRefusedError) or (
+        kind is ServerError and not connection.is_openai
+    )
+    words = explanation(said, connection.secrets) if is_told else ""
     return words and f"{SERVER_WORDS}{words}"
 
 

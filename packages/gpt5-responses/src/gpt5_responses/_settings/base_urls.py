@@ -176,17 +176,16 @@ def _split(text: str, name: str) -> SplitResult:
         _ = parts.port  # is only checked when it is read
     except ValueError:
         raise _refused(name, "must be a URL such as https://api.openai.com/v1") from None
-    if parts.scheme not in ("http", "https"):
-        raise _refused(name, "must use http or https")
-    if parts.username is not None or parts.password is not None:
-        raise _refused(name, "must not include credentials")
-    if parts.fragment:
-        raise _refused(name, "must not have a fragment")
     keys = [key for key, _ in _query(text)]
-    if len(set(keys)) < len(keys):
-        raise _refused(name, "must not name a parameter of its query twice")
-    if any(character.isspace() or not character.isprintable() for character in text):
-        raise _refused(name, "must not contain white space")
+    faults = {
+        "must use http or https": parts.scheme not in _PORTS,
+        "must not include credentials": parts.username is not None or parts.password is not None,
+        "must not have a fragment": bool(parts.fragment),
+        "must not name a parameter of its query twice": len(set(keys)) < len(keys),
+        "must not contain white space": any(one.isspace() or not one.isprintable() for one in text),
+    }
+    if reason := next((reason for reason, is_so in faults.items() if is_so), ""):
+        raise _refused(name, reason)
     return parts
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from gpt5_messages import Completion, StreamEvent
 from gpt5_responses._calls.fallback_requests import FallbackClient, Whole
-from gpt5_responses._calls.fallbacks import Fallback
+from gpt5_responses._calls.left_out import Fallback
 from gpt5_responses._errors import ResponsesError
 from gpt5_responses._http.client import HttpAnswer, aplay
 from gpt5_responses._http.error_messages import interrupted

@@ -72,8 +72,8 @@ class ResponseReader:
         self.progress = 0
         self._model = str(request.get("model"))
         self._tool_choice = request.get("tool_choice")
+        self._connection = connection
         self._secrets = connection.secrets
-        self._is_openai = connection.is_openai
         self.is_stream = False
         self._has_begun = False  # whether any event was one of a response
         limit = None if connection.is_openai else request.get("max_output_tokens")
@@ -205,11 +205,7 @@ class ResponseReader:
 
     def _failure(self, event: ResponseFailure) -> ResponsesError:
         return from_event(
-            event,
-            model=self._model,
-            request_id=self.request_id,
-            secrets=self._secrets,
-            is_openai=self._is_openai,
+            event, model=self._model, request_id=self.request_id, connection=self._connection
         )
 
     def _unexpected(self, message: str, *, status_code: int | None = None) -> ResponsesError:
@@ -234,10 +230,7 @@ class ResponseReader:
     def _whole_response(self) -> dict[str, Any]:
         """Return the whole body as one event."""
         whole = self.read_whole()
-        if whole.get("type") == "error":
-            return whole
-        error = find_error(whole)
-        if error is not None:
+        if (error := find_error(whole)) is not None:
             return {"type": "error", "error": error}
         return {"type": terminal_type(whole), "response": whole}
 
@@ -254,8 +247,7 @@ class ResponseReader:
         whole = parse_object(text)
         if whole is None:
             raise self._unexpected(_instead_of_object(text))
-        is_failure = whole.get("type") == "error" or find_error(whole) is not None
-        if not is_failure and whole.keys().isdisjoint(_RESPONSE_FIELDS):
+        if find_error(whole) is None and whole.keys().isdisjoint(_RESPONSE_FIELDS):
             protocol = protocol_name(find_protocol(whole))
             raise self._unexpected(instead(protocol) if protocol else _NO_RESPONSE)
         return whole
@@ -338,7 +330,8 @@ def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the error in an answer with a success status; None if it has none."""
     status = body.get("status")
     is_other = body.keys().isdisjoint(_RESPONSE_FIELDS) and is_error(body)
-    if body.get("error") or status == "error" or is_other:  # some gateways fill in an empty `error`
+    # Some gateways fill in an empty `error`.
+    if body.get("error") or "error" in (status, body.get("type")) or is_other:
         return {"message": "no reason was given.", **read_error({**body, "type": None})}
     if status in _WITHOUT_ANSWER and not body.get("output"):
         return {"code": status, "message": f"the response is {status} and has no answer."}

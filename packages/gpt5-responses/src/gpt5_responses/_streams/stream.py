@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from gpt5_messages import Completion, StreamEvent
 from gpt5_responses._calls.fallback_requests import Whole
-from gpt5_responses._calls.fallbacks import Fallback
+from gpt5_responses._calls.left_out import Fallback
 from gpt5_responses._calls.transport import TRANSPORT, SentRequest, Transport
 from gpt5_responses._settings.connection import Connection
 
