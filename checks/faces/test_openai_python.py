@@ -272,7 +272,7 @@ def test_a_request_with_an_idempotency_key_is_made_once(client):
             "previous_response_id",
             "previous_response_not_found",
         ),
-        ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0].type", "unsupported_value"),
+        ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0].id", "item_not_found"),
         ({"extra_body": {"wrong": 1}}, "wrong", "unknown_parameter"),
     ],
 )
@@ -280,6 +280,20 @@ def test_an_error_names_the_parameter(asked, param, code, client):
     with pytest.raises(openai.BadRequestError) as caught:
         client.responses.create(**({"model": "talker", "input": "?"} | asked))
     assert (caught.value.param, caught.value.code) == (param, code)
+
+
+def test_a_conversation_goes_on_by_references(client):
+    first = client.responses.create(model="talker", input="One.", max_output_tokens=100)
+    said = [{"type": "item_reference", "id": item.id} for item in first.output]
+    again = client.responses.create(model="talker", input=[*said, {"role": "user", "content": "?"}])
+
+    assert (first.max_output_tokens, again.max_output_tokens) == (100, None)
+    assert again.output_text == "This is answer 2. "
+
+
+def test_chat_completions_are_refused_by_the_name_of_the_right_route(client):
+    with pytest.raises(openai.NotFoundError, match="POST /v1/responses"):
+        client.chat.completions.create(model="talker", messages=[])
 
 
 def test_an_unknown_key_and_a_failed_model_are_told(client):
