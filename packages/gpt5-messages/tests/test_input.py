@@ -50,13 +50,6 @@ def test_a_role_with_the_name_of_its_enum_is_that_role(role: str) -> None:
     assert item["role"] == "system"
 
 
-@pytest.mark.parametrize("role", [None, "", "narrator", 7])
-def test_a_missing_or_unknown_role_counts_as_the_users(role: object) -> None:
-    (item,) = build_input([{"role": role, "content": "Hi"}])
-
-    assert item["role"] == "user"
-
-
 @pytest.mark.parametrize("content", ["", None, []])
 def test_a_message_without_text_is_left_out(content: object) -> None:
     assert build_input([{"role": "user", "content": content}, assistant(content)]) == []

@@ -28,6 +28,7 @@ texts = st.text()
         {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}},
         {"id": "c1", "name": "add", "args": {"a": 2}},
         {"tool_call_id": "c1", "tool_name": "add", "args": '{"a": 2}'},
+        {"toolCallId": "c1", "toolName": "add", "input": '{"a": 2}'},
         SimpleNamespace(id="c1", function=SimpleNamespace(name="add", arguments='{"a": 2}')),
         MappingProxyType({"call_id": "c1", "name": "add", "arguments": MappingProxyType({"a": 2})}),
         ADD,

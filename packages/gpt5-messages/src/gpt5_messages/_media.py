@@ -2,7 +2,8 @@
 
 All shapes say where the bytes are and describe them, but under different names, in the part itself or in a mapping
 inside it: Dify's parts (`base64_data`, `mime_type`), those of chat completions (`image_url`, `file`), of the Responses API,
-of langchain (`base64`, `source_type`), of Anthropic (`source`), of MCP (`mimeType`, `blob`) and of pydantic-ai (`kind`, `vendor_metadata`).
+of langchain (`base64`, `source_type`), of Anthropic (`source`), of AG-UI (`source` with `value`), of MCP (`mimeType`, `blob`), of pydantic-ai (`kind`, `vendor_metadata`) and of the
+AI SDK (`image` or `data`, which may be a link, `mediaType`).
 
 Source: `dify_plugin.entities.model.message` of dify-plugin 0.10.2, `pydantic_ai.messages` of pydantic-ai-slim 2.68, the content blocks of
 langchain-core 1.0, `types/responses` of openai 3.54; docs/contracts/openai-gpt5-responses.md, A52 to A54.
@@ -23,8 +24,10 @@ type Part = dict[str, Any]
 
 _KINDS = {
     **dict.fromkeys(("image", "image_url", "image-url", "image_file", "input_image"), "image"),
+    **dict.fromkeys(("image-data", "image-file-id"), "image"),
     **dict.fromkeys(("file", "input_file", "document", "document-url", "text-plain"), "file"),
     **dict.fromkeys(("binary", "media", "resource", "uploaded-file"), "file"),
+    **dict.fromkeys(("file-data", "file-id", "file-url"), "file"),
     **dict.fromkeys(("audio", "audio-url", "input_audio"), "audio"),
     **dict.fromkeys(("video", "video-url", "video_url"), "video"),
 }
@@ -43,7 +46,7 @@ _HOLDERS = (
 )
 _URL = ("url", "image_url", "file_url")
 _DATA = ("base64_data", "base64", "file_data", "blob")
-_MEDIA_TYPE = ("mime_type", "media_type", "mimeType")
+_MEDIA_TYPE = ("mime_type", "media_type", "mimeType", "mediaType")
 _NAME = ("filename", "file_name", "name", "title")
 _IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _FILE_DETAILS = ("auto", "low", "high")
@@ -60,6 +63,7 @@ _EXTENSIONS = {
     "xml": "text/xml",
 }
 _NO_TYPES = ("", "application/octet-stream", "binary/octet-stream")
+_MAX_LINK = 8  # characters of `https://`
 _MAX_SCHEME = 6  # characters of `https:`, the longest of the schemes that matter here
 _MAX_HEADER = 256  # characters of a data URL before its data
 _HEAD_CHARACTERS = -(-MAX_SIGNATURE_BYTES // 3) * 4  # of base64, enough to know a file by
@@ -135,14 +139,17 @@ class _Media:
     def read(cls, part: object) -> Self:
         """Read a part of any shape."""
         holders = _holders(part)
+        is_kept = kind_of(read_member(part, "source")) == "file"  # at the server, as AG-UI has it
         url, data = _with_small_scheme(_find(holders, _URL)), _find_data(holders, _DATA)
         if url.startswith("data:"):
             url, data = "", _without_emptiness(url)
         elif not url and not data:
             # Asked for last: Dify's classes compute it from everything else.
-            data = _find_data(holders, ("data",))
+            data = _find_data(holders, ("data", "image", *(() if is_kept else ("value",))))
         if isinstance(data, str) and kind_of(read_member(part, "source")) == "text":
             data = data.encode(errors="replace")  # as Anthropic's documents of plain text have it
+        if isinstance(data, str) and data[:_MAX_LINK].lower().startswith(("https://", "http://")):
+            url, data = _with_small_scheme(data), ""
         name = _find(holders, _NAME)
         media_type = _media_type(holders, data, name)
         named = kind_of(part) or "part"
@@ -150,12 +157,13 @@ class _Media:
         if kind == "file":
             kind = _KINDS.get(media_type.partition("/")[0], kind)
         has_id = _find(holders, ("source_type",)) == "id"
+        id_names = ("file_id", "fileId", *(("value",) if is_kept else ()))
         return cls(
             kind=kind,
             media_type=media_type,
             name=name,
             detail=_find(holders, ("detail",)).lower(),
-            file_id=_find(holders, ("id",) if has_id else ("file_id",)),
+            file_id=_find(holders, ("id",) if has_id else id_names),
             url=url,
             data=data,
         )
@@ -175,7 +183,7 @@ class _Media:
             return "it is empty"
         if self.url and not self.data and not self.url.startswith(("https://", "http://")):
             return "its link is no http or https address"
-        is_unknown = self.media_type in _NO_TYPES
+        is_unknown = self.media_type in _NO_TYPES or self.media_type.endswith("/*")
         if is_unknown if self.kind == "file" else self.media_type not in _IMAGE_TYPES:
             return self._refusal_of_type() if self.data or not is_unknown else ""
         return ""

@@ -8,8 +8,8 @@ from typing import Any, Literal, cast
 from ._errors import MessageError
 
 
-_CALL_ID = ("call_id", "tool_call_id", "id")  # Some have an id of their own besides.
-_NAME = ("name", "tool_name")
+_CALL_ID = ("call_id", "tool_call_id", "toolCallId", "id")  # Some have an id of their own besides.
+_NAME = ("name", "tool_name", "toolName")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _HOLDERS = ("function", "custom")
 
@@ -49,7 +49,7 @@ def read_written_call(value: object, *, field: str) -> WrittenCall:
     """Read a tool call in any of the shapes that libraries use.
 
     Those are `call_id, name, arguments`; the chat shape of OpenAI (`id`, and a `function` with `name` and `arguments` or a `custom` with `name` and
-    `input`); and the shapes of libraries that say `tool_call_id`, `tool_name`, `args`, `input` or `parameters`. Arguments that are an object become its JSON text.
+    `input`); and the shapes of libraries that say `tool_call_id`, `tool_name` (or `toolCallId`, `toolName`), `args`, `input` or `parameters`. Arguments that are an object become its JSON text.
 
     Args:
         value: A mapping or an object.

@@ -3,9 +3,9 @@
 That shape is the one of chat completions, which Dify has too: `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. The other shapes
 are: items of the Responses API, as the official client and openai-agents keep them; a whole `Completion`; a tool result that is
 `call_id, content, error`; messages of langchain, whose kind is their `type`; messages of pydantic-ai, which are lists of parts; messages of Anthropic,
-whose calls and results are parts of the content; chat completions from before there were tools (`function_call`, the role `function`).
+and of the AI SDK, whose calls and results are parts of the content; messages of AG-UI; chat completions from before there were tools (`function_call`, the role `function`).
 
-Source: histories written by openai-agents 0.24, pydantic-ai-slim 2.68 and langchain-openai 1.7.
+Source: histories written by openai-agents 0.24, pydantic-ai-slim 2.68 and langchain-openai 1.7; the types of ai 6.0.326 (npm) and ag-ui-protocol 1.0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +19,7 @@ from stream_text import CallIds, MessageError, read_member
 
 from .items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
 from .messages import iter_results, read_calls, read_content, read_role
+from .parts import are_approvals
 from .pydantic_ai import iter_part_messages
 
 
@@ -27,8 +28,13 @@ _LANGCHAIN_KINDS = frozenset({"human", "ai", "system", "tool", "function", "chat
 _FURTHER = ("refusal", "function_call", "audio")
 _ITEM_VALUES = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | OtherItem
 _SAID = ("content", "refusal")
+# Blocks and parts that the content repeats, or that are thoughts and marks.
+_IN_CONTENT = (None, "text", "thinking", "reasoning", "step-start")
 _ANSWERED = ("content", "output", "error")
-_MADE = ("tool_calls", "function_call", "opaque_body", "audio", "images")
+_MADE = ("tool_calls", "toolCalls", "function_call", "opaque_body", "audio", "images")
+_CALL_ID = ("tool_call_id", "toolCallId", "call_id")
+# AG-UI's thoughts, and what it shows of a run: neither is said.
+_UNSAID = ("reasoning", "activity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +94,8 @@ class _Reader:
     def read(self, value: object, field: str) -> Iterator[Entry]:
         """Yield the entries of a message."""
         if (item := _read_item(value)) is not None:
+            if item.get("type") == "message":
+                read_role(item, field=field)
             self._call_ids.add(str(item.get("call_id")))
             yield Entry(field=field, item=item)
             return
@@ -107,26 +115,26 @@ class _Reader:
     def _with_role(self, value: object, field: str) -> dict[str, Any]:
         """Return a message without a role with the role that its members imply."""
         is_named = bool(self._own_id(value)) and has_member(value, *_ANSWERED)
-        if is_named or read_member(value, "call_id", "tool_call_id") is not None:
+        if is_named or read_member(value, *_CALL_ID) is not None:
             role = "tool"
         elif any(read_member(value, name) for name in _MADE):
             role = "assistant"
-        elif has_member(value, *_SAID) and read_member(value, "id") is None and _is_plain(value):
-            role = "user"
         else:
             raise wrong_kind(field, "a message with role and content", value)
-        names = (*_SAID, *_MADE, *_ANSWERED, "call_id", "tool_call_id", "id", "name")
+        names = (*_SAID, *_MADE, *_ANSWERED, *_CALL_ID, "id", "name")
         members = {name: read_member(value, name) for name in names if has_member(value, name)}
         return {"role": role, **members}
 
     def _iter_entries(self, message: object, field: str) -> Iterator[Entry]:
+        if read_member(message, "role") in _UNSAID:
+            return
         _validate_blocks(message, field)
-        role, content = read_role(message), read_content(message)
-        results = list(iter_results(content, field))
+        role, content = read_role(message, field=field), read_content(message)
+        results = list(iter_results(content, field, role))
         for call_id, result in results:
             yield Entry(field=field, role="tool", content=result, call_id=call_id)
         if role == "tool":
-            if results:
+            if results or are_approvals(content):
                 return
             if not has_member(message, *_ANSWERED):
                 raise wrong_kind(f"{field}.content", "what the tool has answered", None)
@@ -190,7 +198,7 @@ class _Reader:
 
     def _find_answered(self, message: object) -> object:
         """Return the id of the call that a tool's message answers: its own, or else that of the next call without one; None if there is none."""
-        named: object = read_member(message, "tool_call_id", "call_id") or self._own_id(message)
+        named: object = read_member(message, *_CALL_ID) or self._own_id(message)
         shared = self._shared.get(named.strip(), []) if isinstance(named, str) else []
         name = read_member(message, "name", "tool_name")
         waiting = shared if named else self._open
@@ -228,15 +236,20 @@ def _is_plain(value: object) -> bool:
 
 
 def _validate_blocks(message: object, field: str) -> None:
-    """Refuse a message of llama-index with blocks that are not in its content.
+    """Refuse a message of llama-index, or of a page of the AI SDK, with blocks or parts that are not in its content.
 
     Raises:
-        MessageError: If it has an image, a file or a call among its blocks.
+        MessageError: If it has an image, a file or a call among its blocks, or only parts.
     """
-    blocks = read_member(message, "blocks")
-    for index, block in enumerate(cast("list[object]", blocks if isinstance(blocks, list) else [])):
-        if read_member(block, "block_type") not in (None, "text", "thinking"):
-            raise wrong_kind(f"{field}.blocks[{index}]", "a text, or a part of content", block)
+    if read_member(message, "content") is None and (parts := read_member(message, "parts")):
+        expected = "`content` for models, as the AI SDK's convertToModelMessages makes it"
+        raise wrong_kind(f"{field}.parts", expected, parts)
+    for name, kind_name in (("blocks", "block_type"), ("parts", "type")):
+        blocks = read_member(message, name)
+        listed = cast("list[object]", blocks if isinstance(blocks, list) else [])
+        for index, block in enumerate(listed):
+            if read_member(block, kind_name) not in _IN_CONTENT:
+                raise wrong_kind(f"{field}.{name}[{index}]", "a text, or a part of content", block)
 
 
 def _from_completion(completion: Completion) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from typing import Any, cast
 
 from gpt5_messages._media import kind_of, word
 from gpt5_messages._members import wrong_kind
-from stream_text import read_member, read_written_call
+from stream_text import MessageError, read_member, read_written_call
 
-from .parts import CALL_KINDS, RESULT_KINDS
+from .parts import CALL_KINDS, RESULT_KINDS, written_data
 
 
 # Names in other libraries, and in chat completions from before there were tools.
 _ALIASES = {"ai": "assistant", "model": "assistant", "human": "user", "function": "tool"}
-_ROLES = ("system", "developer", "assistant", "tool")
+_ROLES = ("user", "assistant", "system", "developer", "tool")
+_MAX_SHOWN = 40  # characters of a role that is none
 
 
 def read_calls(message: object, *, field: str) -> list[dict[str, Any]]:
@@ -21,7 +22,7 @@ def read_calls(message: object, *, field: str) -> list[dict[str, Any]]:
     Raises:
         MessageError: If one of them is not a tool call.
     """
-    calls = read_member(message, "tool_calls") or ()
+    calls = read_member(message, "tool_calls", "toolCalls") or ()
     if not isinstance(calls, (list, tuple)):
         raise wrong_kind(f"{field}.tool_calls", "a list", calls)
     if calls:
@@ -38,14 +39,32 @@ def read_calls(message: object, *, field: str) -> list[dict[str, Any]]:
     ]
 
 
-def iter_results(content: object, field: str) -> Iterator[tuple[object, object]]:
-    """Yield the call id and the content of each tool result among the parts of content, as in Anthropic's messages."""
+def iter_results(content: object, field: str, role: str) -> Iterator[tuple[object, object]]:
+    """Yield the call id and the content of each tool result among the parts of content, as in messages of Anthropic and of the AI SDK."""
     for part, place in _iter_parts(content, field):
-        if kind_of(part) in RESULT_KINDS:
+        kind = kind_of(part)
+        if kind == "tool-result" and role != "assistant":  # else its provider's own tool answered
+            yield read_member(part, "toolCallId"), _read_output(part, f"{place}.output")
+        elif kind in RESULT_KINDS - {"tool-result"}:
             call_id = read_member(part, "tool_use_id")
             if not isinstance(call_id, str):
                 raise wrong_kind(f"{place}.tool_use_id", "the id of a call", call_id)
             yield call_id, read_member(part, "content")
+
+
+def _read_output(part: object, place: str) -> object:
+    """Return what a tool has answered in a part of the AI SDK."""
+    output = read_member(part, "output")
+    value = read_member(output, "value")
+    match kind_of(output):
+        case "content":
+            return value
+        case "text" | "json" | "error-text" | "error-json":
+            return written_data(value)
+        case "execution-denied":
+            return read_member(output, "reason") or "The call was denied."
+        case _:
+            raise wrong_kind(place, "an output with type and value", output)
 
 
 def read_content(message: object) -> object:
@@ -74,11 +93,22 @@ def _to_part(image: object) -> object:
     return {"type": "image", "base64": read_member(image, "content"), **members}
 
 
-def read_role(message: object) -> str:
-    """Read the role, even as the text of an enum's member, such as `Role.USER`; a missing or unknown role counts as the user's."""
-    role = (word(read_member(message, "role")) or "").rpartition(".")[2]
+def read_role(message: object, *, field: str) -> str:
+    """Read the role, even as the text of an enum's member, such as `Role.USER`.
+
+    Raises:
+        MessageError: If it is none, or missing.
+    """
+    given = read_member(message, "role")
+    role = (word(given) or "").rpartition(".")[2]
     role = _ALIASES.get(role, role)
-    return role if role in _ROLES else "user"
+    if role in _ROLES:
+        return role
+    place, expected = f"{field}.role", f"one of {', '.join(_ROLES)}"
+    if not role:
+        raise wrong_kind(place, expected, given)
+    shown = role[:_MAX_SHOWN]
+    raise MessageError(f"{place}: expected {expected}, got {shown!r}", field=place)
 
 
 def _read_call(value: object, place: str) -> dict[str, Any]:

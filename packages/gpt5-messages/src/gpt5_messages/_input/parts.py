@@ -6,16 +6,18 @@ from typing import cast
 
 from gpt5_messages._media import Part, kind_of, media_part
 from gpt5_messages._members import has_member, wrong_kind
-from stream_text import read_member
+from stream_text import MessageError, read_member
 
 
-CALL_KINDS = frozenset({"custom_tool_call", "function_call", "tool_call", "tool_use"})
+CALL_KINDS = frozenset({"custom_tool_call", "function_call", "tool-call", "tool_call", "tool_use"})
 """Parts that are tool calls; many libraries repeat there the calls in `tool_calls`."""
 
-RESULT_KINDS = frozenset({"tool_result"})
+RESULT_KINDS = frozenset({"tool-result", "tool_result"})
 """Parts that are results of tool calls."""
 
-_READ_ELSEWHERE = RESULT_KINDS | {"cache-point"}
+# Parts of the AI SDK that say whether a call may be made; what came of it is in its result.
+_APPROVALS = frozenset({"tool-approval-request", "tool-approval-response"})
+_READ_ELSEWHERE = RESULT_KINDS | _APPROVALS | {"cache-point"}
 # Further acts and thoughts of a model; thoughts go back only in the API's own shape.
 _OF_MODELS = CALL_KINDS | {
     "reasoning",
@@ -26,6 +28,8 @@ _OF_MODELS = CALL_KINDS | {
     "thinking",
     "web_search_tool_result",
 }
+# Parts of the AI SDK's pages, which its own models do not read either.
+_OF_PAGES = ("data-", "dynamic-tool", "source-", "step-start", "tool-")
 _TEXT_NAMES = ("text", "data", "refusal", "content")
 _TEXTS = frozenset({"input_text", "output_text", "refusal", "text", "text-content"})
 
@@ -65,6 +69,12 @@ def read_parts(content: object, *, field: str = "message") -> list[Part]:
     return parts
 
 
+def are_approvals(content: object) -> bool:
+    """Return whether content is parts that only say whether calls may be made."""
+    parts = cast("Sequence[object]", content if isinstance(content, (list, tuple)) else ())
+    return bool(parts) and all(kind_of(part) in _APPROVALS for part in parts)
+
+
 def _iter_content(
     content: object, field: str, *, ignored: Collection[str] = _READ_ELSEWHERE | _OF_MODELS
 ) -> Iterator[object]:
@@ -86,6 +96,8 @@ def _text_or_part(part: object, field: str, ignored: Collection[str]) -> object:
     kind = kind_of(part)
     if kind in ignored:
         return ""
+    if kind is not None and kind.startswith(_OF_PAGES):
+        raise MessageError(f"{field}: expected a part for a model, got {kind}", field=field)
     if kind is not None and kind not in _TEXTS:
         return part
     text = read_member(part, *_TEXT_NAMES)

@@ -67,7 +67,9 @@ class History:
         kind = type_of(item)
         if kind == "message":
             content = read_content(item)
-            self._add_message(Entry(field=field, role=read_role(item), content=content))
+            self._add_message(
+                Entry(field=field, role=read_role(item, field=field), content=content)
+            )
         elif call := read_tool_call(item):
             calls = ({"call_id": call.call_id, "name": call.name, "arguments": call.arguments},)
             self._add_message(Entry(field=field, role="assistant", calls=calls))
