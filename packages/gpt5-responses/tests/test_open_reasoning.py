@@ -1,4 +1,4 @@
-"""Open reasoning goes back to the connection and model that made it, in the form that it came in."""
+"""Open reasoning goes back to the connection and model that made it, in the form that it came in; a refusal as a text."""
 
 import json
 from collections.abc import Iterator
@@ -194,6 +194,23 @@ def test_the_mark_is_made_of_address_and_model_and_of_no_secret() -> None:
         mark("http://a/v1", extra_headers={"x-token": "secret"}),
     ]
     assert {*same} == {mark("http://a/v1")}
+
+
+@pytest.mark.parametrize("like", ["ogx", "ollama", None])
+def test_a_refusal_goes_back_as_a_text(like: str | None, transport: Transport) -> None:
+    """Neither ogx nor Ollama reads the part of a refusal."""
+    refusal = {"type": "refusal", "refusal": "No."}
+    said: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant"}
+    said |= {"status": "completed", "content": [refusal]}
+    with ResponsesSimulator(like=like, strict=False) as server:
+        client = ResponsesClient(config(server), transport=transport)
+        client.complete(Request(items=[USER, said, USER]))
+        client.complete(Request(messages=[USER, said, USER]))
+        place = Connection(api_key="k", base_url=server.base_url, max_retries=0)
+        create(place, {"model": "m", "input": [USER, said, USER]}, transport=transport)
+
+    plain = {"type": "message", "role": "assistant", "content": "No."}
+    assert [one.body["input"][1] for one in server.requests] == [plain] * 3
 
 
 REFUSALS = {

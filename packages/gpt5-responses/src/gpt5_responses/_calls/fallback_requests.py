@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from gpt5_messages import without_marks
+from gpt5_payloads import wire_item
 from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.request_body import RequestBody, write_body
@@ -100,7 +101,7 @@ class FallbackClient(HttpClient):
     ) -> Steps[tuple[T, tuple[Fallback, ...]]]:
         """Send a request by a function, with fallbacks; return what that returns, and what was left out."""
         model = str(request.get("model"))
-        request = self._without_marks(request, model)
+        request = self._readable(request, model)
         body, left_out, again = dict(request), list[LeftOut](), list[LeftOut]()
         uncommon = _UNCOMMON if self.connection.compatibility == "compatible" else ()
         for part in (*uncommon, *(part for part, of in self._refused if of in (None, model))):
@@ -144,13 +145,14 @@ class FallbackClient(HttpClient):
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
             raise self.explain(error, model="") from None
 
-    def _without_marks(self, request: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-        """Return a request without marks of open reasoning, which items of an earlier response may have, and without what others made."""
+    def _readable(self, request: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+        """Return a request as its server reads it: without marks of open reasoning, which items of an earlier response may have, without what others made, and, except for OpenAI, without refusals among the parts."""
         items = request.get("input")
         if not isinstance(items, (list, tuple)):
             return request
         made_by = self.connection.reasoning_mark(model)
-        return {**request, "input": without_marks(cast("Sequence[object]", items), made_by)}
+        readable = without_marks(cast("Sequence[object]", items), made_by)
+        return {**request, "input": readable if made_by is None else [*map(_said, readable)]}
 
     def _learn(self, request: Mapping[str, Any], parts: Sequence[LeftOut], model: str) -> None:
         """Remember parts that can have had other reasons to be refused: that the server takes the rest shows that they were it."""
@@ -169,3 +171,12 @@ class FallbackClient(HttpClient):
         if new:
             names = ", ".join(part.name for part, _ in new)
             _LOGGER.warning("%s refused a request, which goes on %s.", self.connection.host, names)
+
+
+def _said(item: Any) -> Any:
+    """Return an answer that ends in a refusal as a plain text, since ogx and Ollama refuse its part; anything else as it is."""
+    match item:
+        case {"role": "assistant", "content": [*_, {"type": "refusal"}]}:
+            return wire_item({key: value for key, value in item.items() if key != "id"})
+        case _:
+            return item
