@@ -569,6 +569,10 @@ def test_what_is_hidden_can_be_referred_to_by_nobody():
         ({"type": "string"}, "type of the tool parameters must be 'object', got 'string'"),
         ({"type": ["array", "null"]}, "type of the tool parameters must be 'object', got ['array', 'null']"),
         ({"default": object()}, "tool parameters must be JSON, got TypeError"),
+        ({"type": object()}, "tool parameters must be JSON, got TypeError"),
+        ({"required": {1}}, "tool parameters must be JSON, got TypeError"),
+        ({"properties": b"{}"}, "tool parameters must be JSON, got TypeError"),
+        ({"default": math.nan}, "tool parameters must be JSON, got ValueError"),
     ],
 )  # fmt: skip
 def test_what_is_no_schema_of_an_object_is_an_error(schema, said):

@@ -5,6 +5,7 @@ server checks its arguments once more.
 """
 
 import copy
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
@@ -32,7 +33,7 @@ def read_object_schema(schema: object) -> JsonSchema:
     """Return a copy of the schema of an object with its `type`, `properties` and `required` as they should be, and the rest as it stands.
 
     Raises:
-        DeclarationError: If it is not a mapping, nests some hundred levels deep, or has another type.
+        DeclarationError: If it is not a mapping, holds what JSON does not have, nests some hundred levels deep, or has another type.
     """
     if not isinstance(schema, Mapping):
         raise DeclarationError("tool parameters", "a JSON schema object", schema)
@@ -41,6 +42,7 @@ def read_object_schema(schema: object) -> JsonSchema:
         read |= copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
     except RecursionError:
         raise DeclarationError("tool parameters", "less deep", found="too many levels") from None
+    _validate_json(read)
     if not is_of_type({}, read["type"]):
         raise DeclarationError("type of the tool parameters", "'object'", found=repr(read["type"]))
     read["type"] = "object"
@@ -51,6 +53,13 @@ def read_object_schema(schema: object) -> JsonSchema:
         listed = cast("list[object]", names if isinstance(names, list) else [])
         read["required"] = [name for name in listed if isinstance(name, str)]
     return read
+
+
+def _validate_json(schema: JsonSchema) -> None:
+    try:
+        json.dumps(schema, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DeclarationError("tool parameters", "JSON", found=type(error).__name__) from error
 
 
 def is_of_type(value: object, declared: object) -> bool:

@@ -1,6 +1,5 @@
 """A JSON schema as the parameters of a tool."""
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self, cast
@@ -63,7 +62,6 @@ class SchemaParameters:
             DeclarationError: If it is not the JSON schema of an object; or if a hidden name is a path into a property, or appears where it cannot be taken out.
         """
         read = read_object_schema(schema)
-        _validate_json(read)
         if hidden:
             _hide(read, hidden)
             validate_references(read, field="the tool parameters")
@@ -97,13 +95,6 @@ class SchemaParameters:
             return _find_all(validator, args)
         except Exception:  # noqa: BLE001 - as above
             return [_UNCHECKED]
-
-
-def _validate_json(schema: JsonSchema) -> None:
-    try:
-        json.dumps(schema)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DeclarationError("tool parameters", "JSON", found=type(error).__name__) from error
 
 
 def _hide(schema: JsonSchema, hidden: Collection[str]) -> None:
