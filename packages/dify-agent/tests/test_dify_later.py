@@ -65,7 +65,7 @@ def protocol_2(*layers, **fields):
         {"name": "runtime", "config": {"backend_binding_ref": "binding:1"}},
         {"name": "shell", "config": {"runtime": "runtime", "cli_tools": []}},
         {"name": "config", "config": {"shell": "shell", "note": ""}},
-        {"name": "history", "config": {}},
+        {"name": "history", "config": None},
         {"name": "llm", "config": MODEL | {"context_window_tokens": 9000}},
     ]
     return {"composition": {"schema_version": 2, "layers": [*known, *layers]}} | fields
@@ -120,7 +120,8 @@ def test_a_model_gets_the_server_s_parameters_for_its_name_on_top_of_the_agent_s
 def test_what_is_wrong_with_an_agent_s_own_parameters_is_still_said(server):
     request = protocol_2()
     for layer in request["composition"]["layers"]:
-        layer["config"] |= {"model_settings": 5} if layer["name"] == "llm" else {}
+        if layer["name"] == "llm":
+            layer["config"] |= {"model_settings": 5}
 
     refused = server.post("/runs", json=request)
 
@@ -193,3 +194,11 @@ def test_a_model_that_dify_refuses_ends_the_run_with_its_word(server, api):
 
     assert (ended["type"], ended["data"]["error"]) == ("run_failed", "no such model")
     assert ended["data"]["session_snapshot"]["layers"]["history"]["messages"]
+
+
+def test_a_layer_of_protocol_2_that_needs_a_configuration_says_what_is_missing(server):
+    layer = {"name": "output", "config": None}
+    refused = server.post("/runs", json=protocol_2(layer))
+
+    assert refused.status_code == 422
+    assert "json_schema" in refused.text

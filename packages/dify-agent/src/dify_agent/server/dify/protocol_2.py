@@ -66,11 +66,11 @@ class LayerRequest(ProtocolModel):
 
     Attributes:
         name: Its name.
-        config: Its configuration, with the names of the layers that it needs.
+        config: Its configuration, with the names of the layers that it needs; None if it has none, as that of a history.
     """
 
     name: str = Field(min_length=1)
-    config: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue], repr=False)
+    config: dict[str, JsonValue] | None = Field(default=None, repr=False)
 
 
 class Composition(ProtocolModel):
@@ -172,7 +172,7 @@ def _convert(layer: LayerRequest, names: Collection[str], *, field: str) -> Json
     if kind is None:
         expected = f"expected one of {', '.join(_KINDS)}"
         raise RequestRefusedError(Problem(field=f"{field}.name", message=expected))
-    config, deps = dict(layer.config), dict[str, str]()
+    config, deps = dict(layer.config or {}), dict[str, str]()
     for reference in _REFERENCES.get(layer.name, ()):
         # Left out, it is the layer of that name; null is none.
         target = config.pop(reference, reference if reference in names else None)
