@@ -93,6 +93,9 @@ def test_a_run_of_protocol_2_calls_models_and_tools_through_dify_s_api(server, a
     assert ended["data"]["output"] == "It is noon."
     assert ended["data"]["session_snapshot"]["schema_version"] == 2
     assert set(ended["data"]["session_snapshot"]["layers"]) >= {"history", "llm", "shell"}
+    # The instruction stands there once, though it went out with both requests.
+    assert json.dumps(ended["data"]["session_snapshot"]).count("Be brief.") == 1
+    assert [json.dumps(body).count("Be brief.") for body in model_requests(api)] == [1, 1]
     callers = [body["caller"] for body in model_requests(api)]
     assert [(one["call_index"], one["agent_run_id"]) for one in callers] == [
         (1, run_id),
@@ -194,6 +197,22 @@ def test_a_model_that_dify_refuses_ends_the_run_with_its_word(server, api):
 
     assert (ended["type"], ended["data"]["error"]) == ("run_failed", "no such model")
     assert ended["data"]["session_snapshot"]["layers"]["history"]["messages"]
+
+
+def test_a_snapshot_that_dify_holds_with_the_instruction_of_each_request_still_opens(server, api):
+    _, first = run(server, protocol_2({"name": "core_tools", "config": {"tools": [CLOCK]}}))
+    held = first["data"]["session_snapshot"]
+    for message in held["layers"]["history"]["messages"]:
+        if message["kind"] == "request":
+            message["instructions"] = "Be brief, as ever."
+
+    _, ended = run(server, protocol_2(session_snapshot=held))
+
+    kept = json.dumps(ended["data"]["session_snapshot"])
+    assert ended["data"]["output"] == "It is noon."
+    assert (kept.count("Be brief."), kept.count("as ever")) == (1, 0)
+    said = [one["content"] for one in model_requests(api)[-1]["target"]["prompt_messages"]]
+    assert [text for text in said if "brief" in str(text)] == ["Be brief."]
 
 
 def test_a_layer_of_protocol_2_that_needs_a_configuration_says_what_is_missing(server):

@@ -23,7 +23,7 @@ from dify_agent.layers.ask_human import QUESTION_VERSION, AskHumanLayer
 from dify_agent.layers.history import HistoryLayer
 from dify_agent.protocol import DeferredToolCall, DeferredToolResultsPayload
 
-from ._history import find_open_calls, interrupt_open_calls
+from ._history import find_open_calls, interrupt_open_calls, keep_last_instructions
 from .waiting import RunResumption
 
 
@@ -111,7 +111,7 @@ class PreparedAgent:
     def keep(self, messages: Sequence[ModelMessage]) -> None:
         """Keep a conversation for a later run, if a layer asks for it."""
         if self.history is not None:
-            self.history.runtime_state.messages = [*messages]
+            self.history.runtime_state.messages = keep_last_instructions(messages)
 
     def _begin(self) -> tuple[str | Sequence[UserPrompt] | None, dict[str, Any]]:
         """Return the prompt and the options of a run that has not waited."""

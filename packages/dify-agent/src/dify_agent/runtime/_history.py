@@ -1,4 +1,4 @@
-"""Tool calls of a conversation that have no result."""
+"""What a conversation is mended by before it is kept or goes on: calls without a result, and instructions that are repeated."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -36,6 +36,20 @@ def interrupt_open_calls(messages: Sequence[ModelMessage]) -> list[ModelMessage]
         if isinstance(message, ModelResponse):
             marks = [_mark(call) for call in _open_calls(messages, at)]
     return [*closed, *([ModelRequest(marks)] if marks else ())]
+
+
+def keep_last_instructions(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Return a conversation without the agent's instructions, except for the last request that has some.
+
+    Pydantic AI writes them into each request, and models read only those of the run, which come from its composition.
+    """
+    asked = [at for at, each in enumerate(messages) if getattr(each, "instructions", None)]
+    return [
+        replace(each, instructions=None)
+        if isinstance(each, ModelRequest) and at in asked[:-1]
+        else each
+        for at, each in enumerate(messages)
+    ]
 
 
 def _open_calls(messages: Sequence[ModelMessage], at: int) -> Iterator[ToolCallPart]:
