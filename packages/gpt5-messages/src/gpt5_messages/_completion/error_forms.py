@@ -1,8 +1,9 @@
 """Errors in all the forms that servers report them in, read into the form that OpenAI's have.
 
 Source: OpenAI's `error` object; the `detail` of FastAPI 0.121 and pydantic 2.12 and the issues of zod 4, which list what is wrong with which field; a list with
-an error at its top (Google); texts under `error`, `detail` or `message`; and upstreams' bodies as text inside a message, as JSON (LiteLLM 1.108.7) or
-as Python shows it (ogx 1.5.0, exceptions of openai 3.51.0), or beside it (OpenRouter's `metadata.raw`). Which server has which: docs/supported.md.
+an error at its top (Google); lists of texts by field, at the top or under `errors` (ASP.NET, Laravel, Django, marshmallow); texts under `error`, `detail` or
+`message`; and upstreams' bodies as text inside a message, as JSON (LiteLLM 1.108.7) or as Python shows it (ogx 1.5.0, exceptions of openai 3.51.0), or beside it
+(OpenRouter's `metadata.raw`). Which server has which: docs/supported.md.
 """
 
 import json
@@ -18,10 +19,10 @@ from gpt5_messages._json import mapping
 _MOST_LEVELS = 6  # forms inside forms: a gateway's text, its upstream's error, that one's list
 _NAMES = ("code", "param", "type")
 _CODES = ("code", "error_code", "errorCode")
-_OBJECTS = ("error", "errors", "detail", "message", "fault")
+_OBJECTS = ("error", "errors", "issues", "detail", "message", "fault")
 _TEXTS = (
     *("message", "msg", "Message", "error_message", "error_msg", "error_description"),
-    *("errorMessage", "faultstring", "detail", "error", "errors"),
+    *("errorMessage", "faultstring", "detail", "error", "errors", "title", "reason"),
 )
 _PLACES = ("loc", "path")  # of a field, as a list; a text under these names is an address
 _MOST_SHOWN = 20_000  # characters of a value as Python shows it, whose parser is slow; our choice
@@ -115,7 +116,10 @@ def _of_list(entries: list[object], levels: int) -> dict[str, str]:
     """Read all entries, each behind the name of its field; code and field are those of the first that has one."""
     found = [_read(entry, levels) for entry in entries]
     messages = [
-        f"{error['param']}: {error['message']}" if "param" in error else error["message"]
+        # Of a list inside it, it says so already.
+        f"{error['param']}: {error['message'].removeprefix(error['param'] + ': ')}"
+        if "param" in error
+        else error["message"]
         for error in found
         if "message" in error
     ]
@@ -165,6 +169,15 @@ def _iter_held(value: Mapping[str, Any]) -> Iterator[object]:
         if isinstance(held := value.get(name), str):
             yield held
     yield value.get("details")
+    entries = (_by_field(name, held) for name, held in value.items() if name not in _OBJECTS)
+    yield [entry for entry in entries if isinstance(entry, Mapping)]
+
+
+def _by_field(name: str, held: object) -> object:
+    """Return what is wrong with a field in the form of pydantic's, where it is told as a list of texts under the field's name; anything else as it is."""
+    texts = cast("list[object]", held) if isinstance(held, list) else []
+    is_told = bool(texts) and all(isinstance(text, str) for text in texts)
+    return {"loc": [name], "msg": "; ".join(map(str, texts))} if is_told else held
 
 
 def _short(value: object) -> str:
