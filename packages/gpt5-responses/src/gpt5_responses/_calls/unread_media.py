@@ -41,11 +41,7 @@ UNREAD: Mapping[UnreadMedia, str] = {
 
 _STATUSES = (400, 404, 415, 422, 500, 501)  # llama.cpp says 500, OpenRouter 404
 _MOST_CHARACTERS = 4_000  # of a message; some repeat the request
-_QUOTES = str.maketrans(
-    "",
-    "",
-    "'\"`\\\N{LEFT SINGLE QUOTATION MARK}\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}",
-)
+_QUOTES = str.maketrans("", "", "'\"`\\\u2018\u2019\u201c\u201d")
 _KINDS = {"input_image": "image", "input_file": "file"}
 _OMITTED: Mapping[UnreadMedia, Literal["image", "file"]] = {
     "without_images": "image",
