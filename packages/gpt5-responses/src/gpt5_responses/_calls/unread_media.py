@@ -23,7 +23,7 @@ UNREAD: Mapping[UnreadMedia, str] = {
 """What a person calls each."""
 
 _STATUSES = (400, 404, 415, 422, 500, 501)  # llama.cpp says 500, OpenRouter 404
-_QUOTES = re.compile(r"['\"`\\\u2018\u201c\u201d]")
+_QUOTES = str.maketrans("", "", "'\"`\\\u2018\u2019\u201c\u201d")
 _KINDS = {"input_image": "image", "input_file": "file"}
 _OMITTED: Mapping[UnreadMedia, Literal["image", "file"]] = {
     "without_images": "image",
@@ -83,7 +83,7 @@ def _iter_media(request: Request) -> Iterator[tuple[str, str]]:
 def _about(error: ErrorAnswer) -> set[str]:
     said = f"{error.param}: {error.message}" if error.param else error.message
     texts = [
-        _QUOTES.sub("", text[:MOST_CHARACTERS].lower())
+        text[:MOST_CHARACTERS].lower().translate(_QUOTES)
         for text in (said, error.message, error.code or "")
     ]
     return {about for about, pattern in _patterns() if any(map(pattern.search, texts))}
