@@ -275,6 +275,22 @@ def test_each_call_without_an_id_of_its_own_is_made_asked_about_and_answered(mad
     ]
 
 
+def test_ids_of_ours_are_the_same_when_played_again_and_other_ones_in_each_round():
+    """A durable run may read nothing random."""
+
+    def play():
+        run = build_run()
+        run.start()
+        for _ in range(2):
+            [tools] = only(ask_tools(run, call(id_="")), RunTools)
+            yield tools.calls[0].call_id
+            run.feed(ToolResult(call_id=tools.calls[0].call_id, content="4"))
+
+    ids = list(play())
+    assert ids == list(play())
+    assert len(set(ids)) == 2
+
+
 def test_the_same_call_under_one_id_is_made_once():
     run = build_run()
     run.start()

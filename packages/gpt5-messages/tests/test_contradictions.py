@@ -291,8 +291,31 @@ STREAMS: dict[str, tuple[list[Event], str, list[str]]] = {
     ),
     "responses.js, and an empty output": ([*RESPONSES_JS, completed()], "Hi", [ARGUMENTS]),
     "LiteLLM: the message ends last, the thoughts end as an answer": (LITELLM, "Hi", [ARGUMENTS]),
+    "one index for two messages, whose ends come last": (
+        [
+            begun(message("", "a"), 0),
+            text("He", "a", 0),
+            begun(message("", "b"), 0),
+            text("y", "b", 0),
+            done(message("He", "a"), 0),
+            done(message("y", "b"), 0),
+            completed(message("He", "a"), message("y", "b")),
+        ],
+        "Hey",
+        [],
+    ),
     "the output leaves out a call": (
         [done(message("Hi"), 0), done(call("c1"), 1), completed(message("Hi"))],
+        "Hi",
+        [ARGUMENTS],
+    ),
+    "the output leaves out a call that never ends": (
+        [
+            text("Hi", "m1", 0),
+            begun(call("c1"), 1),
+            *arguments("fc_c1", 1)[:2],
+            completed(message("Hi")),
+        ],
         "Hi",
         [ARGUMENTS],
     ),

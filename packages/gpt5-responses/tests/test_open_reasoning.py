@@ -226,6 +226,17 @@ REFUSALS = {
     "behind a bridge": HttpError(
         status=400, message="'messages.1.reasoning_content' is unsupported"
     ),
+    "cerebras behind one": HttpError(
+        status=400,
+        message="property 'messages.1.assistant.reasoning' is unsupported",
+        param="validation_error",
+    ),
+    "mistral behind one": HttpError(
+        status=422, message="('body', 'messages', 1, 'assistant', 'reasoning') is not permitted"
+    ),
+    "serde of any shape": HttpError(
+        status=422, message="input: data did not match any variant of untagged enum Input at line 1"
+    ),
     "zod": HttpError(status=400, message="Invalid input", param="input"),
     "lm studio": HttpError(status=400, message="No.", code="invalid_union", param="input"),
 }

@@ -94,9 +94,10 @@ class OpenItem:
 
     def is_missing_in(self, whole: str) -> bool:
         """Return whether it was streamed, at least its text, while the response that says `whole` leaves it out."""
-        said = self._text_of("text", "refusal")
-        thought = self._text_of("reasoning_text", "summary_text")
-        return said not in whole if said else bool(thought) or self.is_over
+        if said := self._text_of("text", "refusal"):
+            return said not in whole
+        is_call = bool(self.call_text()) and self._may_be_whole()
+        return self.is_over or is_call or bool(self._text_of("reasoning_text", "summary_text"))
 
     @property
     def is_over(self) -> bool:
@@ -134,7 +135,10 @@ class OpenItem:
         calls = {text_or_none(known.get("call_id")) for known in (self._added, item)} - {None, ""}
         if len(calls) > 1 or not self.may_be_of(type_of(item)):
             return True
-        if self.done is None or (self.item_id and self.item_id == item.get("id")):
+        own_id, item_id = self.item_id, item.get("id")
+        if self.done is None:  # A second announcement is that of another item.
+            return bool(is_new and self.is_announced and own_id and item_id) and own_id != item_id
+        if own_id and own_id == item_id:
             return False
         # This one has ended. The same again, under another id, is a repeat and no new item.
         return is_new or content_of(item) not in map(content_of, (self.told or {}, self.done))

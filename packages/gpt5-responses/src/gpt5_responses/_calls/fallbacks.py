@@ -25,12 +25,13 @@ _REFUSED_STATUSES = (400, 403, 404)
 _UNREAD_STATUSES = (*_REFUSED_STATUSES, 422, 500)  # of reasoning; older llama.cpp say 500
 _NO_CAPACITY_STATUS = 429
 _REASONING_WORDS = ("encrypted content", "encrypted_content", "type 'reasoning'", "item with id '")
-# How other servers refuse reasoning: the item by its name, its type among the types that they take, a part of it.
-# Sources: sglang 0.5.23 (`serving_responses.py`), serde of mistral.rs, Groq behind LiteLLM's bridge, b11434 of llama.cpp (`server-chat.cpp`).
+# How other servers refuse reasoning: the item by its name, its type among the types that they take, a part of it, its place in an upstream's request,
+# or all shapes at once. Sources: sglang 0.5.23 (`serving_responses.py`), serde of mistral.rs, Groq, Mistral and Cerebras behind LiteLLM's bridge, b11434 of llama.cpp (`server-chat.cpp`).
 _REASONING_ITEM = (
     r"\breasoning[ _](?:item|content|text)s?\b"
     r"|\b(?:type|variant|value)s?\W{1,4}reasoning\b(?![._])"
     r"|\bitem\['content'\]"
+    r"|\bmessages\W{1,4}\d+\W{1,4}(?:\w+\W{1,4}){0,2}reasoning|\bvariant of untagged enum\b"
 )
 # What is wrong with an item of the input, by its place: `input[1].type`, `body.input.list[union[...]].1`, `('input', 1)`.
 _ITEM_PLACE = r"\binput['\"]?[\[.,]\D*?(\d{1,5})\b"
