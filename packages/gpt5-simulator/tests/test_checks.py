@@ -86,7 +86,7 @@ def test_what_a_model_does_not_accept_is_refused_by_name(server, ask, model, set
         ("gpt-5.4", {"temperature": 1}),
         ("gpt-5.6-terra", {"reasoning": {"effort": "max", "summary": "concise"}}),
         ("gpt-5", {"safety_identifier": "x" * 128, "truncation": "auto", "metadata": None}),
-        ("gpt-5", {"text": schema_format({"anyOf": [CLOSED]}), "max_output_tokens": 4096}),
+        ("gpt-5", {"text": schema_format(CLOSED), "max_output_tokens": 4096}),
         ("gpt-5", {"text": schema_format({"type": "object"}, strict=False)}),
         ("gpt-5", {"context_management": [None], "reasoning": {"effort": None}}),
         ("gpt-5", {"metadata": {"team": "maps"}}),
@@ -172,6 +172,53 @@ def test_an_open_object_deep_in_a_strict_schema_is_found(server, ask):
     message = ask(server, text=schema_format(schema)).json()["error"]["message"]
     assert "In context=('properties', 'list', 'items')" in message
     assert "Missing 'x'" in message
+
+
+def closed(**properties):
+    return CLOSED | {"properties": properties, "required": [*properties]}
+
+
+def nested(levels):
+    return {"type": "array", "items": nested(levels - 1)} if levels else {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"type": "array", "items": {}}, "got 'type: \"array\"'."),
+        (CLOSED | {"anyOf": [CLOSED]}, "got 'type: \"None\"'."),
+        (
+            closed(a={"type": "array"}),
+            "In context=('properties', 'a'), array schema missing items.",
+        ),
+        (closed(a={"type": "any"}), "'any' is not valid under any of the given schemas"),
+        (closed(a={"description": "b"}), "schema must have a 'type' key."),
+        (closed(a={"anyOf": [{"oneOf": [{}]}]}), "'anyOf', '0'), 'oneOf' is not permitted."),
+        (closed(a={"items": True, "type": "array", "default": []}), "'default' is not permitted."),
+        (closed(a={"type": "string", "format": "uri"}), "'uri' is not a valid format."),
+        (closed(a={"$ref": "#", "title": "b"}), "$ref cannot have keywords {'title'}."),
+        (closed(a=nested(10)), "11 levels of nesting exceeds limit of 10."),
+        (closed(**{f"p{n}": {"$ref": "#"} for n in range(5_001)}), "5001 object properties"),
+        (closed(a={"enum": [*range(1_001)]}), "1001 enum values exceeds limit of 1000."),
+        (closed(a={"enum": ["b" * 61 + str(n) for n in range(251)]}), "of a large enum exceeds"),
+        (closed(a={"const": "b" * 120_000}), "120001 characters in names and values exceeds"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_strict_schema_is_refused_as_openai_s_guide_says(server, ask, schema, said):
+    error = ask(server, text=schema_format(schema)).json()["error"]
+    assert error["message"].startswith("Invalid schema for response_format 'shape': ")
+    assert said in error["message"]
+    assert (error["param"], error["code"]) == ("text.format.schema", "invalid_json_schema")
+
+
+def test_a_strict_schema_within_all_limits_is_taken(server, ask):
+    levels = {"$defs": {"deep": nested(10)}}
+    schema = closed(a=nested(9), b={"$ref": "#/$defs/deep"}, c={"enum": [*range(1_000)]}) | levels
+    assert ask(server, text=schema_format(schema)).status_code == 200
+    assert ask(server, text=schema_format(schema, name="a.b")).json()["error"]["param"] == (
+        "text.format.name"
+    )
 
 
 @pytest.mark.parametrize(

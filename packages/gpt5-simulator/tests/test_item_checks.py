@@ -102,6 +102,12 @@ def test_calls_and_outputs_have_to_pair_up(server, ask, items, message):
     assert (error["message"], error["param"]) == (message, "input")
 
 
+@pytest.mark.parametrize("name", ["id", "call_id"])
+def test_an_id_that_is_too_long_is_refused(server, ask, name):
+    error = ask(server, input=[USER, CALL | {name: "f" * 65}, OUTPUT]).json()["error"]
+    assert (error["param"], error["code"]) == (f"input[1].{name}", "string_above_max_length")
+
+
 def test_codex_models_take_no_system_messages(server, ask):
     items = [{"role": "system", "content": "Be kind"}, USER]
     refused = ask(server, model="gpt-5.3-codex", input=items)

@@ -48,7 +48,7 @@ def validate_function_schema(schema: Json, *, name: str, param: str) -> None:
         raise _refused(name, fault, param, code)
     nodes = list(_iter_nodes(schema))
     for _, place, node in nodes:
-        if (fault := next(_iter_faults(node, schema), None)) is not None:
+        if (fault := next(iter_faults(node, schema), None)) is not None:
             raise _refused(name, fault, param, code)
         kinds: object = node.get("type")
         types = kinds if is_array(kinds) else [kinds]
@@ -88,7 +88,7 @@ def _iter_nodes(
                 yield from _iter_nodes(one, f"{path}.{word}.{name}", f"{here}, '{name}'")
 
 
-def _iter_faults(node: Json, root: Json) -> Iterator[str]:
+def iter_faults(node: Json, root: Json) -> Iterator[str]:
     """Yield what is wrong with a schema itself, in the words of jsonschema."""
     found = (_word_fault(_KINDS.get(word, ""), value) for word, value in node.items())
     yield from filter(None, found)
@@ -99,6 +99,14 @@ def _iter_faults(node: Json, root: Json) -> Iterator[str]:
     for pattern in (node.get("pattern", ""), *node.get("patternProperties", ())):
         if not _is_regex(pattern):
             yield f"{pattern!r} is not a 'regex'"
+    names: list[object] = node.get("required", [])
+    if len(set(map(repr, names))) < len(names):
+        yield f"{names!r} has non-unique elements"
+    yield from (f"{name!r} is not of type 'string'" for name in names if not isinstance(name, str))
+    counts = (node.get(word, 0) for word in _RULES["words"]["integer"])
+    yield from (f"{count} is less than the minimum of 0" for count in counts if count < 0)
+    if node.get("multipleOf", 1) <= 0:
+        yield f"{node['multipleOf']} is less than or equal to the minimum of 0"
     if not _URI_REFERENCE.fullmatch(node.get("$id", "")):
         yield f"{node['$id']!r} is not a 'uri-reference'"
     if "$ref" in node and not _leads_somewhere(node["$ref"], root):
