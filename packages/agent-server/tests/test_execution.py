@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import threading
 
 import pytest
 from agents import Scripted, engine, eventually, finish, new_run, query, start, until, watch
@@ -75,6 +76,24 @@ async def test_a_result_is_kept_with_usage_and_details(tmp_path):
     assert figures.tokens == {"input": 5, "output": 7, "cached": 2, "reasoning": 0}
     assert figures.ended == {"failed": 1}
     assert figures.duration_seconds[float("inf")] == 1
+
+
+async def test_what_a_run_ends_with_is_written_beside_the_event_loop(tmp_path):
+    writers = set()
+
+    class Details(dict):
+        def items(self):
+            writers.add(threading.current_thread())
+            return super().items()
+
+    async def script(_run):
+        return RunResult(status="succeeded", details=Details(code=3))
+
+    run, _, _ = await play(script, tmp_path)
+
+    assert run.result.details == {"code": 3}
+    assert writers
+    assert threading.current_thread() not in writers
 
 
 async def test_a_transient_fault_is_tried_again(tmp_path):

@@ -56,6 +56,22 @@ def test_open_calls_are_marked_where_models_look_for_their_results():
     assert ids_of(given_first) == ["a"]
 
 
+def test_requests_in_a_row_are_one_in_which_results_come_first():
+    wanted = [UserPromptPart("Look."), UserPromptPart("Still there?")]
+    row = [ModelRequest(wanted[:1]), ModelRequest(results("a")), ModelRequest(wanted[1:])]
+    closed = interrupt_open_calls([asks("a"), *row])
+
+    assert len(closed) == 2
+    assert closed[1].parts == [*row[1].parts, *wanted]
+    assert len(row[0].parts) == 1
+
+
+def test_calls_that_get_their_results_still_are_not_marked():
+    closed = interrupt_open_calls([asks("a"), asks("b")], but={"b"})
+
+    assert [ids_of(message) for message in closed] == [[], ["a"], []]
+
+
 messages = st.lists(
     st.one_of(
         st.builds(

@@ -403,6 +403,29 @@ def test_a_schema_that_is_too_large_is_refused_by_its_place(make_executor, build
     assert refused.value.problems[0].field == field
 
 
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param([{}] * 10_001, id="messages"),
+        pytest.param([{"parts": [{"content": [0] * 200_000}]}], id="values"),
+    ],
+)
+def test_a_conversation_that_would_hold_up_others_is_refused(
+    make_executor, build_request, messages
+):
+    state = {"name": "history", "type_id": "pydantic_ai.history", "lifecycle_state": "suspended"}
+    told = state | {"runtime_state": {"messages": messages}}
+    with pytest.raises(RequestRefusedError) as refused:
+        make_executor().check(
+            "composition", build_request() | {"session_snapshot": {"layers": [told]}}
+        )
+    assert str(refused.value) == (
+        "session_snapshot: expected at most 10,000 messages, and 200,000 values in all"
+    )
+    told["runtime_state"]["messages"] = [{}] * 10_000
+    make_executor().check("composition", build_request() | {"session_snapshot": {"layers": [told]}})
+
+
 async def test_a_run_that_was_stored_with_a_larger_schema_goes_on(
     run, build_execution, build_request, daemon
 ):

@@ -40,6 +40,7 @@ def test_much_is_written_as_little_is(value):
     many = [value, [0] * 10_000]
     assert has_many_values(many)
     assert not has_many_values(value)
+    assert not has_many_values(many, most=20_000)
     for one in (value, many, {"of": many, "\ud800": value}, [value] * 501 + [0] * 10_000):
         assert dump_json(one) == json.dumps(one, separators=(",", ":"))
 

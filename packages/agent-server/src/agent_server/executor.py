@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
@@ -155,9 +155,9 @@ class RunResult:
 
     def to_dict(self) -> JsonObject:
         """Return the result without its state as a JSON object."""
-        shown = asdict(self)
-        del shown["state"]
-        return shown
+        # Not by `asdict`, which would copy what may be large.
+        shown = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "state"}
+        return shown | {"usage": None if self.usage is None else asdict(self.usage)}
 
     @classmethod
     def from_json(cls, text: bytes) -> Self:

@@ -89,17 +89,17 @@ def _dump_name(name: Any) -> str:
     return _ENCODER.encode({name: 0})[1:-3]
 
 
-def has_many_values(value: Any) -> bool:
-    """Return whether JSON has more than 10,000 values, so that a walk through them should let other threads run."""
+def has_many_values(value: Any, *, most: int = _MANY_VALUES) -> bool:
+    """Return whether JSON has more than `most` values, by default 10,000: from there on a walk through them should let other threads run."""
     # It stops at the limit: the point is to be cheap where there are millions.
     waiting, seen = [value], 0
-    while waiting and seen <= _MANY_VALUES:
+    while waiting and seen <= most:
         inner = waiting.pop()
         if isinstance(inner, dict | list | tuple):
             seen += len(inner)  # pyright: ignore[reportUnknownArgumentType] - any JSON
-            if seen <= _MANY_VALUES:
+            if seen <= most:
                 waiting += _inner_values(inner)
-    return seen > _MANY_VALUES
+    return seen > most
 
 
 def find_repeated_key(text: str) -> str | None:

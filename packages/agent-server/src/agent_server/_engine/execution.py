@@ -120,7 +120,8 @@ class RunExecution:
 
     async def end(self, ending: RunEnding) -> bool:
         """Store the end of the run, and return whether it still belonged to this server."""
-        last = last_event(ending, number=self._number + 1)
+        # In a thread: what an executor ends with may be large.
+        last = await asyncio.to_thread(last_event, ending, number=self._number + 1)
         return await self._store(holds.end, ending, emitted=[*self._gathering.take(), last])
 
     async def admit(self, waiting: Waiting) -> Waiting | RunResult:

@@ -42,7 +42,8 @@ class LayerRunSlot:
     def snapshot(self) -> LayerSessionSnapshot:
         """Return the snapshot of the layer; a closed one keeps no state."""
         kept = self.lifecycle_state == "suspended"
-        return LayerSessionSnapshot(
+        # Without validation, which would copy the state.
+        return LayerSessionSnapshot.model_construct(
             name=self.name,
             type_id=self.layer.type_id,
             lifecycle_state="suspended" if kept else "closed",

@@ -1,8 +1,8 @@
 """The snapshot of a run's layers for a later run: their states, and nothing else."""
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field
 
 from ._config import StrictModel
 
@@ -26,7 +26,8 @@ class LayerSessionSnapshot(StrictModel):
     name: str
     type_id: str
     lifecycle_state: Literal["suspended", "closed"]
-    runtime_state: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
+    # Any JSON, which a type that says so would copy.
+    runtime_state: dict[str, Any] = Field(default_factory=dict, repr=False)
 
 
 class CompositorSessionSnapshot(StrictModel):

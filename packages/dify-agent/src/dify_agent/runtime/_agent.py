@@ -115,12 +115,18 @@ class PreparedAgent:
 
     def _begin(self) -> tuple[str | Sequence[UserPrompt] | None, dict[str, Any]]:
         """Return the prompt and the options of a run that has not waited."""
-        told = None if self.history is None else self.history.runtime_state.messages
-        if self.deferred_results is not None:
-            return None, {"message_history": told, "deferred_tool_results": self.deferred_results}
-        # Calls that a client has not answered are not answered any more.
-        told = None if told is None else interrupt_open_calls(told)
-        return _single_text(self.user_prompts) or self.user_prompts, {"message_history": told}
+        results, history = self.deferred_results, self.history
+        # Other calls that a client has not answered are not answered any more.
+        but = () if results is None else results.calls
+        told = (
+            None
+            if history is None
+            else interrupt_open_calls(history.runtime_state.messages, but=but)
+        )
+        options = {"message_history": told}
+        if results is not None:
+            return None, options | {"deferred_tool_results": results}
+        return _single_text(self.user_prompts) or self.user_prompts, options
 
 
 def _single_text(prompts: Sequence[UserPrompt]) -> str | None:

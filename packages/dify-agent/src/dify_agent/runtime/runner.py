@@ -34,6 +34,7 @@ from pydantic_ai.models import Model
 from dify_agent._limits import MAX_MODEL_REQUESTS
 from dify_agent.compositor import (
     CompositorRun,
+    CompositorSessionSnapshot,
     Layer,
     LayerProvider,
     Once,
@@ -165,13 +166,13 @@ class AgentRunRunner:
                 # What has been answered is an answer, however long layers take to note it.
                 if said is not None:
                     await self._end(run_id, run, said)
-            ended = end(session_snapshot=run.session_snapshot)
+            ended = end(session_snapshot=await _take_snapshot(run))
         except asyncio.CancelledError:
-            snapshot = None if run is None else run.session_snapshot
+            snapshot = None if run is None else await _take_snapshot(run)
             await self._event_sink.emit(RunCancelledEvent(run_id=run_id, session_snapshot=snapshot))
             raise
         except Exception as error:  # noqa: BLE001 - whatever a model, a tool or a layer raises is how the run ended
-            snapshot = None if run is None else run.session_snapshot
+            snapshot = None if run is None else await _take_snapshot(run)
             ended = build_run_failed(run_id, error, secrets=secrets, session_snapshot=snapshot)
         if isinstance(ended, WaitingRun):
             return ended
@@ -344,6 +345,11 @@ class AgentRunRunner:
                 f"Agent run requires unique tool names across all layers, got duplicates: {', '.join(duplicates)}."
             )
         return resolved
+
+
+async def _take_snapshot(run: CompositorRun) -> CompositorSessionSnapshot:
+    # In a thread: of a long conversation it takes long.
+    return await asyncio.to_thread(lambda: run.session_snapshot)
 
 
 @contextmanager

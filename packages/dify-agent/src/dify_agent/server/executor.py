@@ -21,7 +21,7 @@ from agent_server.executor import (
 from agent_server.http import build_model, check_schemas
 from dify_agent._daemon_client import make_http_client
 from dify_agent._settings import DifyAgentSettings
-from dify_agent.compositor import LayerProvider
+from dify_agent.compositor import CompositorSessionSnapshot, LayerProvider
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.plugin_daemon_transport import SilenceLimits
 from dify_agent.protocol import (
@@ -35,7 +35,7 @@ from dify_agent.runtime._failure import composition_secrets
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 from dify_agent.runtime.waiting import RunResumption
-from stream_text import read_member
+from stream_text import has_many_values, read_member
 
 from ._waits import build_waiting, read_resumption
 from .recorder import RunRecorder
@@ -57,6 +57,9 @@ AGENT: Final = "composition"
 _DAEMON_TIMEOUT: Final = httpx.Timeout(600, connect=10)
 _MOST_PROBLEMS: Final = 100  # A small body can have a million faults.
 _MOST_CHARACTERS: Final = 1000
+# Of a conversation: more than the models that there are can read at once.
+_MOST_MESSAGES: Final = 10_000
+_MOST_VALUES: Final = 200_000
 
 
 class DifyAgentExecutor:
@@ -96,6 +99,7 @@ class DifyAgentExecutor:
         try:
             parsed = build_model(CreateRunRequest, request)
             _check_schemas(parsed.composition)
+            _check_states(parsed.session_snapshot)
             validate_composition(parsed.composition, self._layer_providers)
         except AgentRunValidationError as error:
             raise RequestRefusedError(*_layer_problems(error)) from None
@@ -185,7 +189,9 @@ def _build_result(
     usage = sum_usage(answers)
     details: JsonObject = {}
     if end.session_snapshot is not None:
-        details["session_snapshot"] = end.session_snapshot.model_dump(mode="json")
+        # It is JSON already, and may be large.
+        layers = [dict(layer) for layer in end.session_snapshot.layers]
+        details["session_snapshot"] = {**dict(end.session_snapshot), "layers": layers}
     if prices := sum_prices(answers):
         details["prices"] = prices
     if not isinstance(end, RunSucceededEvent):
@@ -209,6 +215,19 @@ def _check_schemas(composition: RunComposition) -> None:
             name = "parameters_json_schema"
             check_schemas([(f"{at}.tools.{number}.{name}", read_member(tool, name))])
     check_schemas(answers)
+
+
+def _check_states(snapshot: CompositorSessionSnapshot | None) -> None:
+    """Refuse a conversation so long that Pydantic AI, which walks through all of it before each request, would hold up all others."""
+    states = [layer.runtime_state for layer in snapshot.layers] if snapshot else []
+    told: list[Any] = [state.get("messages") for state in states]
+    is_long = any(
+        isinstance(one, list) and len(cast("list[Any]", one)) > _MOST_MESSAGES for one in told
+    )
+    if is_long or has_many_values(states, most=_MOST_VALUES):
+        limits = f"{_MOST_MESSAGES:,} messages, and {_MOST_VALUES:,} values in all"
+        problem = Problem(field="session_snapshot", message=f"expected at most {limits}")
+        raise RequestRefusedError(problem)
 
 
 def _shorten(problem: Problem) -> Problem:

@@ -69,7 +69,7 @@ class LayerSnapshot(ProtocolModel):
     name: str
     type_id: str | None = None
     lifecycle_state: Literal["new", "suspended", "closed"]
-    runtime_state: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue], repr=False)
+    runtime_state: dict[str, Any] = Field(default_factory=dict[str, Any], repr=False)
 
 
 class Snapshot(ProtocolModel):

@@ -94,8 +94,8 @@ class Snapshot(ProtocolModel):
     """
 
     schema_version: Literal[2] = 2
-    layers: Annotated[dict[str, dict[str, JsonValue]], FEW_MEMBERS] = Field(
-        default_factory=dict[str, dict[str, JsonValue]], repr=False
+    layers: Annotated[dict[str, dict[str, Any]], FEW_MEMBERS] = Field(
+        default_factory=dict[str, dict[str, Any]], repr=False
     )
 
 
