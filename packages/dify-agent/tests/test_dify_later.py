@@ -213,11 +213,3 @@ def test_a_snapshot_that_dify_holds_with_the_instruction_of_each_request_still_o
     assert (kept.count("Be brief."), kept.count("as ever")) == (1, 0)
     said = [one["content"] for one in model_requests(api)[-1]["target"]["prompt_messages"]]
     assert [text for text in said if "brief" in str(text)] == ["Be brief."]
-
-
-def test_a_layer_of_protocol_2_that_needs_a_configuration_says_what_is_missing(server):
-    layer = {"name": "output", "config": None}
-    refused = server.post("/runs", json=protocol_2(layer))
-
-    assert refused.status_code == 422
-    assert "json_schema" in refused.text

@@ -59,6 +59,8 @@ ADVICE = [
     (TOOL, WORDS, "extra:", "output_schema: { properties: { json: { type: object }, usage: { type: object } } }\nextra:", "'output_schema.properties.json': expected another name: the node has this output anyway"),
     (AGENT, "provider/small.yaml", "name: small_agent", "name: small", "'identity.name': expected 'small_agent'"),
     (TOOL, WORDS, "default: space", "default: comma", "in agents' apps of Dify calls fail"),
+    (TOOL, WORDS, "name: words", "name: count words", "'identity.name': expected 1 to 128 letters, digits, underscores or hyphens, or the tool is left out"),
+    (TOOL, WORDS, "name: words", f"name: {'w' * 129}", "or the tool is left out of what models are sent, got 'www"),
     (MODEL, PROVIDER, "icon_small: { en_US: icon.svg }", "", "'icon_small': expected an icon"),
     (MODEL, PROVIDER, BASE_URL, BASE_URL.replace("text-input", "switch, required: false"), "in Dify nothing is drawn"),
     (MODEL, PROVIDER, BASE_URL, BASE_URL.replace("text-input", "select, default: b, options: [{ value: a, label: { en_US: A } }]"), "expected one of the options, got 'b'"),

@@ -50,6 +50,9 @@ _KINDS: Final[Mapping[str, str]] = {
 }
 """The kind of each layer, by its name."""
 
+_WITHOUT_CONFIG: Final = "history"
+"""The layer that has no configuration, so that null is one."""
+
 _REFERENCES: Final[Mapping[str, Sequence[str]]] = {
     "llm": ("execution_context",),
     "tools": ("execution_context", "shell"),
@@ -66,11 +69,11 @@ class LayerRequest(ProtocolModel):
 
     Attributes:
         name: Its name.
-        config: Its configuration, with the names of the layers that it needs; None if it has none, as that of a history.
+        config: Its configuration, with the names of the layers that it needs; may be None for a history, which has none.
     """
 
     name: str = Field(min_length=1)
-    config: dict[str, JsonValue] | None = Field(default=None, repr=False)
+    config: dict[str, JsonValue] | None = Field(default_factory=dict[str, JsonValue], repr=False)
 
 
 class Composition(ProtocolModel):
@@ -172,6 +175,8 @@ def _convert(layer: LayerRequest, names: Collection[str], *, field: str) -> Json
     if kind is None:
         expected = f"expected one of {', '.join(_KINDS)}"
         raise RequestRefusedError(Problem(field=f"{field}.name", message=expected))
+    if layer.config is None and layer.name != _WITHOUT_CONFIG:
+        raise RequestRefusedError(Problem(field=f"{field}.config", message="expected an object"))
     config, deps = dict(layer.config or {}), dict[str, str]()
     for reference in _REFERENCES.get(layer.name, ()):
         # Left out, it is the layer of that name; null is none.

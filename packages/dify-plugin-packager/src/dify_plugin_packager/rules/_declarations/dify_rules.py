@@ -3,7 +3,7 @@
 Each rule holds for the releases of Dify from one on and before another; most hold for all that are known. Tried on the official plugins: they
 work, so a rule that finds one broken is wrong.
 
-Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S32, T1, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2.
+Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S32, T1, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2; docs/evidence/responses-api.md, R14.
 """
 
 import re
@@ -50,6 +50,8 @@ _VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?(\+[0-9
 _SHOWN_WITHOUT_FIELD = frozenset({"__model_type", "__model_name"})
 
 
+# A name that a model's API takes for a function.
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 # A node's own outputs, of which Dify takes no variables.
 _OUTPUTS = frozenset({"text", "json", "files"})
 
@@ -219,6 +221,10 @@ def _unset_problem(parameter: JsonObject) -> str | None:
 
 
 def _check_tool(tool: JsonObject) -> Iterator[_Report]:
+    name = str(object_at(tool, "identity").get("name") or "")
+    if not _TOOL_NAME.fullmatch(name):
+        text = f"1 to 128 letters, digits, underscores or hyphens, or the tool is left out of what models are sent, got {name!r:.80}"
+        yield _advise("identity.name", text)
     for index, parameter in enumerate(objects_at(tool, "parameters")):
         field, kind = f"parameters.{index}", parameter.get("type")
         yield from _check_selector(field, parameter)
