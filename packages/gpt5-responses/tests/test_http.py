@@ -148,7 +148,7 @@ def test_a_reason_is_read_however_it_is_written(
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"type": "about:blank", "title": "No", "errors": {"input": ["too long"]}}',
+        b'{"type": "about:blank", "failure": "No", "input": "too long"}',
         b'{"error": {"description": "No"}}',
     ],
 )
