@@ -47,7 +47,10 @@ _WORD, _WORD_BEFORE = "\N{SECTION SIGN}", "\N{PILCROW SIGN}"
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
 _CLASS = r"\.[A-Z]\w*(?=\.)"  # between the steps of a place, as pydantic tells one of several
 _QUOTES = r"[\"'`*\\(){}\[\]<>\u2018-\u201f\u2039\u203a\u00ab\u00bb\u3008-\u3011]"
-_NAME_AT = r"([\w.]{1,80})[\"'`]+ at [\"'`]+([\w.\[\]]+)"  # Google's way to tell a place
+_NAME_AT = r"([\w.]{1,80})[\"'`]+ (?:at|of) [\"'`]+([\w.\[\]]+)"  # Google's way to tell a place
+_CODE = r"\b(un[a-z]+|extra)_(?=param|field|key|arg|prop|input)"
+_IN_BRACKETS = r"(?<=\w)\[[\"']?(\w{1,40})[\"']?\]"
+_BEHIND_SLASH = r"\b(text|reasoning|\w{1,40}_options)/"
 _ROOT = r"(?<![\w./])(?:[$#]?[./]|(?:body|request)\.)+(?=\w)"
 _AND = r"(?:\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+)"
 _VALUE = r"(?:\s*:\s*[\w.-]+)?"  # of a parameter, where they are told as an object
@@ -113,13 +116,16 @@ class _Refusal:
         if self._path and _is_within(self._path, names):
             return self._refuses_value if values else self._refuses_name
         # A short name may be that of something else in the place that is told.
-        token = _token(names[:1] if self._path else names, value)
+        told = names[:1] if self._path else names
+        token = _token(told, value)
+        # A name, a value and the word refuse the value.
+        alone = token if values else _token(told, None)
         others, more = rf"(?:[\w.]+{_VALUE}{_AND}){{0,20}}", rf"(?:{_AND}[\w.]+){{0,20}}"
         # Behind a comma, a name with other words behind a colon begins the next of several mistakes.
         before = rf"(?:[\s:=-]*{others}{token}|[\s:=,-]*{others}{token}(?!\s*:\s*\w))"
         return bool(
             re.search(f"[{_WORD}{_WORD_BEFORE}]{before}", self._text)
-            or re.search(rf"{token}{more}[\s:=,-]*{_WORD}", self._text)
+            or re.search(rf"{alone}{more}[\s:=,-]*{_WORD}", self._text)
             or (self._has_code and not self._path and re.search(token, self._text))
         )
 
@@ -155,7 +161,7 @@ def _token(names: Sequence[str], value: object) -> str:
     """Return the pattern of a name, with dots behind it for what is in it, and the value if it follows."""
     # Without quotes it may be the verb: "The unknown parameters include x".
     rest = r"(?!\s+\w)" if names == ("include",) else rf"(?:[\s:=]+{re.escape(_plain(value))}\b)?"
-    return rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})(?:\.\w+)*(?!\w){rest}"
+    return rf"(?<![\w.])(?<!tool )(?<!function )(?<!model )(?:{'|'.join(map(re.escape, names))})(?:\.\w+)*(?!\w){rest}"
 
 
 def _plain(text: object) -> str:
@@ -171,11 +177,12 @@ def _path(param: object) -> str:
 def _marked(message: str) -> str:
     """Return a message in lower case with signs in the place of the words for "unknown", without quotes and what may stand between them and a name."""
     word, word_before, filler = _patterns()
-    text = re.sub(_NAME_AT, r"\2.\1", _plain(message[:MOST_CHARACTERS]))
+    text = re.sub(_CODE, r"\1 ", _plain(message[:MOST_CHARACTERS]))
+    text = re.sub(_NAME_AT, r"\2.\1", re.sub(_IN_BRACKETS, r".\1", text))
     text = re.sub(_QUOTED_INCLUDE, "include,", text)
     text = word_before.sub(_WORD_BEFORE, text)
-    text = re.sub(r"\[(\d{1,3})\]", r".\1", word.sub(_WORD, text))
-    text = re.sub(_ROOT, "", re.sub(_QUOTES, " ", text))
+    text = re.sub(_ROOT, "", re.sub(_QUOTES, " ", word.sub(_WORD, text)))
+    text = re.sub(_BEHIND_SLASH, r"\1.", text)
     return re.sub(r"\s+", " ", filler.sub(" ", text)).strip()
 
 
