@@ -169,8 +169,9 @@ def _iter_held(value: Mapping[str, Any]) -> Iterator[object]:
 def _by_field(name: str, held: object) -> object:
     """Return what is wrong with a field in the form of pydantic's, where it is told as a list of texts under the field's name; anything else as it is."""
     texts = cast("list[object]", held) if isinstance(held, list) else []
-    is_told = bool(texts) and all(isinstance(text, str) for text in texts)
-    return {"loc": [name], "msg": "; ".join(map(str, texts))} if is_told else held
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return cast("object", held)
+    return {"loc": [name], "msg": "; ".join(map(str, texts))}
 
 
 def _short(value: object) -> str:
