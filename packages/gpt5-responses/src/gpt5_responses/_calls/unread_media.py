@@ -23,7 +23,7 @@ UNREAD: Mapping[UnreadMedia, str] = {
 """What a person calls each."""
 
 _STATUSES = (400, 404, 415, 422, 500, 501)  # llama.cpp says 500, OpenRouter 404
-_QUOTES = re.compile(r"['\"`\\\u2018\u201c\u201d]")
+_QUOTES = re.compile(r"['\"`\\\u2018\u2019\u201c\u201d]")
 _KINDS = {"input_image": "image", "input_file": "file"}
 _OMITTED: Mapping[UnreadMedia, Literal["image", "file"]] = {
     "without_images": "image",
