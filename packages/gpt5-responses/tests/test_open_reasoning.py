@@ -243,6 +243,9 @@ REFUSALS = {
 # The shape that responses.js (c0ac6ee) answers with; its unions say more in between.
 ZOD = [{"code": "invalid_union", "unionErrors": [], "path": ["input"], "message": "Invalid input"}]
 OTHERS = {
+    "a place without end": HttpError(
+        status=400, message="input[" * 20_000
+    ),  # in seconds, not minutes
     "too long": HttpError(status=400, message="The input is longer than 4096.", param="input"),
     "another item": HttpError(status=400, message="Invalid value.", param="input[0].content"),
     "no item": HttpError(status=400, message="Invalid value.", param="input[99].content"),

@@ -16,7 +16,14 @@ from gpt5_payloads import wire_item
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._settings.connection import Compatibility
 
-from .left_out import Fallback, LeftOut, Request, UnreadMedia, input_items
+from .left_out import (
+    MOST_CHARACTERS,
+    Fallback,
+    LeftOut,
+    Request,
+    UnreadMedia,
+    input_items,
+)
 from .unknown_parameters import find_unknown, leave_out, read_parameters
 from .unread_media import UNREAD, find_unread, has_media, without_media
 
@@ -100,7 +107,8 @@ def _is_of_reasoning_items(error: ErrorAnswer, request: Request) -> bool:
     if param == "input" and (error.code == _NO_SHAPE[0] or message.endswith(_NO_SHAPE)):
         return True
     items = input_items(request)
-    places = (int(found) for found in re.findall(_ITEM_PLACE, f"{param} {message}"))
+    told = f"{param} {message}"[:MOST_CHARACTERS]
+    places = (int(found) for found in re.findall(_ITEM_PLACE, told))
     return re.search(_REASONING_ITEM, message) is not None or any(
         at < len(items) and items[at].get("type") == "reasoning" for at in places
     )
