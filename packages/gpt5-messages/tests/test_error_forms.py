@@ -12,6 +12,14 @@ UNKNOWN = {"loc": ["body", "text", "x"], "msg": "Not permitted", "type": "extra_
 MISSING = {"loc": ["body", "y"], "msg": "Field required", "type": "missing"}
 ISSUE = {"code": "unrecognized_keys", "keys": ["x"], "path": ["tools", 0], "message": "Bad key"}
 
+REQUIRED = {"code": "invalid_type", "path": ["input", 0, "content"], "message": "Required"}
+UNION = {
+    "code": "invalid_union",
+    "unionErrors": [{"issues": [REQUIRED], "name": "ZodError"}],
+    "path": [],
+    "message": "Invalid input",
+}
+
 
 def nested(levels: int) -> object:
     return {"error": nested(levels - 1)} if levels else "x"
@@ -45,6 +53,8 @@ def nested(levels: int) -> object:
         ({"fault": {"faultstring": "Too many"}}, {"message": "Too many"}),
         ({"success": False, "errors": [{"code": 7003, "message": "No route"}]}, {"message": "No route", "code": "7003"}),
         ({"success": False, "error": [ISSUE], "details": [ISSUE]}, {"message": "tools.0.x: Bad key", "code": "unrecognized_keys", "param": "tools.0.x"}),
+        ({"success": False, "error": [UNION]}, {"message": "input.0.content: Required", "code": "invalid_type", "param": "input.0.content"}),
+        ({"detail": [{"loc": ["body"], "msg": "No object"}, {"loc": [], "msg": "Empty"}]}, {"message": "No object; Empty"}),
         ({"success": False, "details": ["a"]}, {"message": "a"}),
         ({"success": False, "error": {"issues": [ISSUE], "name": "ZodError"}}, {"message": "tools.0.x: Bad key", "code": "unrecognized_keys", "param": "tools.0.x"}),
         ({"x": ["Unknown field.", "Bad."], "y": ["Odd."]}, {"message": "x: Unknown field.; Bad.; y: Odd.", "param": "x"}),

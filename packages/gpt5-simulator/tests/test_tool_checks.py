@@ -140,7 +140,7 @@ def test_look_around_is_refused_by_its_place(server, ask):
 @pytest.mark.parametrize(
     "words",
     [
-        {"type": "array", "items": {}},
+        {"type": "array", "items": {}, "minItems": 1.0},
         {"type": ["array", "null"], "prefixItems": [True], "items": False},
         {"anyOf": [{"const": 1}], "not": {"enum": ["x"]}, "x-more": 7, "default": None},
         {"$ref": "#"},

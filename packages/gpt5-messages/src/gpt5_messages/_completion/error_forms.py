@@ -16,10 +16,10 @@ from typing import Any, cast
 from gpt5_messages._json import mapping
 
 
-_MOST_LEVELS = 6  # forms inside forms: a gateway's text, its upstream's error, that one's list
+_MOST_LEVELS = 8  # forms inside forms: a gateway's text, its upstream's error, that one's list
 _NAMES = ("code", "param", "type")
 _CODES = ("code", "error_code", "errorCode")
-_OBJECTS = ("error", "errors", "issues", "detail", "message", "fault")
+_OBJECTS = ("error", "errors", "unionErrors", "issues", "detail", "message", "fault")
 _TEXTS = (
     *("message", "msg", "Message", "error_message", "error_msg", "error_description"),
     *("errorMessage", "faultstring", "detail", "error", "errors", "title", "reason"),
@@ -149,7 +149,8 @@ def _of_mapping(value: Mapping[str, Any], levels: int) -> dict[str, str]:
         if isinstance(steps := value.get(place), list | tuple):
             keys = cast("list[object]", value.get("keys") or [])  # those that zod does not know
             names = [str(step) for step in (*cast("list[object]", steps), *keys[:1])]
-            own["param"] = ".".join(names[1:] if names[:1] == ["body"] else names)
+            if names := names[1:] if names[:1] == ["body"] else names:
+                own["param"] = ".".join(names)
     return own | found
 
 

@@ -115,6 +115,8 @@ def iter_faults(node: Json, root: Json) -> Iterator[str]:
 
 def _word_fault(kind: str, value: object) -> str | None:
     wanted = _HOLDERS.get(kind, kind)
+    if wanted == "integer" and isinstance(value, float) and value.is_integer():
+        return None
     is_wrong_bool = isinstance(value, bool) and wanted != "boolean"
     if wanted in _PYTHON and (is_wrong_bool or not isinstance(value, _PYTHON[wanted])):
         return f"{value!r} is not of type '{wanted}'"
