@@ -244,6 +244,15 @@ async def test_a_body_that_is_no_request_is_refused_by_the_field(tmp_path):
     assert len(many[0]) == 1001
 
 
+def test_of_a_refusal_a_hundred_problems_are_told_and_long_names_in_part():
+    wrong = [Problem(field="x" * 3000, message="y" * 3000)] * 200
+    refusal = RequestRefusedError(*wrong)
+
+    assert len(refusal.problems) == 100
+    assert [len(refusal.problems[0].field), len(refusal.problems[0].message)] == [1001, 1001]
+    assert len(str(refusal)) == 1001
+
+
 async def test_the_agent_may_be_left_out_where_there_is_only_one(tmp_path):
     class Single(Scripted):
         def agents(self):

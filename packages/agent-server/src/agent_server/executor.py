@@ -37,6 +37,8 @@ __all__ = [
     "WaitingCall",
 ]
 
+_MOST_CHARACTERS = 1000
+
 type JsonObject = dict[str, Any]
 """A JSON object."""
 
@@ -61,16 +63,22 @@ class RequestRefusedError(Exception):
     """A request that cannot be run.
 
     Attributes:
-        problems: What is wrong, field by field; never empty.
+        problems: What is wrong, field by field; never empty, and at most 100, each of at most 1,000 characters: a small body can be wrong in a million places, and names be long.
         status: The HTTP status of the answer: 422, or 400 for a field that the client may not set.
         code: The code of the Responses API, for who asks there; None for that of the status.
     """
 
     def __init__(self, *problems: Problem, status: int = 422, code: str | None = None) -> None:
-        super().__init__("; ".join(f"{one.field}: {one.message}" for one in problems))
-        self.problems = problems
+        self.problems = tuple(
+            Problem(field=_cut(one.field), message=_cut(one.message)) for one in problems[:100]
+        )
+        super().__init__(_cut("; ".join(f"{one.field}: {one.message}" for one in self.problems)))
         self.status = status
         self.code = code
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
 class TransientError(Exception):

@@ -12,7 +12,6 @@ from agent_server.executor import JsonObject, Problem, RequestRefusedError
 
 _MEMBERS = frozenset({"input", "files", "client_request_id"})
 _MAX_ID_CHARACTERS = 200
-_MAX_PROBLEMS = 100  # A small body can be wrong in a million places.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,7 @@ def _within_request(asked: ScriptRequest, problems: tuple[InputProblem, ...]) ->
     fields = {f"files[{name!r}]": f"files[{index}].name" for index, name in enumerate(asked.files)}
     # Without files, a problem with `files` is about a field of the input, which an agent may declare.
     fields |= {"input": "input"} | ({"files": "files"} if asked.files else {})
-    for problem in problems[:_MAX_PROBLEMS]:
+    for problem in problems:
         field = fields.get(problem.field, f"input.{problem.field}")
         yield Problem(field=field, message=problem.message)
 

@@ -31,7 +31,6 @@ from stream_text import TRUSTED_DEPTH, dump_json, parse_json
 _TYPE = "input_required"
 _REQUEST = f"{_TYPE}.request"
 _TEXT: JsonObject = {"type": "string", "minLength": 1}
-_MAX_PROBLEMS = 100
 
 
 def _object(required: Sequence[str], properties: JsonObject) -> JsonObject:
@@ -163,12 +162,8 @@ def check_answer(asked: InputRequest, given: InputAnswer) -> None:
     try:
         validate_value(given.answer, schema, name="the question's schema", at="answer")
     except InputError as error:
-        raise RequestRefusedError(
-            *(
-                Problem(field=one.field, message=one.message)
-                for one in error.problems[:_MAX_PROBLEMS]
-            )
-        ) from None
+        problems = [Problem(field=one.field, message=one.message) for one in error.problems]
+        raise RequestRefusedError(*problems) from None
     except ConfigurationError as error:
         raise RequestRefusedError(
             Problem(field="answer", message=f"cannot be checked: {error}")

@@ -6,6 +6,7 @@ Source: https://www.rfc-editor.org/rfc/rfc9457, Problem Details for HTTP APIs.
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any, Final, cast
 
@@ -32,8 +33,7 @@ PROBLEM_TYPE: Final = "application/problem+json"
 
 _logger = logging.getLogger("agent_server")
 
-_MOST_CHARACTERS: Final = 1000
-_MOST_PROBLEMS: Final = 100  # A small body can be wrong in a million places.
+_MOST_PROBLEMS: Final = 100  # More are not told.
 
 
 class ProblemError(Exception):
@@ -95,10 +95,7 @@ def build_document(error: ProblemError) -> dict[str, Any]:
         "detail": error.detail,
     }
     if error.problems:
-        document["errors"] = [
-            {"field": _cut(one.field), "message": _cut(one.message)}
-            for one in error.problems[:_MOST_PROBLEMS]
-        ]
+        document["errors"] = [asdict(one) for one in error.problems]
     return document
 
 
@@ -110,9 +107,8 @@ def build_api_error(error: ProblemError) -> dict[str, Any]:
     type_, code = _API_KINDS.get(error.status, ("invalid_request_error", None))
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         type_ = "server_error"
-    problems = [f"{one.field}: {one.message}" for one in error.problems[:_MOST_PROBLEMS]]
-    message = _cut("; ".join(problems) or error.detail)
-    param = _cut(error.problems[0].field) if error.problems else None
+    message = str(RequestRefusedError(*error.problems)) or error.detail
+    param = error.problems[0].field if error.problems else None
     return {
         "error": {"message": message, "type": type_, "param": param, "code": error.code or code}
     }
@@ -182,11 +178,6 @@ def _find_path(loc: Sequence[str | int], value: Any, kind: str) -> Iterator[str 
         elif kind != "missing" or number < len(loc):
             continue
         yield key
-
-
-def _cut(text: str) -> str:
-    """Cut a text short: it may quote a name as long as the whole request."""
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
 def to_problem(error: Exception) -> ProblemError:

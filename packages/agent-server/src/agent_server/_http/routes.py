@@ -100,9 +100,8 @@ async def create_run(request: Request) -> Response:
     body = await read_body(request)
     about = (_executor(request), find_tenant(request), key)
     new = [await work_on_body(body, _build_run, body, *about)]
-    del (
-        body
-    )  # Of megabytes, which nobody needs while the run is stored; neither does anybody the run.
+    # Of megabytes, which nobody needs while the run is stored; neither does anybody the run.
+    del body
     run, is_new = await find_runs(request).create(new.pop())
     return _to_json(
         describe_run(run),

@@ -71,15 +71,11 @@ class LayerProvider[LayerT: Layer[Any, Any, Any]]:
         try:
             return self.layer_type.config_type.model_validate({} if config is None else config)
         except ValidationError as error:
-            raise CompositionError(
-                f"Layer type {self.type_id!r} got an invalid config: {_first_problem(error, config)}",
-                layer=layer,
-            ) from None
+            problem = _first_problem(error, config)
         except UnicodeEncodeError:  # Of an error that quotes a name.
-            raise CompositionError(
-                f"Layer type {self.type_id!r} got an invalid config: expected names without halves of characters",
-                layer=layer,
-            ) from None
+            problem = "expected names without halves of characters"
+        text = f"Layer type {self.type_id!r} got an invalid config: {problem}"
+        raise CompositionError(text, layer=layer)
 
 
 def _first_problem(error: ValidationError, config: LayerConfigInput) -> str:

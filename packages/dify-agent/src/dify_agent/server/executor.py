@@ -55,8 +55,6 @@ AGENT: Final = "composition"
 
 # For sending, and for a free connection; `SilenceLimits` bounds the reading.
 _DAEMON_TIMEOUT: Final = httpx.Timeout(600, connect=10)
-_MOST_PROBLEMS: Final = 100  # A small body can have a million faults.
-_MOST_CHARACTERS: Final = 1000
 # Of a conversation: more than the models that there are can read at once.
 _MOST_MESSAGES: Final = 10_000
 _MOST_VALUES: Final = 200_000
@@ -104,7 +102,10 @@ class DifyAgentExecutor:
         except AgentRunValidationError as error:
             raise RequestRefusedError(*_layer_problems(error)) from None
         except RequestRefusedError as error:
-            raise RequestRefusedError(*map(_shorten, error.problems)) from None
+            problems = error.problems
+            if problems[0].field == "body":
+                problems = [Problem(field="request", message=problems[0].message)]
+            raise RequestRefusedError(*problems) from None
         return parsed.model_dump(mode="json")
 
     @asynccontextmanager
@@ -230,17 +231,7 @@ def _check_states(snapshot: CompositorSessionSnapshot | None) -> None:
         raise RequestRefusedError(problem)
 
 
-def _shorten(problem: Problem) -> Problem:
-    field = "request" if problem.field == "body" else problem.field
-    return Problem(field=_cut(field), message=_cut(problem.message))
-
-
 def _layer_problems(error: AgentRunValidationError) -> Sequence[Problem]:
     problems = {f"composition.layers.{index}": text for index, text in error.layers.items()}
-    found = list((problems or {"composition": str(error)}).items())[:_MOST_PROBLEMS]
-    return [Problem(field=field, message=_cut(text)) for field, text in found]
-
-
-def _cut(text: str) -> str:
-    """Shorten a text that quotes names of the request: a name may be as long as the request."""
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    found = problems or {"composition": str(error)}
+    return [Problem(field=field, message=text) for field, text in found.items()]

@@ -72,14 +72,8 @@ def name_as_sent(error: RequestRefusedError, places: Sequence[int]) -> RequestRe
         error: The error, which names ours.
         places: The place there of each layer of ours.
     """
-    return RequestRefusedError(
-        *(
-            replace(one, field=_PLACE.sub(lambda found: str(places[int(found[0])]), one.field))
-            for one in error.problems
-        ),
-        status=error.status,
-        code=error.code,
-    )
+    names = [_PLACE.sub(lambda at: str(places[int(at[0])]), one.field) for one in error.problems]
+    return RequestRefusedError(*map(_rename, error.problems, names))
 
 
 def _is_protocol_2(body: Any) -> bool:
@@ -100,6 +94,9 @@ def _build[Model: ProtocolModel](model: type[Model], value: Any, *, within: str 
     try:
         return build_model(model, value)
     except RequestRefusedError as error:
-        found = error.problems
-        problems = [Problem(field=f"{within}{each.field}", message=each.message) for each in found]
-        raise RequestRefusedError(*problems) from None
+        names = [within + each.field for each in error.problems]
+        raise RequestRefusedError(*map(_rename, error.problems, names)) from None
+
+
+def _rename(problem: Problem, name: str) -> Problem:
+    return replace(problem, field=name)
