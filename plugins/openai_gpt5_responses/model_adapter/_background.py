@@ -26,7 +26,7 @@ from gpt5_responses import (
 )
 
 from ._model_call import ModelCall
-from ._plugin_log import note_left_out
+from ._plugin_log import note_unheard
 from ._request import is_answer_only, is_on, whole_input
 
 
@@ -61,7 +61,7 @@ def begin_response(call: ModelCall, request: Mapping[str, Any]) -> str:
     flex_fallback = is_on(call, "flex_fallback")
     with BackgroundStream(call.connection, request, flex_fallback=flex_fallback) as stream:
         response_id = stream.detach()
-        note_left_out(call, stream.left_out)
+        note_unheard(call, stream.left_out)
         return response_id
 
 

@@ -26,7 +26,7 @@ from ._chunks import chunk, text_message
 from ._ending import BUDGET_USED_UP, FinishedAnswer, iter_ending
 from ._model_call import ModelCall
 from ._parameters import with_least_effort
-from ._plugin_log import audit_without, log_cache, note_ignored, note_left_out, note_model
+from ._plugin_log import audit_without, log_cache, note_model, note_unheard
 from ._pricing import price_usage
 from ._request import ITEMS, earlier_body, request_body
 
@@ -128,8 +128,7 @@ def _iter_answer(
         last = text_message(whole_text)
         yield chunk(call.model, index + 1, last, usage=usage, finish_reason="stop")
         return
-    note_left_out(call, stream.left_out)
-    note_ignored(call, stream.ignored)
+    note_unheard(call, stream.left_out, stream.ignored)
     succeed(
         model=call.model,
         response_model=completion.model,

@@ -156,12 +156,11 @@ def validated_connection(credentials: Mapping[str, object]) -> Generator[Connect
         connection = read_connection(credentials)
         address = known.redact(connection.address)
         yield connection
-    except (ResponsesError, PayloadError) as error:
-        sentence = _to_sentence(error, credentials) + (address and f" Requests go to {address}.")
+    except Exception as error:  # noqa: BLE001  a form shows one sentence, whatever happens
+        is_known = isinstance(error, (ResponsesError, PayloadError))
+        sentence = _to_sentence(error, credentials) if is_known else _UNEXPECTED
+        sentence += address and f" Requests go to {address}."
         _LOGGER.warning("A check of credentials failed: %s", _with_words(sentence, error, known))
-        raise CredentialsValidateFailedError(sentence) from None
-    except Exception:  # noqa: BLE001  a form shows one sentence, whatever happens
-        sentence = _UNEXPECTED + (address and f" Requests go to {address}.")
         raise CredentialsValidateFailedError(sentence) from None
     else:
         _LOGGER.info("A check of credentials passed. Requests go to %s.", address)

@@ -132,21 +132,16 @@ def _price_line(call: ModelCall) -> str:
     )
 
 
-def note_left_out(call: ModelCall, left_out: Sequence[str]) -> None:
-    """Log which parts of a request the server did not get, once per server and parts in the life of the process."""
+def note_unheard(call: ModelCall, left_out: Sequence[str], ignored: Sequence[str] = ()) -> None:
+    """Log which parts of a request the server did not get, or has passed over without a word, once per server and parts in the life of the process."""
+    host = call.connection.host
     if left_out:
         parts = ", ".join(name.removeprefix("without_").replace("_", " ") for name in left_out)
         _warn_once(
-            f"Left out of a request to {call.connection.host}, which refused it or is set to be compatible: {parts}."
+            f"Left out of a request to {host}, which refused it or is set to be compatible: {parts}."
         )
-
-
-def note_ignored(call: ModelCall, ignored: Sequence[str]) -> None:
-    """Log which parts of a request the server has passed over without a word, once per server and parts in the life of the process."""
     if ignored:
-        _warn_once(
-            f"{call.connection.host} does not do what a request asks for: {', '.join(ignored)}."
-        )
+        _warn_once(f"{host} does not do what a request asks for: {', '.join(ignored)}.")
 
 
 def _warn_once(line: str) -> None:

@@ -139,24 +139,13 @@ SERVICE_TIERS = frozenset(["auto", "default", "fast", "flex", "priority", "scale
 # Parts that a refused request was sent again without. The names are those of gpt5_responses, written
 # out here because this package imports no other of the repository.
 FALLBACKS = frozenset(
-    [
-        "without_compaction",
-        "without_flex",
-        "without_include",
-        "without_limit",
-        "without_parallel_tool_calls",
-        "without_prompt_cache_key",
-        "without_prompt_cache_options",
-        "without_prompt_cache_retention",
-        "without_reasoning_items",
-        "without_safety_identifier",
-        "without_service_tier",
-        "without_stream_options",
-        "without_streaming",
-        "without_summary",
-        "without_truncation",
-        "without_verbosity",
-    ]
+    f"without_{part}"
+    for part in (
+        *("compaction", "files", "flex", "images", "include", "limit", "parallel_tool_calls"),
+        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning_items"),
+        *("result_media", "safety_identifier", "service_tier", "stream_options", "streaming"),
+        *("summary", "truncation", "verbosity"),
+    )
 )
 
 # The parts of a path such as `input[3].content[0].text`: the parameters of the API, and those of

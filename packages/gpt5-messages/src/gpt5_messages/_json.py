@@ -3,12 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from stream_text import MOST_COUNTED
+from stream_text import MOST_COUNTED, read_count
 
 from ._text import whole_characters
-
-
-_INDEX_DIGITS = 10
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -48,16 +45,7 @@ def type_of(value: Mapping[str, Any]) -> str:
     return text_or_none(value.get("type")) or ""
 
 
-def index_or_none(value: object) -> int | None:
-    """Return a number from 0 up that a server has written as one or as a text, and None for anything else."""
-    if isinstance(value, str) and value.isdecimal() and len(value) < _INDEX_DIGITS:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def count(counts: object, key: str) -> int:
-    """Read a count; one that is missing, null, negative or nonsense is 0."""
-    value = mapping(counts).get(key)
-    if not isinstance(value, int) or isinstance(value, bool):
-        return 0
-    return value if 0 < value <= MOST_COUNTED else 0
+def count(counts: object, *keys: str) -> int:
+    """Return the first count above 0 under one of the keys, however it is written; 0 if there is none."""
+    found = (read_count(mapping(counts).get(key)) or 0 for key in keys)
+    return next((number for number in found if 0 < number <= MOST_COUNTED), 0)

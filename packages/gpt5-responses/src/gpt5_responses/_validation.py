@@ -100,19 +100,12 @@ def validate_model(connection: Connection, model: str, *, transport: Transport =
 
 
 def _without_server_text(error: ResponsesError, model: str) -> ResponsesError:
-    """Return the error whose message has no text of the server's, for the person who fills in a form; `explanation` keeps it, for a log."""
+    """Return an error once its message has no text of the server's, for the person who fills in a form; `explanation` keeps it, for a log."""
     sentence = str(error).partition(SERVER_WORDS)[0]
     if isinstance(error, (InvalidRequestError, ResponseFailedError)):
         sentence = _sentence_of(error.explanation).format(model)
-    told = type(error)(
-        sentence,
-        status_code=error.status_code,
-        code=error.code,
-        param=error.param,
-        request_id=error.request_id,
-    )
-    told.explanation = error.explanation
-    return told
+    error.args = (sentence,)
+    return error
 
 
 def _sentence_of(said: str) -> str:

@@ -82,7 +82,7 @@ def _citation(annotation: Mapping[str, Any], part: Mapping[str, Any]) -> Citatio
     if kind is None:
         return None
     text = text_at(part, "text")
-    start = count(annotation, "start_index") or count(annotation, "index")
+    start = count(annotation, "start_index", "index")
     # Within the text, whatever the server says: `cited_text` is cut out by these.
     return Citation(
         type=kind,

@@ -11,6 +11,7 @@ from typing import Any, cast
 from gpt5_messages._json import count, iter_mappings, mapping, text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS, KINDS
 from gpt5_messages._media import seen_type
+from stream_text import MOST_COUNTED
 
 
 type _Item = Mapping[str, Any]
@@ -92,7 +93,7 @@ class ToolUsage:
 def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsage:
     """Read the usage of tools in a response, and count from its items what it does not say."""
     reported = mapping(body.get("tool_usage"))
-    searches = mapping(reported.get("web_search"))
+    told = mapping(reported.get("web_search")).get("num_requests")
     image = mapping(reported.get("image_gen"))
     given = mapping(image.get("input_tokens_details"))
     done = [item for item in items if _status(item) == "completed"]
@@ -100,9 +101,8 @@ def read_tool_usage(body: Mapping[str, Any], items: Iterable[_Item]) -> ToolUsag
     counted = sum(type_of(mapping(item.get("action"))) == "search" for item in web)
     containers = {text_or_none(item.get("container_id")) for item in done} - {None, ""}
     return ToolUsage(
-        # A server that says 0 has billed none; only where it says nothing are the calls counted.
-        web_searches=count(searches, "num_requests")
-        or (0 if searches.get("num_requests") == 0 else counted),
+        # A server that says 0 has billed none; only where it says no number are the calls counted.
+        web_searches=told if type(told) is int and 0 <= told <= MOST_COUNTED else counted,
         file_searches=sum(type_of(item) == "file_search_call" for item in done),
         containers=len(containers),
         image_input_text_tokens=count(given, "text_tokens")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast, get_args, runtime_checkable
 
 from gpt5_messages._json import (
+    count,
     iter_mappings,
     iter_parts,
     mapping,
@@ -14,7 +15,7 @@ from gpt5_messages._json import (
 from gpt5_messages._kinds import CALL_ARGUMENTS
 from gpt5_messages._members import wrong_kind
 from gpt5_messages._text import whole_characters
-from stream_text import MOST_COUNTED, CallIds, read_count
+from stream_text import CallIds
 
 from .failures import error_details
 from .hosted import read_tool_usage
@@ -115,37 +116,28 @@ def _read_time(value: object) -> float | None:
 def read_usage(usage: object) -> Usage | None:
     """Read a `usage` object, in the words of either API; None if the server has counted nothing."""
     counts = mapping(usage)
-    total = _tokens(counts, "total_tokens")
-    input_tokens, output_tokens = (_tokens(counts, *names) for names in USAGE_NAMES)
+    total = count(counts, "total_tokens")
+    input_tokens, output_tokens = (count(counts, *names) for names in USAGE_NAMES)
     if input_tokens or output_tokens:
         # What is missing is what the total has beside the other.
         input_tokens = input_tokens or max(total - output_tokens, 0)
         output_tokens = output_tokens or max(total - input_tokens, 0)
     elif not total:
         return None
-    given, made = (_details(counts, names) for names in USAGE_NAMES)
+    given, made = (
+        mapping(counts.get(f"{name}_details")) or mapping(counts.get(f"{other}_details"))
+        for name, other in USAGE_NAMES
+    )
     written = mapping(given.get("cache_write_tokens_details"))
     return Usage(
         input_tokens=input_tokens,
-        cached_tokens=_tokens(given, "cached_tokens"),
+        cached_tokens=count(given, "cached_tokens"),
         output_tokens=output_tokens,
-        reasoning_tokens=_tokens(made, "reasoning_tokens"),
+        reasoning_tokens=count(made, "reasoning_tokens"),
         total_tokens=total or input_tokens + output_tokens,
-        cache_write_tokens=_tokens(given, "cache_write_tokens"),
-        cache_write_12h_tokens=_tokens(written, "ttl_12h_tokens"),
+        cache_write_tokens=count(given, "cache_write_tokens"),
+        cache_write_12h_tokens=count(written, "ttl_12h_tokens"),
     )
-
-
-def _details(counts: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
-    return next(
-        filter(None, (mapping(counts.get(f"{name}_details")) for name in names)), mapping(None)
-    )
-
-
-def _tokens(counts: Mapping[str, Any], *names: str) -> int:
-    """Return the first count above 0 under one of the names, however it is written; 0 if there is none."""
-    found = (read_count(counts.get(name)) or 0 for name in names)
-    return next((number for number in found if 0 < number <= MOST_COUNTED), 0)
 
 
 def _as_mapping(response: object) -> Mapping[str, Any]:

@@ -39,7 +39,6 @@ from gpt5_messages._completion.reading import (
 from gpt5_messages._completion.validation import check_calls, validate_item, validate_response
 from gpt5_messages._completion.values import Completion
 from gpt5_messages._json import (
-    index_or_none,
     mapping,
     text_at,
     text_or_none,
@@ -47,7 +46,7 @@ from gpt5_messages._json import (
 )
 from gpt5_messages._kinds import KINDS
 from gpt5_messages._text import whole_characters
-from stream_text import MessageError
+from stream_text import MessageError, read_count
 
 from .blocks import BlockLog
 from .item_index import ItemIndex
@@ -438,7 +437,7 @@ def _read_terminal(event: Mapping[str, Any]) -> dict[str, Any]:
 def _part_index(event: Mapping[str, Any]) -> int:
     """Read a part's index within its item, which has another name in summaries."""
     index = event.get("content_index", event.get("summary_index"))
-    return index if type(index) is int else index_or_none(index) or 0
+    return index if type(index) is int else read_count(index) or 0
 
 
 def _full_text(kind: BlockKind, holder: Mapping[str, Any]) -> object:

@@ -6,8 +6,9 @@ from typing import Any
 
 from gpt5_messages._completion.events import StreamEvent
 from gpt5_messages._completion.values import Item
-from gpt5_messages._json import index_or_none, mapping, text_at, text_or_none, type_of
+from gpt5_messages._json import mapping, text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS, ITEM_TYPES
+from stream_text import read_count
 
 from .blocks import BlockLog
 from .open_item import OpenItem, content_of, deed_of
@@ -68,7 +69,7 @@ class ItemIndex:
         """Find or open the item that an event belongs to."""
         name, index = event["type"], event.get("output_index")
         if type(index) is not int:
-            index = index_or_none(index)
+            index = read_count(index)
         if index is not None and self._has_indexes:
             route = self._routes.get((index, name))
             if route is not None and route[1] == event.get("item_id"):

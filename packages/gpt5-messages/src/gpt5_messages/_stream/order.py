@@ -21,7 +21,6 @@ class EventOrder:
         self._lowest = self._highest = 0
         self._missing: set[int] = set()
         self._misses_more = False  # than is remembered
-        self._first: Mapping[str, Any] | None = None
         self._last: Mapping[str, Any] = {}
         self._seen: dict[int, tuple[object, ...]] = {}  # what the events were that are no deltas
         self._is_numbered: bool | None = None  # not known before the second event
@@ -47,15 +46,14 @@ class EventOrder:
         if not isinstance(number, int) or self._is_numbered is False:
             return False
         if self._is_numbered is None:
-            if self._first is None:
+            if not self._last:
                 self._lowest = self._highest = number
-                self._first = event
                 self._note(number, event)
                 return False
-            if event == self._first and "delta" not in event:
+            if event == self._last and "delta" not in event:
                 return True  # a stream begins once, while two deltas may well be alike
             # Some gateways put the same number on every event: then numbers mean nothing.
-            self._is_numbered, self._first = number != self._highest, {}
+            self._is_numbered = number != self._highest
         is_known = self._is_numbered and self._is_known(number)
         if is_known and self._is_same(number, event):
             return True

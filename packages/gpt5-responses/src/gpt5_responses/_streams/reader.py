@@ -36,8 +36,6 @@ _TERMINAL_TYPES = {
     "failed": "response.failed",
     "cancelled": "response.failed",
 }
-# A response in one of these states and without output has no answer. There may be other states.
-_WITHOUT_ANSWER = ("cancelled", "queued", "in_progress")
 # Every response has one of them, however little a gateway fills in, unless it reports a failure.
 _RESPONSE_FIELDS = ("output", "status")
 _MAX_BYTES = 128 * 1024 * 1024  # far beyond any answer, and within a server's memory
@@ -333,8 +331,6 @@ def find_error(body: Mapping[str, Any]) -> dict[str, Any] | None:
     # Some gateways fill in an empty `error`.
     if body.get("error") or "error" in (status, body.get("type")) or is_other:
         return {"message": "no reason was given.", **read_error({**body, "type": None})}
-    if status in _WITHOUT_ANSWER and not body.get("output"):
-        return {"code": status, "message": f"the response is {status} and has no answer."}
     return None
 
 
