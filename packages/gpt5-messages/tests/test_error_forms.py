@@ -85,6 +85,7 @@ def nested(levels: int) -> object:
         ("{'a': " + "-" * 9_000 + "1}", {"message": "{'a': " + "-" * 9_000 + "1}"}),
         *((text, {"message": text}) for text in ("{[]: 1}", "{'a'" + " " * 20_000 + "}")),
         ("Not taken {", {"message": "Not taken {"}),
+        ("Not taken: {'title': 'A', 'enum': ['b']}", {"message": "Not taken: {'title': 'A', 'enum': ['b']}"}),
         ("item['content'] is no array", {"message": "item['content'] is no array"}),
         ("Expected one of ['low', 'high']", {"message": "Expected one of ['low', 'high']"}),
         ("['Not taken', 'Too long']", {"message": "Not taken; Too long"}),

@@ -24,6 +24,7 @@ _TEXTS = (
     *("message", "msg", "Message", "error_message", "error_msg", "error_description"),
     *("errorMessage", "faultstring", "detail", "error", "errors", "title", "reason"),
 )
+_TOLD = frozenset({*_OBJECTS, *_TEXTS}) - {"title", "reason"}  # which schemas have, too
 _PLACES = ("loc", "path")  # of a field, as a list; a text under these names is an address
 _MOST_SHOWN = 20_000  # characters of a value as Python shows it, whose parser is slow; our choice
 _PAGE = re.compile(r"<(?:!--|(?:!doctype|html|head|body|h\d|\?xml|error)\b)", re.IGNORECASE)
@@ -84,8 +85,8 @@ def _of_text(text: str, levels: int) -> dict[str, str]:
         text = " ".join(unescape(title[2]).split()) if title else ""
     for start in sorted(filter(lambda at: at >= 0, (text.find("{"), text.find("[")))):
         value, end = _value_at(text, start)
-        # Texts alone in brackets are a list where they are all there is, and else an index, as in item['content'].
-        if _is_all_texts(value) and (start, end) != (0, len(text)):
+        # Within a text stand other values, too: an index, as in item['content'], or a schema that is refused.
+        if (start, end) != (0, len(text)) and not _is_told(value):
             continue
         inside = _read(value, levels)
         if "message" in inside:
@@ -93,10 +94,11 @@ def _of_text(text: str, levels: int) -> dict[str, str]:
     return {"message": text} if text else {}
 
 
-def _is_all_texts(value: object) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(entry, str) for entry in cast("list[object]", value)
-    )
+def _is_told(value: object) -> bool:
+    """Return whether a value that is quoted in a text is an upstream's error, or a list of such."""
+    if isinstance(value, Mapping):
+        return not _TOLD.isdisjoint(cast("Mapping[str, Any]", value))
+    return isinstance(value, list) and any(map(_is_told, cast("list[object]", value)))
 
 
 def _value_at(text: str, start: int) -> tuple[object, int]:
