@@ -228,6 +228,16 @@ STREAMS: dict[str, tuple[list[Event], str, list[str]]] = {
         "",
         [ARGUMENTS],
     ),
+    "another id for the call when its item ends": (
+        [
+            begun(call("c1"), 0),
+            *arguments("fc_c1", 0)[:2],
+            done(call("c9", id="fc_c1"), 0),
+            completed(),
+        ],
+        "",
+        [ARGUMENTS],
+    ),
     "llama.cpp: no index and no number anywhere": ([*LLAMACPP, completed()], "Hi", [ARGUMENTS]),
     "llama.cpp, with an output": (
         [*LLAMACPP, completed(reasoning("rs"), message("Hi"), call("c1"))],

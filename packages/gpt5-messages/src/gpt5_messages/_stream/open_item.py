@@ -133,9 +133,10 @@ class OpenItem:
     def is_other(self, item: Item, *, is_new: bool) -> bool:
         """Return whether an item that is announced or whole is certainly not this one."""
         calls = {text_or_none(known.get("call_id")) for known in (self._added, item)} - {None, ""}
-        if len(calls) > 1 or not self.may_be_of(type_of(item)):
-            return True
         own_id, item_id = self.item_id, item.get("id")
+        is_renamed = not is_new and own_id and own_id == item_id  # only its call, in the end
+        if (len(calls) > 1 and not is_renamed) or not self.may_be_of(type_of(item)):
+            return True
         if self.done is None:  # A second announcement is that of another item.
             return bool(is_new and self.is_announced and own_id and item_id) and own_id != item_id
         if own_id and own_id == item_id:
