@@ -3,6 +3,7 @@
 import gzip
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,9 +14,31 @@ class Handler(BaseHTTPRequestHandler):
     server: "Server"
     protocol_version = "HTTP/1.1"
 
+    def do_GET(self) -> None:
+        self.server.streams.append(time.monotonic())
+        if self.server.how == "streams-that-end":
+            self.close_connection = True
+            self.answer(200, "text/event-stream", b"retry: 10\n\n")
+        else:
+            self.answer(405, "text/plain", b"")
+
+    def do_DELETE(self) -> None:
+        self.answer(200, "text/plain", b"")
+
     def do_POST(self) -> None:
         self.server.headers.append(dict(self.headers))
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.server.refusal and asked["method"] in self.server.refused:
+            status, kind, body, *headers = self.server.refusal
+            self.answer(
+                status, kind, body.replace("ASKED", str(asked.get("id"))).encode(), *headers
+            )
+            return
+        session = self.headers["mcp-session-id"]
+        if session and session != self.server.session:
+            status, body = self.server.forgotten
+            self.answer(status, "application/json", body.encode())
+            return
         match asked["method"]:
             case "initialize":
                 result: Any = {
@@ -26,6 +49,7 @@ class Handler(BaseHTTPRequestHandler):
             case "tools/list":
                 result = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
             case "tools/call":
+                self.server.calls += 1
                 self.call(asked["id"])
                 return
             case _ if "id" not in asked:
@@ -37,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
                 return
         self.json({"id": asked["id"], "result": result})
 
-    def call(self, number: object) -> None:
+    def call(self, number: object) -> None:  # noqa: C901, PLR0912 - as many ways
         result = {"id": number, "result": {"content": [{"type": "text", "text": "done"}]}}
         match self.server.how:
             case "redirect":
@@ -58,6 +82,16 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(200, "application/json", body, ("content-encoding", "gzip"))
             case "large":
                 self.answer(200, "application/json", b"x" * 20_000_000)
+            case "values":
+                self.json(result | {"x": [[]] * 300_000})
+            case "streamed-values":
+                first = {
+                    "method": "notifications/message",
+                    "params": {"level": "info", "data": "x"},
+                }
+                self.stream(first, result | {"x": [[]] * 300_000})
+            case "streamed":
+                self.stream(result)
             case "secret":
                 auth = self.headers["authorization"].encode()
                 self.answer(200, "text/event-stream", b"data: {" + auth + b"}\n\n")
@@ -68,8 +102,20 @@ class Handler(BaseHTTPRequestHandler):
             case _:
                 self.json(result)
 
+    def stream(self, *messages: dict[str, Any]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for message in messages:
+            data = json.dumps({"jsonrpc": "2.0"} | message).encode()
+            self.wfile.write(b"data: " + data + b"\n\n")
+        self.close_connection = True
+
     def json(self, message: dict[str, Any]) -> None:
-        self.answer(200, "application/json", json.dumps({"jsonrpc": "2.0"} | message).encode())
+        body = json.dumps({"jsonrpc": "2.0"} | message).encode()
+        session = self.server.session
+        headers = [("mcp-session-id", session)] if session else []
+        self.answer(200, "application/json", body, *headers)
 
     def answer(self, status: int, kind: str, body: bytes, *headers: tuple[str, str]) -> None:
         self.send_response(status)
@@ -92,6 +138,12 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.how, self.elsewhere = how, elsewhere
         self.headers: list[dict[str, str]] = []
+        self.streams: list[float] = []
+        self.calls = 0
+        self.session = ""
+        self.forgotten = (404, "")
+        self.refusal: tuple[Any, ...] = ()
+        self.refused = ("tools/call",)
 
     @property
     def url(self) -> str:

@@ -52,7 +52,10 @@ WILD = {
 }
 
 
-def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911 - as many ways
+MODERN: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+
+def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, PLR0911 - as many ways
     match how:
         case "many-tools":
             return {"tools": [tool(f"t{number}") for number in range(1_001)]}
@@ -86,10 +89,34 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911
                     {"name": "number", "inputSchema": 7},
                 ]
             }
-        case "no-tools":
-            return {"tools": [3]}
-        case "nameless":
-            return {"tools": [tool("")]}
+        case "no-list":
+            return {"tools": 3}
+        case "odd":
+            properties: dict[str, Any] = {"a": {"type": "string"}, "b": 3}
+            return {
+                "tools": [
+                    3,
+                    tool(""),
+                    tool("t", title=3, description=["x"], icons="x", annotations=[], _meta=3),
+                    {"name": 3, "inputSchema": OBJECT},
+                    tool("required", OBJECT | {"required": True, "$schema": 4}),
+                    tool("properties", OBJECT | {"properties": properties}),
+                ],
+                "nextCursor": "",
+            }
+        case "modern":
+            header = {"type": "string", "x-mcp-header": "Place"}
+            nowhere = {"type": "string", "x-mcp-header": "no header"}
+            return MODERN | {
+                "tools": [
+                    tool("t", OBJECT | {"properties": {"a": header}}),
+                    tool("misplaced", OBJECT | {"properties": {"a": nowhere}}),
+                ]
+            }
+        case "slow-schemas":
+            properties = {f"p{number}": {"type": "string"} for number in range(2_000)}
+            schema = OBJECT | {"properties": properties}
+            return {"tools": [tool(f"t{number}", schema) for number in range(10)]}
         case "twins":
             return {"tools": [tool("a.b"), tool("a_b"), tool("a b", title="Twin"), tool("l" * 99)]}
         case "secrets":
@@ -100,7 +127,7 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: PLR0911
             return {"tools": [tool("t")]}
 
 
-def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa: C901, PLR0911, PLR0912 - as many ways
+def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa: C901, PLR0911, PLR0912, PLR0915 - as many ways
     text: dict[str, Any] = {"type": "text", "text": "done"}
     match how:
         case "end-once" if not (ended := pathlib.Path(more[0])).exists():
@@ -121,7 +148,7 @@ def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa
             told = "\n".join(f"{name}={value}" for name, value in os.environ.items())
             return {"content": [{"type": "text", "text": told}]}
         case "loud":
-            sys.stderr.write("x" * 5_000_000)
+            sys.stderr.write("x" * 6_000_000)
         case "hang":
             for note in more:
                 pathlib.Path(note).touch()
@@ -151,6 +178,31 @@ def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa
         case "unreadable":
             send({"id": number, "result": float("nan")})
             return None
+        case "huge":
+            begin = (
+                '{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "text", "text": "é'
+            )
+            text, times = more
+            sys.stdout.write(begin.replace("ID", str(number)) + "x" * 6_000_000)
+            sys.stdout.write(text * int(times) + '"}]}}\n')
+            sys.stdout.flush()
+            return None
+        case "raw":
+            sys.stdout.buffer.write(more[0].replace("ID", str(number)).encode("latin-1") + b"\n")
+            sys.stdout.flush()
+            return None
+        case "answers-to-nobody":
+            while True:
+                send({"id": 7_000_000, "result": {}})
+        case "progress":
+            for step in range(14):
+                time.sleep(0.25)
+                send(
+                    {
+                        "method": "notifications/progress",
+                        "params": {"progressToken": number, "progress": step},
+                    }
+                )
         case "unreadable-question":
             sys.stdout.write('{"method": "a", "id": 7, "params": NaN}\n[]\n"\\ud83d"\n')
         case "nonsense":
@@ -197,6 +249,15 @@ def main(how: str, *more: str) -> None:  # noqa: C901, PLR0912 - as many ways
                     "serverInfo": {"name": "hostile", "version": "1"},
                 }
                 send({"id": asked["id"], "result": {} if how == "no-mcp" else result})
+            case "server/discover" if how == "modern":
+                versions = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+                send({"id": asked["id"], "result": MODERN | versions})
+            case "tools/call" if how == "modern":
+                rounds = int(asked["params"].get("requestState", "0")) + 1
+                result = MODERN | {"content": [{"type": "text", "text": f"{rounds} rounds"}]}
+                if rounds <= int(more[0]):
+                    result = {"resultType": "input_required", "requestState": str(rounds)}
+                send({"id": asked["id"], "result": result})
             case "tools/list":
                 cursor = asked.get("params", {}).get("cursor")
                 if how == "deaf":  # Before the answer, so that the call finds it closed.

@@ -1,6 +1,7 @@
 """Whatever a server does, a run goes on: in time, and in bounded memory."""
 
 import logging
+import threading
 import time
 
 import psutil
@@ -16,7 +17,7 @@ def one_call(call):
     return call.messages[-1].content if call.round > 1 else asked
 
 
-@pytest.mark.parametrize("how", ["endless-line", "flood", "lines"])
+@pytest.mark.parametrize("how", ["endless-line", "flood", "lines", "answers-to-nobody"])
 def test_a_flood_ends_the_call_and_takes_no_memory(how):
     me = psutil.Process()
     with McpServers(hostile(how)) as servers:
@@ -26,6 +27,35 @@ def test_a_flood_ends_the_call_and_takes_no_memory(how):
         assert me.memory_info().rss - before < 200_000_000
 
     assert str(output.cause) == "MCP server 'bad': it has ended during the call"
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "is_read"),
+    [
+        ("x", 9_900_000, True),
+        ("“ ”", 1_400_000, True),
+        ("😀", 2_450_000, False),
+        ('", "', 2_000_000, False),
+        ('"},{"type":"text","text":"', 380_000, False),
+    ],
+)
+def test_a_large_answer_takes_bounded_memory_and_leaves_the_interpreter_to_others(
+    text, times, is_read
+):
+    me, outputs, longest = psutil.Process(), [], 0.0
+    before = most = me.memory_info().rss
+    with McpServers(hostile("huge", text, times)) as servers:
+        thread = threading.Thread(target=lambda: outputs.append(call(servers, "bad_t")))
+        thread.start()
+        while thread.is_alive():
+            began = time.process_time()
+            thread.join(0.005)
+            longest = max(longest, time.process_time() - began)
+            most = max(most, me.memory_info().rss)
+
+    assert (outputs[0].error is None) == is_read
+    assert most - before < 120_000_000  # With all that the first test starts besides.
+    assert longest < 1
 
 
 def test_what_a_server_writes_beside_stops_nothing():
@@ -53,7 +83,6 @@ def test_a_long_result_is_cut_as_any_tools():
     [
         ("many-tools", "it lists more than 1000 tools"),
         ("many-pages", "it lists its tools on more than 100 pages"),
-        ("nameless", "MCP servers: tool identity.name must be text"),
     ],
 )
 def test_a_list_without_an_end_or_names_is_refused(how, reason):
@@ -78,6 +107,23 @@ def test_a_tool_with_a_schema_that_nobody_could_use_is_left_out_by_name():
     assert "could not be checked" in doubled.error
     assert patterns.error is not None
     assert len(description) == 10_000
+
+
+def test_the_schemas_count_among_the_time_to_start():
+    with pytest.raises(McpError, match=r"'bad': no list of its tools within 2 s"):
+        McpServers(hostile("slow-schemas", start_timeout=2)).__enter__()
+
+
+def test_a_call_ends_without_an_answer_or_progress(monkeypatch):
+    monkeypatch.setattr("agent_mcp._connection._SILENT_SECONDS", 0.5)
+    with McpServers(hostile("hang")) as servers:
+        error = call(servers, "bad_t").error
+        assert error == "neither an answer nor progress within 0.5 s, its `timeout` being None"
+    monkeypatch.setattr("agent_mcp._connection._SILENT_SECONDS", 3)
+    with McpServers(hostile("progress")) as servers:
+        assert call(servers, "bad_t").content == "done"
+    with McpServers(hostile("hang", timeout=0.2)) as servers:
+        assert call(servers, "bad_t").error == "no answer within 0.2 s"
 
 
 def test_what_is_no_result_is_told():

@@ -80,6 +80,105 @@ def test_an_answer_without_bounds_or_sense_fails_that_call_alone(how):
         assert call(servers, "web_t").content == "done"
 
 
+_TOLD = '{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "MESSAGE"}}'
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        (
+            (401, "application/json", '{"error": "invalid_token", "error_description": "No one."}'),
+            "401 Unauthorized: No one.; expected `token`, or `headers`, of the server to hold what it takes",
+        ),
+        ((403, "text/plain", "Not\nyou"), "403 Forbidden: Not you; what `token` or `headers` hold"),
+        (
+            (429, "application/json", '{"detail": "Slow down"}', ("retry-after", "7")),
+            "429 Too Many Requests: Slow down; it takes calls again after 7",
+        ),
+        ((503, "text/html", "<p>Back soon</p>"), "503 Service Unavailable"),
+        (
+            (500, "application/json", _TOLD.replace("MESSAGE", "Broken")),
+            "Internal Server Error: Broken",
+        ),
+        ((500, "text/plain", "x" * 1_000_000), "500 Internal Server Error: " + "x" * 300),
+        ((400, "application/json", "[" * 5_000), "400 Bad Request"),
+        ((404, "text/plain", ""), "404 Not Found"),
+    ],
+)
+def test_a_refusal_tells_status_and_reason(refusal, told):
+    with hostile_http("fine") as bad:
+        bad.refusal = refusal
+        with McpServers(HttpServer("web", bad.url)) as servers:
+            error = call(servers, "web_t").error
+        assert error.startswith("the server has answered ")
+        assert told in error
+        assert not error.endswith((" ", ":", "x" * 301, "Back soon</p>"))
+        bad.refused = ("server/discover", "initialize")
+        with pytest.raises(McpError, match=f"'web': the server has answered {refusal[0]} "):
+            McpServers(HttpServer("web", bad.url)).__enter__()
+
+
+def test_an_answer_to_the_call_is_no_refusal_whatever_its_status():
+    with hostile_http("fine") as bad, McpServers(HttpServer("web", bad.url)) as servers:
+        bad.session = "s1"  # Of which this session knows nothing.
+        told = _TOLD.replace("MESSAGE", "No such session").replace("null", "ASKED")
+        bad.refusal = (400, "application/json", told)
+        assert call(servers, "web_t").error == "No such session"
+
+
+@pytest.mark.parametrize(
+    "forgotten",
+    [
+        (404, ""),
+        (404, _TOLD.replace("MESSAGE", "Session not found")),
+        (400, _TOLD.replace("MESSAGE", "Bad Request: No valid session ID provided")),
+        (400, _TOLD.replace("MESSAGE", "Bad Request: Server not initialized")),
+    ],
+)
+def test_a_server_that_was_started_anew_takes_the_call(forgotten):
+    with hostile_http("fine") as bad:
+        bad.session, bad.forgotten = "s1", forgotten
+        with McpServers(HttpServer("web", bad.url)) as servers:
+            assert call(servers, "web_t").content == "done"
+            bad.session = "s2"
+            assert call(servers, "web_t").content == "done"
+            assert bad.calls == 2
+
+
+def test_a_call_is_made_again_once_and_only_where_the_server_has_not_made_it():
+    with hostile_http("fine") as bad:
+        bad.session = "s1"
+        with McpServers(HttpServer("web", bad.url)) as servers:
+            bad.refusal = (404, "text/plain", "")
+            cause = call(servers, "web_t").cause
+            assert str(cause) == "MCP server 'web': the server has answered 404 Not Found"
+            bad.refusal = (502, "text/plain", "session")
+            before = len(bad.headers)
+            assert "502 Bad Gateway: session" in call(servers, "web_t").error
+            bad.refusal = ()
+            assert call(servers, "web_t").content == "done"
+    assert bad.calls == 1
+    assert len(bad.headers) - before < 7  # A session is not opened anew for it.
+
+
+def test_a_stream_that_ends_at_once_is_asked_for_later_and_later():
+    with hostile_http("streams-that-end") as bad:
+        bad.session = "s1"
+        with McpServers(HttpServer("web", bad.url)):
+            until(lambda: len(bad.streams) > 2)
+    first, second, third, *_ = bad.streams
+    assert second - first >= 1
+    assert third - second >= 2
+
+
+@pytest.mark.parametrize("how", ["values", "streamed-values"])
+def test_an_answer_that_takes_too_much_memory_is_told(how):
+    with hostile_http(how) as bad, McpServers(HttpServer("web", bad.url)) as servers:
+        assert call(servers, "web_t").error.startswith("the answer holds more than 200,000 values")
+        bad.how = "streamed"
+        assert call(servers, "web_t").content == "done"
+
+
 def test_nothing_that_is_logged_shows_the_token(caplog):
     caplog.set_level(logging.DEBUG)
     with (

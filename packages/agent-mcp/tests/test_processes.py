@@ -116,7 +116,7 @@ def test_a_server_that_fails_ends_the_start_of_the_others():
     assert time.monotonic() - began < 60
 
 
-@pytest.mark.parametrize("how", ["no-mcp", "no-tools"])
+@pytest.mark.parametrize("how", ["no-mcp", "no-list"])
 def test_what_is_no_mcp_is_told(how):
     with pytest.raises(McpError, match="'bad': it has answered with something that is no MCP"):
         McpServers(hostile(how)).__enter__()

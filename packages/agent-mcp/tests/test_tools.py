@@ -78,7 +78,7 @@ def test_progress_is_told_and_disturbs_no_call():
         heard.append(progress)
         raise RuntimeError("a bug of the hearer's")
 
-    with McpServers(StdioServer("plain", PLAIN), on_progress=hear) as servers:
+    with McpServers(StdioServer("plain", PLAIN, timeout=60), on_progress=hear) as servers:
         assert call(servers, "plain_count").content == "three"
 
     assert [(one.progress, one.total, one.message) for one in heard] == [
@@ -109,6 +109,31 @@ def test_tools_whose_schema_is_not_one_of_an_object_are_left_out():
         assert "missing required parameter 'a'" in wild.bind('{"c": 2}').error
 
 
+def test_odd_tools_cost_no_others():
+    with McpServers(hostile("odd")) as servers:
+        names = [tool.name for tool in servers.tools]
+        left_out = servers.left_out
+
+    assert names[0] == "bad_t"
+    assert {"bad_unnamed_1", "bad_unnamed_2", "bad_unnamed_4"} <= left_out.keys()
+    assert {*names[1:], *left_out} >= {"bad_required", "bad_properties"}
+
+
+def test_tools_that_the_sdk_drops_are_left_out_and_a_server_may_ask_for_many_rounds():
+    with McpServers(hostile("modern", 12)) as servers:
+        assert [tool.name for tool in servers.tools] == ["bad_t"]
+        assert "'no header' is not an RFC 9110 token" in servers.left_out["bad_misplaced"]
+        assert call(servers, "bad_t").content == "13 rounds"
+    with McpServers(hostile("modern", 10**6, timeout=1)) as servers:
+        assert call(servers, "bad_t").error == "no answer within 1 s"
+
+
+def test_an_error_with_the_code_of_a_closed_connection_ends_nothing():
+    line = '{"jsonrpc": "2.0", "id": ID, "error": {"code": -32000, "message": "No such file"}}'
+    with McpServers(hostile("raw", line)) as servers:
+        assert call(servers, "bad_t").error == "No such file"
+
+
 def test_half_a_surrogate_pair_is_read_and_not_sent():
     with McpServers(hostile("half")) as servers:
         assert call(servers, "bad_t").content == "half: ?"
@@ -121,6 +146,26 @@ def test_an_answer_that_cannot_be_read_ends_its_call():
         assert call(servers, "bad_t").error == "the answer cannot be read"
     with McpServers(hostile("unreadable-question")) as servers:
         assert call(servers, "bad_t").content == "done"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"jsonrpc":"2.0","id":ID,"result":' + "[" * 5_000 + "]" * 5_000 + "}",
+        '{"result":' + "[" * 5_000 + "]" * 5_000 + ',"jsonrpc":"2.0","id":ID}',
+        '{"jsonrpc": "2.0", "id": ID, "result": {"content": [',
+    ],
+)
+def test_an_answer_that_is_too_deep_or_cut_ends_its_call(line):
+    with McpServers(hostile("raw", line, timeout=60)) as servers:
+        assert call(servers, "bad_t").error == "the answer cannot be read"
+
+
+def test_an_answer_in_another_encoding_is_read():
+    result = '{"content": [{"type": "text", "text": "café"}]}'
+    line = '{"level": "info", "id": ID}\n{"jsonrpc": "2.0", "id": ID, "result": ' + result + "}"
+    with McpServers(hostile("raw", line)) as servers:
+        assert call(servers, "bad_t").content == "caf\ufffd"
 
 
 def test_names_are_valid_and_unique():

@@ -3,20 +3,22 @@
 import json
 import logging
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, cast
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from mcp import Client, MCPError, types
+from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
 from agent_tooling import ToolError
 from stream_text import KnownSecrets
 
 from ._errors import McpError
+from ._http import SESSION_LOST
 from ._listing import choose_tools, list_tools
 from ._results import Part, read_result
 from ._servers import HttpServer, StdioServer
@@ -25,6 +27,8 @@ from ._transports import Stderr, open_transport
 
 _log = logging.getLogger("agent_mcp")
 _CLOSE_SECONDS: Final = 5.0
+_SILENT_SECONDS: Final = 120.0  # without progress, where no setting says otherwise
+_GRACE_SECONDS: Final = 1.0  # in which whoever runs the tool gives up first, with words of its own
 _MAX_MESSAGE: Final = 1_000
 
 
@@ -45,6 +49,10 @@ class Progress:
     progress: float
     total: float | None = None
     message: str | None = None
+
+
+class _SessionLostError(McpError):
+    """A session that its server does not know any more: the call has not been made."""
 
 
 type OnProgress = Callable[[Progress], object]
@@ -75,6 +83,7 @@ class Connection:
         server: As given, with the values that its variables had.
         known: The secrets that no text of the server may show.
         has_changed: Whether the server has announced that its list of tools has changed.
+        left: The seconds that are left of `start_timeout` once the tools are listed.
     """
 
     def __init__(self, server: StdioServer | HttpServer, on_progress: OnProgress | None) -> None:
@@ -82,6 +91,7 @@ class Connection:
         self.server = server.fixed()
         self.known = KnownSecrets(self.server.secrets)
         self.has_changed = False
+        self.left = server.start_timeout
         self._on_progress = on_progress
         self._opening = anyio.Lock()
         self._starting: anyio.CancelScope | None = None
@@ -104,6 +114,8 @@ class Connection:
     ) -> str | list[Part]:
         """Call a tool and return what the model reads. A call that is cancelled is cancelled at the server as well.
 
+        It is made again, once, where the server says that it knows no such session: it has been started anew, or has forgotten.
+
         Args:
             group: Where the session is opened anew if it has ended.
             tool: The tool, as the server calls it.
@@ -113,18 +125,48 @@ class Connection:
             ToolError: If the call has failed; the model reads why.
             McpError: If the server cannot be reached, which may be better at the next try.
         """
+        if not _is_unicode(arguments):
+            raise ToolError("expected arguments without halves of surrogate pairs")
+        try:
+            return await self._call(await self._reach(group), tool, arguments)
+        except _SessionLostError:
+            return await self._call(await self._reach(group), tool, arguments)
+
+    async def _reach(self, group: TaskGroup) -> _Session:
+        """Return the session, opened anew if it has ended."""
         async with self._opening:
             if self._session is None or self._session.over.is_set():
                 # A start may take longer than a call may; then the server is there for the next call.
                 with anyio.CancelScope(shield=True):
                     await self.open(group)
-            session = cast("_Session", self._session)
-        if not _is_unicode(arguments):
-            raise ToolError("expected arguments without halves of surrogate pairs")
-        report = self._on_progress and partial(self._report, self._on_progress, tool)
+            return cast("_Session", self._session)
+
+    async def _call(
+        self, session: _Session, tool: str, arguments: dict[str, Any]
+    ) -> str | list[Part]:
+        given = self.server.timeout
+        seconds = _SILENT_SECONDS if given is None else given + _GRACE_SECONDS
+        with anyio.move_on_after(seconds) as scope:
+
+            async def report(progress: float, total: float | None, message: str | None) -> None:
+                if given is None:
+                    scope.deadline = _seconds_from_now(seconds)
+                if self._on_progress is not None:
+                    self._report(self._on_progress, tool, progress, total, message)
+
+            return await self._ask(session, tool, arguments, report)
+        silence = f"neither an answer nor progress within {seconds:g} s, its `timeout` being None"
+        raise ToolError(silence if given is None else f"no answer within {given:g} s")
+
+    async def _ask(
+        self, session: _Session, tool: str, arguments: dict[str, Any], report: ProgressFnT
+    ) -> str | list[Part]:
         try:
             result = await session.client.call_tool(tool, arguments, progress_callback=report)
         except MCPError as error:
+            if error.code == SESSION_LOST:
+                session.over.set()
+                raise _SessionLostError(self.server.name, self._redact(error.message)) from None
             if error.code == types.CONNECTION_CLOSED:
                 session.over.set()
                 raise McpError(self.server.name, "it has ended during the call") from None
@@ -132,6 +174,11 @@ class Connection:
         except ValidationError:
             raise ToolError("the server has answered with something that is no result") from None
         return read_result(result, self.known)
+
+    @property
+    def delay(self) -> str:
+        """What is said of a server whose tools take too long."""
+        return f"no list of its tools within {self.server.start_timeout:g} s"
 
     def close(self) -> None:
         """End the session for good; its task ends once the server has."""
@@ -151,8 +198,15 @@ class Connection:
             self._starting = scope
             try:
                 transport: Any = open_transport(self.server, stderr, over.set)
-                async with Client(transport, message_handler=self._hear, cache=None) as client:
+                # How often a server may ask for another round, the time of the call decides.
+                async with Client(
+                    transport,
+                    message_handler=self._hear,
+                    cache=None,
+                    input_required_max_rounds=sys.maxsize,
+                ) as client:
                     tools = choose_tools(await list_tools(client, self.server.name), self.server)
+                    self.left = scope.deadline - anyio.current_time()
                     scope.deadline = math.inf
                     self._starting, self._session = None, _Session(client, over)
                     has_started = True
@@ -175,7 +229,9 @@ class Connection:
         if isinstance(error, McpError):
             return error
         if error is None:
-            reason = f"no list of its tools within {self.server.start_timeout:g} s"
+            reason = self.delay
+        elif isinstance(error, MCPError):
+            reason = error.message
         elif isinstance(error, OSError) and error.strerror:
             reason = f"it cannot be started: {error.strerror}"
         elif isinstance(error, ValidationError):
@@ -193,7 +249,7 @@ class Connection:
                 self.server.name,
             )
 
-    async def _report(
+    def _report(
         self,
         on_progress: OnProgress,
         tool: str,

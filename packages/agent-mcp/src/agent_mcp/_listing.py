@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp import Client, types
+from mcp.shared.inbound import find_invalid_x_mcp_header
 
-from agent_tooling import DeclarationError, Tool, unique_tool_names
+from agent_tooling import DeclarationError, Tool, read_object_schema, unique_tool_names
 from stream_text import KnownSecrets
 
 from ._errors import McpError
@@ -20,8 +21,11 @@ _MAX_SCHEMA: Final = 100_000
 _MAX_DESCRIPTION: Final = 10_000
 _MAX_REASON: Final = 300
 
-NO_OBJECT: Final = "agent_mcp/no-object"
-"""The key in `_meta` that marks a listed tool whose schema the session would refuse."""
+SCHEMA: Final = "agent_mcp/schema"
+"""The key in a listed tool's `_meta` for its schema as the server has sent it."""
+
+LEFT_OUT: Final = "agent_mcp/left-out"
+"""The key in a listed tool's `_meta` for why no model can use it, and in a page's for the tools that the session may drop, with the reasons by name."""
 
 type Call = Callable[..., Any]
 
@@ -37,12 +41,62 @@ async def list_tools(client: Client, server: str) -> list[types.Tool]:
     for _ in range(_MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         tools += page.tools
+        kept = {tool.name for tool in page.tools}
+        dropped: Mapping[str, str] = (page.meta or {}).get(LEFT_OUT, {})
+        tools += [
+            types.Tool(name=name, input_schema={}, _meta={LEFT_OUT: reason})
+            for name, reason in dropped.items()
+            if name not in kept
+        ]
         cursor = page.next_cursor
         if len(tools) > _MAX_TOOLS:
             raise McpError(server, f"it lists more than {_MAX_TOOLS} tools")
         if cursor is None:
             return tools
     raise McpError(server, f"it lists its tools on more than {_MAX_PAGES} pages")
+
+
+def mend_tools(result: dict[str, Any]) -> None:
+    """Change a list of tools so that one bad tool does not cost the others, since the session refuses a list as a whole.
+
+    What is not needed is dropped from each: the session would check it, and each result against an output schema. Schemas are kept aside, as they came.
+    """
+    tools: object = result.get("tools")
+    if not isinstance(tools, list):
+        return
+    dropped: dict[str, str] = {}
+    mended: list[dict[str, Any]] = []
+    for place, tool in enumerate(cast("list[object]", tools), 1):
+        given = cast("dict[str, Any]", tool) if isinstance(tool, dict) else {}
+        name: object = given.get("name")
+        if not isinstance(name, str) or not name:
+            kept = {"name": f"unnamed_{place}"} | _left_out("expected a tool with a text as name")
+        else:
+            kept = {"name": name} | _mend_schema(given.get("inputSchema"))
+            if reason := find_invalid_x_mcp_header(kept["inputSchema"]):
+                dropped[name] = reason
+        texts = {key: given[key] for key in ("title", "description") if key in given}
+        kept |= {key: text for key, text in texts.items() if isinstance(text, str)}
+        mended.append(kept)
+    result |= {"tools": mended, "_meta": {LEFT_OUT: dropped}}
+    if result.get("nextCursor") == "":
+        del result["nextCursor"]  # Some servers say so that this is the last page.
+
+
+def _mend_schema(schema: object) -> dict[str, Any]:
+    """Return the schema that the session takes, from which it reads no more than what goes into headers, and the one that came."""
+    given = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
+    shown = {key: value for key, value in given.items() if key not in {"required", "$schema"}}
+    properties: object = shown.get("properties", {})
+    are_schemas = isinstance(properties, dict) and all(
+        isinstance(one, dict | bool) for one in cast("dict[str, object]", properties).values()
+    )
+    shown = (shown if are_schemas else {}) | {"type": "object"}
+    return {"inputSchema": shown, "_meta": {SCHEMA: schema}}
+
+
+def _left_out(reason: str) -> dict[str, Any]:
+    return {"inputSchema": {"type": "object"}, "_meta": {LEFT_OUT: reason}}
 
 
 def choose_tools(
@@ -62,13 +116,9 @@ def choose_tools(
 
 
 def name_tools(listed: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the name of each tool for the model, from the names of its server and its own: `time_convert`. They are valid and unique.
-
-    Raises:
-        DeclarationError: If a tool has no name.
-    """
+    """Return the name of each tool for the model, from the names of its server and its own: `time_convert`. They are valid and unique."""
     return unique_tool_names(
-        {"identity": {"name": f"{server}_{name}" if name else "", "provider": f"{server}/{name}"}}
+        {"identity": {"name": f"{server}_{name}", "provider": f"{server}/{name}"}}
         for server, name in listed
     )
 
@@ -85,20 +135,26 @@ def make_tool(
         server: The server, which says how it is called.
         known: The secrets that no text of it may show.
     """
-    if listed.meta and NO_OBJECT in listed.meta:
+    meta = cast("Mapping[str, Any]", listed.meta)
+    if LEFT_OUT in meta:
+        return known.redact(meta[LEFT_OUT])[:_MAX_REASON]
+    given: object = meta[SCHEMA]
+    try:
+        schema = read_object_schema({} if given is None or given is True else given)
+    except DeclarationError:
         return "expected inputSchema as the schema of an object"
-    written = json.dumps(listed.input_schema)
+    written = json.dumps(schema)
     if len(written) > _MAX_SCHEMA:
         return f"its schema has {len(written)} characters, more than {_MAX_SCHEMA}"
     try:
         return Tool.from_schema(
             name,
             known.redact(listed.description or listed.title or "")[:_MAX_DESCRIPTION],
-            _without_secrets(listed.input_schema, written, known),
+            _without_secrets(schema, written, known),
             call,
             **server.options,
         )
-    except (DeclarationError, ValueError, RecursionError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever a server lists, its other tools stay
         return known.redact(str(error))[:_MAX_REASON]
 
 

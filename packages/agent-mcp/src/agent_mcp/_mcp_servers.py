@@ -6,14 +6,16 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Self, cast
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.from_thread import start_blocking_portal
 from mcp import types
 
-from agent_tooling import DeclarationError, Tool
+from agent_tooling import Tool
 
 from ._connection import Connection, OnProgress
 from ._errors import McpError
@@ -180,7 +182,7 @@ class _Use:
             return  # Whoever enters was cancelled before anything began.
         async with anyio.create_task_group() as group:
             try:
-                self._take(await self._open(group), group)
+                await self._take(await self._open(group), group)
             except Exception as error:  # noqa: BLE001 - it is raised where the servers are entered
                 self._close()
                 self.ready.set_exception(error)
@@ -212,20 +214,25 @@ class _Use:
             raise failed[0]
         return opened
 
-    def _take(self, opened: Mapping[Connection, list[types.Tool]], group: TaskGroup) -> None:
+    async def _take(self, opened: Mapping[Connection, list[types.Tool]], group: TaskGroup) -> None:
         """Make the listed tools those of an agent, in the order of the servers.
 
         Raises:
-            McpError: If one has no name.
+            McpError: If the schemas of a server take longer than is left of its time to start.
         """
         listed = [(one, tool) for one in self.connections for tool in opened[one]]
-        try:
-            names = name_tools([(one.server.name, tool.name) for one, tool in listed])
-        except DeclarationError as error:
-            raise McpError("", f"MCP servers: {error}") from None
+        names = name_tools([(one.server.name, tool.name) for one, tool in listed])
         for name, (one, tool) in zip(names, listed, strict=True):
             call = self._make_call(one, tool.name, group)
-            made = make_tool(tool, name, call, one.server, one.known)
+            make = partial(make_tool, tool, name, call, one.server, one.known)
+            began = anyio.current_time()
+            made: Tool[Any] | str | None = None
+            with anyio.move_on_after(one.left):
+                # One schema of 80 kB may take 5 s.
+                made = await anyio.to_thread.run_sync(make, abandon_on_cancel=True)
+            if made is None:
+                raise McpError(one.server.name, one.delay)
+            one.left -= anyio.current_time() - began
             if isinstance(made, Tool):
                 self.tools.append(made)
             else:

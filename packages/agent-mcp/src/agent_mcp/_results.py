@@ -12,6 +12,7 @@ from stream_text import KnownSecrets
 
 # What the Responses API takes as pictures (docs/evidence/responses-api.md).
 _PICTURES: Final = ("image/gif", "image/jpeg", "image/png", "image/webp")
+_MAX_COMPARED: Final = 1_000_000
 _PDF: Final = "application/pdf"
 
 type Part = Mapping[str, str]
@@ -29,11 +30,12 @@ def read_result(result: types.CallToolResult, known: KnownSecrets) -> str | list
     """
     parts = [_read_block(block, known) for block in result.content]
     texts = [part["text"] for part in parts if part["type"] == "text"]
-    if result.structured_content is not None:
-        written = known.redact(json.dumps(result.structured_content, ensure_ascii=False))
-        if not _is_said(json.loads(written), texts):
-            parts.append(_text(written))
-            texts.append(written)
+    structured = result.structured_content
+    said = [block.text for block in result.content if isinstance(block, types.TextContent)]
+    if structured is not None and not _is_said(structured, said):
+        written = known.redact(json.dumps(structured, ensure_ascii=False))
+        parts.append(_text(written))
+        texts.append(written)
     if result.is_error:
         raise ToolError("\n".join(texts) or "the tool has failed")
     return "\n".join(texts) if len(texts) == len(parts) else parts
@@ -52,7 +54,8 @@ def _is_said(structured: Any, texts: Sequence[str]) -> bool:
 def _iter_values(text: str) -> Iterator[Any]:
     yield text
     try:
-        yield json.loads(text)
+        # A longer one may become more than there is memory for, and nobody reads to its end.
+        yield json.loads(text[:_MAX_COMPARED])
     except (ValueError, RecursionError):
         return
 

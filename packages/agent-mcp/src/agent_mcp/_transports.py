@@ -5,37 +5,46 @@ server has chosen, which may take years.
 """
 
 import json
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Self, cast
 
 import anyio
-import httpx2
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import types
-from mcp.client.streamable_http import streamable_http_client
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 
-from agent_tooling import DeclarationError, read_object_schema
-
-from ._listing import NO_OBJECT
+from ._bounds import MAX_MESSAGE_BYTES, TOO_MUCH, is_too_much
+from ._http import open_http
+from ._listing import mend_tools
 from ._servers import HttpServer, StdioServer
 
-
-MAX_MESSAGE_BYTES: Final = 16_000_000
-"""The largest message, and the largest HTTP answer. Our choice: images of some megabytes fit in."""
 
 MAX_OTHERS: Final = 10_000
 """How many messages may come that answer nothing before one does. Our choice."""
 
 _STDERR_BYTES: Final = 2_000
+_MENDED_BYTES: Final = (
+    4_000_000  # the longest message that is read another way where the first fails
+)
 _END_SECONDS: Final = 1.0  # to end by itself once its input has ended, and again once it is told to
 
+# Where an answer that is no JSON, or too deep, says whose it is: before its result, or at its end.
+_ID: Final = r'"id"\s*:\s*(\d{1,15}|"[^"\\\x00-\x1f]{1,99}")'
+_VERSION: Final = r'"jsonrpc"\s*:\s*"2\.0"'
+_RESULT: Final = r'"(?:result|error)"\s*:'
+_ID_FIRST: Final = re.compile(
+    rf"\{{\s*(?:{_VERSION}\s*,\s*)?{_ID}\s*,\s*(?:{_VERSION}\s*,\s*)?{_RESULT}"
+)
+_ID_LAST: Final = re.compile(rf"{_ID}\s*(?:,\s*{_VERSION}\s*)?\}}$")
+_RESULT_FIRST: Final = re.compile(rf"\{{\s*(?:{_VERSION}\s*,\s*)?{_RESULT}")
+
 type _Message = SessionMessage | Exception
-type Streams = tuple["_Reading", Any]
+type Streams = tuple["_Reading", "_Writing"]
 """What a session reads from and writes to."""
 
 
@@ -74,9 +83,10 @@ async def open_transport(
     Raises:
         OSError: If its program cannot be started.
     """
-    way = _open_stdio(server, stderr) if isinstance(server, StdioServer) else _open_http(server)
+    way = _open_stdio(server, stderr) if isinstance(server, StdioServer) else open_http(server)
     async with way as (reading, writing):
-        yield _Reading(reading, on_end), writing
+        asked: set[str] = set()
+        yield _Reading(reading, asked, on_end), _Writing(writing, asked)
 
 
 class _Reading:
@@ -84,11 +94,13 @@ class _Reading:
 
     Args:
         inner: What comes from the server.
+        asked: The requests that wait for an answer.
         on_end: Called at the end of that.
     """
 
-    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
+    def __init__(self, inner: Any, asked: set[str], on_end: Callable[[], None]) -> None:
         self._inner = inner
+        self._asked = asked
         self._on_end = on_end
         self._others = 0
 
@@ -105,14 +117,18 @@ class _Reading:
         """
         item: _Message = await self._inner.receive()
         message = item.message if isinstance(item, SessionMessage) else None
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+        is_answer = isinstance(message, types.JSONRPCResponse | types.JSONRPCError)
+        if is_answer and str(message.id) in self._asked:
+            self._asked.remove(str(message.id))
             self._others = 0
         else:
             self._others += 1
         if self._others > MAX_OTHERS:
             raise anyio.EndOfStream
+        if isinstance(message, types.JSONRPCError):
+            _mend_code(message.error)
         if isinstance(message, types.JSONRPCResponse):
-            _mend_tools(message.result)
+            mend_tools(message.result)
         return item
 
     async def aclose(self) -> None:
@@ -136,23 +152,41 @@ class _Reading:
         await self.aclose()
 
 
-def _mend_tools(result: dict[str, Any]) -> None:
-    """Change a list of tools so that one bad tool does not cost the others.
+def _mend_code(error: types.ErrorData) -> None:
+    """Change the code that the SDK has for a closed connection, where it is the server's: many use it for any error."""
+    # As mcp 2.3 says of a stream without an answer.
+    is_closed = error.message.startswith("SSE stream ended")
+    if error.code == types.CONNECTION_CLOSED and not is_closed:
+        error.code = types.INTERNAL_ERROR
 
-    Output schemas are dropped: the session would check each result against them, which we do not need. A tool whose input schema is not that of an object is marked, since the session would refuse the whole list.
+
+class _Writing:
+    """A session's writing end, which notes what is asked.
+
+    Args:
+        inner: What goes to the server.
+        asked: Where it is noted.
     """
-    tools: object = result.get("tools")
-    for tool in cast("list[object]", tools if isinstance(tools, list) else []):
-        if not isinstance(tool, dict):
-            continue
-        described = cast("dict[str, Any]", tool)
-        described.pop("outputSchema", None)
-        schema: object = described.get("inputSchema")
-        given: object = {} if schema is None or schema is True else schema
-        try:
-            described["inputSchema"] = read_object_schema(given)
-        except DeclarationError:
-            described |= {"inputSchema": {"type": "object"}, "_meta": {NO_OBJECT: True}}
+
+    def __init__(self, inner: Any, asked: set[str]) -> None:
+        self._inner = inner
+        self._asked = asked
+
+    async def send(self, item: SessionMessage) -> None:
+        """Send a message."""
+        if isinstance(item.message, types.JSONRPCRequest):
+            self._asked.add(str(item.message.id))
+        await self._inner.send(item)
+
+    async def aclose(self) -> None:
+        """Send nothing more."""
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 @asynccontextmanager
@@ -198,26 +232,42 @@ async def _read_lines(stdout: ByteReceiveStream, send: Any) -> None:
 
 def _read_message(line: bytes) -> _Message:
     """Return a line's message. An answer that cannot be read becomes an error, so that its caller does not wait for ever."""
+    if is_too_much(line):
+        return _refuse(_find_id(line), TOO_MUCH) or ValueError(TOO_MUCH)
     try:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
         unread = error
     try:
         # Servers that cut a text may leave an unpaired surrogate, which pydantic does not read.
-        value: object = json.loads(line)
-        text = json.dumps(value, ensure_ascii=False).encode(errors="replace")
+        value: object = json.loads(line[:_MENDED_BYTES].decode(errors="replace"))
+        mended = json.dumps(value, ensure_ascii=False).encode(errors="replace")
     except (ValueError, RecursionError):
-        return unread
-    try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
-    except ValueError:
-        pass
-    answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    number = answer.get("id")
-    if "method" in answer or not isinstance(number, int | str):
-        return unread
-    told = types.ErrorData(code=types.PARSE_ERROR, message="the answer cannot be read")
+        number = _find_id(line)
+    else:
+        with suppress(ValueError):
+            read = types.jsonrpc_message_adapter.validate_json(mended, by_name=False)
+            return SessionMessage(read)
+        answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        is_answer = "method" not in answer and answer.keys() & {"jsonrpc", "result", "error"}
+        number = answer.get("id") if is_answer else None
+    return _refuse(number, "the answer cannot be read") or unread
+
+
+def _refuse(number: object, why: str) -> SessionMessage | None:
+    """Return an error in place of an answer; None if nobody knows to what."""
+    if not isinstance(number, int | str):
+        return None
+    told = types.ErrorData(code=types.PARSE_ERROR, message=why)
     return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=number, error=told))
+
+
+def _find_id(line: bytes) -> object:
+    begin, end = (part.decode(errors="replace").strip() for part in (line[:200], line[-200:]))
+    found = _ID_FIRST.match(begin)
+    if found is None and _RESULT_FIRST.match(begin):
+        found = _ID_LAST.search(end)
+    return found and json.loads(found[1])
 
 
 async def _write_lines(to_write: Any, stdin: ByteSendStream, send: Any) -> None:
@@ -240,52 +290,3 @@ async def _end(process: Process, stdin: ByteSendStream) -> None:
     # What it has started may live on, even where it has ended itself.
     await terminate_posix_process_tree(process, _END_SECONDS)
     await process.aclose()
-
-
-@asynccontextmanager
-async def _open_http(server: HttpServer) -> AsyncGenerator[tuple[Any, Any]]:
-    # Compressed, a small answer could be a large one; how long a call may take, the run decides.
-    headers = {"Accept-Encoding": "identity", **server.all_headers}
-    timeout = httpx2.Timeout(30, read=None)
-    transport = _BoundedTransport(httpx2.AsyncHTTPTransport())
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, transport=transport) as client,
-        streamable_http_client(
-            server.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES
-        ) as streams,
-    ):
-        yield streams
-
-
-class _BoundedTransport(httpx2.AsyncBaseTransport):
-    """A transport whose answers have an end."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self._inner = inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await self._inner.handle_async_request(request)
-        if "content-encoding" in response.headers:
-            await response.aclose()
-            raise httpx2.DecodingError("expected an answer without compression", request=request)
-        response.stream = _BoundedBody(cast("httpx2.AsyncByteStream", response.stream))
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _BoundedBody(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MAX_MESSAGE_BYTES
-        async for chunk in self._inner:
-            left -= len(chunk)
-            if left < 0:
-                raise httpx2.ReadError(f"an answer of more than {MAX_MESSAGE_BYTES} bytes")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
