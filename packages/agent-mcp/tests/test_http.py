@@ -182,6 +182,7 @@ def test_an_answer_that_takes_too_much_memory_is_told(how):
 def test_nothing_that_is_logged_shows_the_token(caplog):
     caplog.set_level(logging.DEBUG)
     with (
+        McpServers(),  # Which knows nothing of this secret.
         hostile_http("secret") as bad,
         McpServers(HttpServer("web", bad.url, token=SECRET)) as servers,
     ):

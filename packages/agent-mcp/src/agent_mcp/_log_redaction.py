@@ -41,8 +41,10 @@ class _Redaction(logging.Filter):
         record.msg, record.args = self._redact(record.getMessage()), ()
         if record.exc_info:
             # The error itself would be written anew by whatever handles the record.
-            text = logging.Formatter().formatException(record.exc_info)
-            record.exc_text, record.exc_info = self._redact(text), None
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+            record.exc_info = None
+        if record.exc_text:  # Other servers in use may have made a text of it before.
+            record.exc_text = self._redact(record.exc_text)
         return True
 
     def _redact(self, text: str) -> str:
