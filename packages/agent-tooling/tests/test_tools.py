@@ -644,6 +644,15 @@ def test_of_a_schema_as_it_is_found_all_is_checked_that_can_be_read(a, fits, doe
     assert (made.parameters["type"], made.parameters["required"]) == ("object", ["a"])
 
 
+@pytest.mark.parametrize("draft", [4, None, ["x"], "urn:of-nobody"])
+def test_a_draft_that_nobody_knows_is_the_newest(draft):
+    schema = {"$schema": draft, "properties": {"a": {"type": "integer"}}}
+    made = Tool.from_schema("t", "", schema, print)
+
+    assert made.bind('{"a": 1}').ok
+    assert not made.bind('{"a": "x"}').ok
+
+
 @pytest.mark.parametrize("levels", [120, 2_000])
 def test_of_a_deep_schema_is_checked_what_can_be_reached(levels):
     schema = {"type": "string"}

@@ -69,7 +69,9 @@ def find_drafts(schema: JsonSchema) -> list[Any]:
     except ImportError:
         return []
     library: Any = jsonschema
-    named = library.validators.validator_for(schema, default=library.Draft202012Validator)
+    is_named = isinstance(schema.get("$schema"), str)
+    newest = library.Draft202012Validator
+    named = library.validators.validator_for(schema, default=newest) if is_named else newest
     return [named, library.Draft7Validator]
 
 
