@@ -97,7 +97,8 @@ def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
     """
     found: list[tuple[float, int, Path]] = []
     with suppress(OSError):
-        for path in iter_paths(new.parent):
+        # The new run has hardly begun: what it takes is not yet known.
+        for path in filter(new.__ne__, iter_paths(new.parent)):
             with suppress(FileNotFoundError):  # deleted by another process in the meantime
                 status = path.stat()
                 found.append((status.st_mtime, status.st_size, path))
@@ -106,8 +107,7 @@ def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
     for written, size, path in sorted(found):
         if written >= oldest and total <= settings.max_total_bytes:
             break
-        if path != new:
-            with suppress(OSError):
-                path.unlink()
-            # Also where it could not be deleted, so that no newer run goes in its place.
-            total -= size
+        with suppress(OSError):
+            path.unlink()
+        # Also where it could not be deleted, so that no newer run goes in its place.
+        total -= size
