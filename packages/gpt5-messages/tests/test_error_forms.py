@@ -86,6 +86,7 @@ def nested(levels: int) -> object:
         *((text, {"message": text}) for text in ("{[]: 1}", "{'a'" + " " * 20_000 + "}")),
         ("Not taken {", {"message": "Not taken {"}),
         ("Not taken: {'title': 'A', 'enum': ['b']}", {"message": "Not taken: {'title': 'A', 'enum': ['b']}"}),
+        ('Refused {"error": {"code": "c"}}', {"message": 'Refused {"error": {"code": "c"}}'}),
         ("item['content'] is no array", {"message": "item['content'] is no array"}),
         ("Expected one of ['low', 'high']", {"message": "Expected one of ['low', 'high']"}),
         ("['Not taken', 'Too long']", {"message": "Not taken; Too long"}),
