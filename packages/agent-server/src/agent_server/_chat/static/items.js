@@ -115,7 +115,7 @@ class Question {
 
 class Approval extends Question {
   constructor(item, agent) {
-    const reason = h("input", { type: "text", autocomplete: "off", maxLength: 2000 });
+    const reason = h("input", { type: "text", autocomplete: "off", maxLength: 1000 });
     const decide = (approve) => h("button", { type: "button", "aria-pressed": "false", "data-needs-all": approve, onclick: (event) => {
       for (const one of this.controls.querySelectorAll("button")) one.setAttribute("aria-pressed", String(one === event.currentTarget));
       const why = reason.value.trim();
