@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from gpt5_responses import Transport
+
 
 # The tests' servers speak plain HTTP. Each has an address of its own, so that each gets a client of its own, and to read the machine's
 # certificates costs a client more than everything else.
@@ -22,6 +24,14 @@ settings.register_profile("long", max_examples=1_000, **PATIENT)
 def anyio_backend() -> str:
     """Run asynchronous tests on asyncio, and on nothing else."""
     return "asyncio"
+
+
+@pytest.fixture
+def transport() -> Iterator[Transport]:
+    """Give a pool of connections, which closes with the test."""
+    pool = Transport()
+    yield pool
+    pool.close()
 
 
 @pytest.fixture

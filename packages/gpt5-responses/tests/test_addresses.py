@@ -137,13 +137,6 @@ def wire() -> Iterator[Wire]:
         yield running
 
 
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
-
-
 def leading_to(address: str) -> Callable[..., list[tuple[object, ...]]]:
     """Return a resolver that knows one address for every name."""
     return lambda _host, port, *_, **__: [

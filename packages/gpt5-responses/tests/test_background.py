@@ -3,7 +3,6 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -64,13 +63,6 @@ REQUEST: dict[str, Any] = {
     "include": ["reasoning.encrypted_content", "web_search_call.action.sources"],
     "reasoning": {"summary": "auto"},
 }
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    transport = Transport()
-    yield transport
-    transport.close()
 
 
 def serving(seconds: float = 0.0, **settings: Any) -> ResponsesSimulator:

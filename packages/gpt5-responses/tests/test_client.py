@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -50,13 +49,6 @@ THREE_ROUNDS = (
     [Reasoning(), FunctionCall(name="lookup", arguments={"word": "c"}, call_id="c3")],
     [Reasoning(), Text(text="All found.")],
 )
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
 
 
 def config(server: ResponsesSimulator, **settings: object) -> ModelConfig:

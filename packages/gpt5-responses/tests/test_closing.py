@@ -4,7 +4,6 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -25,13 +24,6 @@ from gpt5_simulator import ResponsesSimulator, ScriptedModel, Text
 
 OPENING = head(content_type="text/event-stream", transfer_encoding="chunked")
 LONG = ScriptedModel([[Text(text="word " * 200)]])
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    transport = Transport()
-    yield transport
-    transport.close()
 
 
 def test_a_reader_that_waits_ends_at_once(transport: Transport) -> None:

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,13 +25,6 @@ from gpt5_responses import (
 
 EVENTS = {"content_type": "text/event-stream"}
 JSON = {"content_type": "application/json", "content_length": "100"}
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    transport = Transport()
-    yield transport
-    transport.close()
 
 
 def silent(pause: threading.Event, opening: bytes = b"") -> Answer:

@@ -1,7 +1,6 @@
 """Headers of a user's own: what is sent, what is refused, and that their values stay secret."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,13 +28,6 @@ from gpt5_simulator import RecordedRequest, ResponsesSimulator
 
 
 SECRET = "gate/way secret-1"
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
 
 
 def connect(headers: object, **credentials: object) -> Connection:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,13 +34,6 @@ from gpt5_responses._http.client import load_trusted, trusted  # noqa: PLC2701 -
 
 
 CERTIFICATE = Path(__file__).parent / "nobody_trusts_this.pem"
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
 
 
 def test_the_official_client_is_not_imported() -> None:

@@ -1,5 +1,4 @@
 import threading
-from collections.abc import Iterator
 
 import pytest
 from wire import make_pacer
@@ -10,13 +9,6 @@ from gpt5_simulator import HttpError, LateError, ResponsesSimulator, Silence
 
 
 REQUEST = {"model": "gpt-5.2", "input": "Hello there", "stream": True, "store": False}
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
 
 
 def unopened(server: ResponsesSimulator, transport: Transport) -> ResponseStream:

@@ -1,7 +1,6 @@
 """Open reasoning goes back to the connection and model that made it, in the form that it came in; a refusal as a text."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -43,13 +42,6 @@ FORMS: dict[str, dict[str, Any]] = {
 FORMS["plain"] = {**FORMS["summary"], "encrypted_content": THOUGHT}
 TOOL = {"name": "lookup", "parameters": {"type": "object", "properties": {}}}
 USER = {"role": "user", "content": [{"type": "input_text", "text": "Go"}]}
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
 
 
 def thinking(item: dict[str, Any], rounds: int = 2) -> ResponsesSimulator:

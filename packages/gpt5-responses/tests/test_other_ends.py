@@ -1,7 +1,7 @@
 """How answers end at servers that are not OpenAI's, and what those pass over without a word."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,13 +22,6 @@ from gpt5_responses import (
 EMPTY = {"id": "resp_1", "status": "completed", "output": []}
 SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
 CALL = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"}
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    held = Transport()
-    yield held
-    held.close()
 
 
 def streamed(response: dict[str, Any]) -> Callable[[Any], None]:

@@ -30,13 +30,6 @@ LONG = 3600.0
 STREAM = head(content_type="text/event-stream", transfer_encoding="chunked")
 
 
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
-
-
 def delta(text: str) -> bytes:
     return frames([{"type": "response.output_text.delta", "output_index": 0, "delta": text}])
 

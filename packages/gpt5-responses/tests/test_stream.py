@@ -60,13 +60,6 @@ MUST_BE_VERIFIED = "Your organization must be verified to use the model `gpt-5.2
 
 
 @pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture
 def server() -> Iterator[ResponsesSimulator]:
     with ResponsesSimulator() as running:
         yield running

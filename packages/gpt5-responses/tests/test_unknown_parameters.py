@@ -122,13 +122,6 @@ def server() -> Iterator[Picky]:
         yield running
 
 
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
-
-
 @pytest.mark.parametrize("said", SAID)
 def test_a_parameter_is_left_out_however_it_is_called_unknown(
     said: str, server: Picky, transport: Transport

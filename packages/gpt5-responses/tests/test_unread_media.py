@@ -97,13 +97,6 @@ def server() -> Iterator[Unseeing]:
         yield running
 
 
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
-
-
 def asking(said: str, items: list[dict[str, Any]] = ASKED, model: str = "a") -> dict[str, Any]:
     return {"model": model, "instructions": said, "input": items, "stream": False}
 

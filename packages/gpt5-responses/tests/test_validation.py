@@ -1,6 +1,5 @@
 import json
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -24,13 +23,6 @@ from gpt5_responses import (
     validate_server,
 )
 from gpt5_simulator import HttpError, Recording, ResponsesSimulator
-
-
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
 
 
 def connection(server: ResponsesSimulator, key: str = "good") -> Connection:

@@ -43,13 +43,6 @@ DELTA = {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi"}
 EVENTS = {"content_type": "text/event-stream"}
 
 
-@pytest.fixture
-def transport() -> Iterator[Transport]:
-    pool = Transport()
-    yield pool
-    pool.close()
-
-
 def failure(
     answer: Answer, transport: Transport, request: dict[str, object] = REQUEST, **settings: object
 ) -> ResponsesError:
