@@ -86,13 +86,13 @@ def build_found_validator(schema: JsonSchema, *, is_checked: bool = False) -> An
         schema: The schema.
         is_checked: Whether all of it can be read, as far as is known.
     """
-    kind, *others = find_drafts(schema) or [None]
+    if not (drafts := find_drafts(schema)):
+        return None
+    kind, *others = drafts
     read = copy.deepcopy(schema)
-    if kind is not None and "exclusiveMinimum" in kind.VALIDATORS:
+    if "exclusiveMinimum" in kind.VALIDATORS:
         for node in list(iter_schemas(read))[1:]:
             _read_idioms(node)
-    if kind is None:
-        return None
     if is_checked:
         with suppress(Exception):  # where some part of it cannot be read after all
             return bound_validator(kind, read)
