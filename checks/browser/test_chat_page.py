@@ -157,14 +157,15 @@ def test_several_questions_are_answered_together(chat):
 def test_a_person_says_what_a_function_of_the_client_gives(chat):
     page = chat("caller")
     takes = {"type": "object", "properties": {"floor": {"type": "integer"}}}
-    tool = {"type": "function", "name": "open_door", "parameters": takes}
+    tools = [{"type": "function", "name": "open_door", "parameters": takes}]
+    question = asked(page, "🙂" * 20_001, {"floor": 1}, tools=tools)
+    told = question.locator("p").inner_text()
+    assert "20\u202f000 of 20\u202f001 characters" in told
+    assert "answer it over the API" in told
+    assert "Deny" not in told
+    assert question.get_by_role("button", name="Give").is_disabled()
 
-    def add_tool(route):
-        body = json.loads(route.request.post_data) | {"tools": [tool]}
-        route.continue_(post_data=json.dumps(body))
-
-    page.route("**/v1/responses", add_tool, times=1)
-    say(page, "Open the door.")
+    page.reload()  # Without the arguments of above.
     ended(page, 1)
     question = page.locator(".question")
     assert "What does open_door give?" in question.inner_text()
@@ -174,15 +175,17 @@ def test_a_person_says_what_a_function_of_the_client_gives(chat):
     assert page.locator(".mine").last.inner_text() == "Result of open_door: It creaks."
 
 
+ANN = {"to": "Ann", "euros": 40}
 BLANK = "\u115f\u3164\u2800\ufe0f\u00a0\u202e\U000e0041"
 
 
-def asked(page, arguments):
-    """Have the agent ask about a call with other arguments, as agents that another program serves may, and return the question."""
+def asked(page, arguments, known, **more):
+    """Have the agent ask about a call with arguments other than those that are known, as agents that another program serves may, and return the question."""
 
     def exchange(route):
-        told = route.fetch().text()
-        old = json.dumps(json.dumps({"to": "Ann", "euros": 40}))
+        body = json.loads(route.request.post_data) | more
+        told = route.fetch(post_data=json.dumps(body)).text()
+        old = json.dumps(json.dumps(known))
         assert old in told
         route.fulfill(
             body=told.replace(old, json.dumps(arguments)), content_type="text/event-stream"
@@ -196,7 +199,7 @@ def asked(page, arguments):
 
 def test_a_question_shows_by_its_number_what_cannot_be_seen(chat):
     text = BLANK * 2_000
-    question = asked(chat("two"), text)
+    question = asked(chat("two"), text, ANN)
     said = question.locator("pre").inner_text()
     numbers = [f"U+{ord(one):04X}" for one in text]
     assert said.replace("[", "").replace("]", "") == "".join(numbers)
@@ -206,10 +209,11 @@ def test_a_question_shows_by_its_number_what_cannot_be_seen(chat):
 
 def test_of_a_question_that_is_too_long_the_page_takes_no_yes_and_says_where_to_give_one(chat):
     page = chat("two")
-    question = asked(page, "🙂" * 20_001)
+    question = asked(page, "🙂" * 20_001, ANN)
     assert question.locator("pre").inner_text() == "🙂" * 20_000
     told = question.locator("p").inner_text()
     assert "20\u202f000 of 20\u202f001 characters" in told
+    assert "Deny it, or" in told
     assert "POST /v1/responses" in told
     assert question.get_by_role("button", name="Approve").is_disabled()
     question.get_by_role("button", name="Deny").click()
@@ -327,9 +331,13 @@ def test_an_answer_goes_on_where_its_server_was_killed(open_page, tmp_path):
 def test_the_page_asks_for_the_key_and_sends_it_itself(open_page, tmp_path):
     with served(tmp_path, keys="ada:k1") as server:
         page = open_page(server.address, ready="dialog", may_break=True)
+        page.fill("#key", "k€y")
+        page.press("#key", "Enter")
+        page.wait_for_selector("dialog :text('letters without accents, digits and signs')")
         page.fill("#key", "k2")
         page.press("#key", "Enter")
         page.wait_for_selector("dialog :text('does not know')")
+        assert page.evaluate("sessionStorage.getItem('key')") is None
         page.fill("#key", "k1")
         page.press("#key", "Enter")
         page.wait_for_selector("textarea")
@@ -340,9 +348,17 @@ def test_the_page_asks_for_the_key_and_sends_it_itself(open_page, tmp_path):
         assert "Harbours" in ended(page, 1)
         assert page.context.cookies() == []
         assert page.evaluate("Object.values(localStorage)") == []
+        page.route("**/v1/chat/about.json", lambda route: route.fulfill(status=503), times=1)
+        page.reload()
+        page.wait_for_selector("text=This cannot be shown")
         page.click("text=Forget the key")
         page.wait_for_selector("dialog")
         assert page.locator(".turn").count() == 0
+        # An earlier version of the page kept such a key.
+        page.evaluate("sessionStorage.setItem('key', 'k€y')")
+        page.reload()
+        page.wait_for_selector("dialog")
+        assert page.evaluate("sessionStorage.getItem('key')") is None
 
 
 class Empty(BaseHTTPRequestHandler):

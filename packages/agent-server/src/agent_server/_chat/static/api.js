@@ -24,9 +24,13 @@ export class RefusedError extends Error {
 export const onKey = (ask) => { askForKey = ask; };
 export const hasKey = () => key !== null;
 export const forgetKey = () => { key = null; keep("key", null); };
+/** Whether a text may be a key of a server; another one could not even be sent. */
+export const isKey = (text) => /^[!-~]+$/.test(text);
+if (!isKey(key ?? "")) forgetKey();
 
 async function renewKey(refused) {
   if (key !== refused) return;
+  keep("key", null);
   asking ??= askForKey(refused !== null).then((given) => { key = given; keep("key", given); asking = null; });
   await asking;
 }

@@ -1,6 +1,6 @@
 // The page: the agents, the conversations of this tab, the one that is shown, and the key.
 
-import { forgetKey, getAgents, hasKey, onKey } from "./api.js";
+import { forgetKey, getAgents, hasKey, isKey, onKey } from "./api.js";
 import { Conversation } from "./conversation.js";
 import { h, keep, read, replace, words } from "./dom.js";
 
@@ -31,11 +31,14 @@ const page = {
 function askForKey(isRefused) {
   return new Promise((done) => {
     const field = h("input", { type: "password", id: "key", autocomplete: "off", required: true });
+    const wrong = h("p.error", { role: "alert" }, isRefused ? "It does not know that one." : null);
     const dialog = h("dialog", { "aria-labelledby": "key-title", oncancel: (event) => event.preventDefault() }, h("form", { onsubmit: (event) => {
       event.preventDefault();
+      const given = field.value.trim();
+      if (!isKey(given)) return replace(wrong, "A key has only letters without accents, digits and signs, and no spaces.");
       dialog.remove();
-      done(field.value.trim());
-    } }, h("h2", { id: "key-title" }, "The server wants a key"), isRefused ? h("p.error", { role: "alert" }, "It does not know that one.") : null,
+      return done(given);
+    } }, h("h2", { id: "key-title" }, "The server wants a key"), wrong,
     h("label", { for: "key" }, "Key"), field, h("p.dim", {}, "It stays in this tab until that is closed."), h("div.actions", {}, h("button.primary", { type: "submit" }, "Go on"))));
     document.body.append(dialog);
     dialog.showModal();
@@ -77,6 +80,7 @@ async function start() {
     queueMicrotask(drawBar);
     return key;
   });
+  drawBar(); // A key can be forgotten whatever the server says.
   ({ about: page.about, agents: page.agents } = await getAgents());
   drawBar();
   const kept = JSON.parse(read("conversations") ?? "[]");

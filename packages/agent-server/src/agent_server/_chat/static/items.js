@@ -76,6 +76,7 @@ class Call {
 
 /** What a person has to say before the agent goes on. */
 class Question {
+  static ifLong = "Read it whole and answer it over the API";
   answer = null;
 
   constructor(item, title, ...controls) {
@@ -92,7 +93,7 @@ class Question {
     this.isLong = characters.length > MOST_ASKED;
     replace(this.given, words(characters.slice(0, MOST_ASKED).join("")));
     replace(this.rest, this.isLong ? [`These are the first ${count(MOST_ASKED)} of ${count(characters.length)} characters, and this page asks about no more. `,
-      "Deny it, or read it whole and answer it over the API: the item ", code(item.id), " is in GET /v1/responses/ID, and its answer goes to POST /v1/responses with ID as previous_response_id."] : null);
+      `${this.constructor.ifLong}: the item `, code(item.id), " is in GET /v1/responses/ID, and its answer goes to POST /v1/responses with ID as previous_response_id."] : null);
   }
 
   /** Let it be answered, and call back with each answer; what is said of it stands in `told`. */
@@ -114,6 +115,8 @@ class Question {
 }
 
 class Approval extends Question {
+  static ifLong = "Deny it, or read it whole and answer it over the API";
+
   constructor(item, agent) {
     const reason = h("input", { type: "text", autocomplete: "off", maxLength: 1000 });
     const decide = (approve) => h("button", { type: "button", "aria-pressed": "false", "data-needs-all": approve, onclick: (event) => {
@@ -134,7 +137,7 @@ class Result extends Question {
   constructor(item) {
     const field = h("textarea", { rows: 2 });
     const give = () => this.give({ type: "function_call_output", call_id: item.call_id, output: field.value }, `Result of ${item.name}: ${field.value}`);
-    super(item, ["What does ", code(item.name), " give?"], h("label.reason", {}, "Result", field), h("button", { type: "button", onclick: give }, "Give"));
+    super(item, ["What does ", code(item.name), " give?"], h("label.reason", {}, "Result", field), h("button", { type: "button", "data-needs-all": true, onclick: give }, "Give"));
   }
 }
 
