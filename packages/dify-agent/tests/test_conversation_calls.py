@@ -66,6 +66,17 @@ def test_requests_in_a_row_are_one_in_which_results_come_first():
     assert len(row[0].parts) == 1
 
 
+def test_answers_in_a_row_are_one_unless_a_model_gave_them():
+    told = [ModelResponse([TextPart(str(n))]) for n in range(5)]
+    told[3] = ModelResponse(told[3].parts, model_name="gpt-5")
+    closed = interrupt_open_calls(told)
+
+    said = [[part.content for part in message.parts] for message in closed]
+    assert said == [["0", "1", "2"], ["3"], ["4"]]
+    assert closed[1].model_name == "gpt-5"
+    assert len(told[0].parts) == 1
+
+
 def test_calls_that_get_their_results_still_are_not_marked():
     closed = interrupt_open_calls([asks("a"), asks("b")], but={"b"})
 
