@@ -2,7 +2,8 @@
 
 import json
 from dataclasses import dataclass
-from typing import Literal
+from datetime import date
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 from scripted import adding, asked, call, calls, pay, paying, script
@@ -248,6 +249,160 @@ async def test_a_form_is_the_agents_own_in_each_way_of_writing_its_class(tmp_pat
             form = {"type": "json_schema", "name": "order", "schema": schema}
             refused = await create(client, 400, input="?", text={"format": form})
             assert refused["error"]["param"] == "text.format", schema
+
+
+class Entry(BaseModel):
+    """An entry."""
+
+    name: str
+    parts: list["Entry"] = Field(default_factory=list)
+
+
+class Pick(BaseModel):
+    number: int
+
+
+class Bill(BaseModel):
+    total: int
+    tax: float = Field(ge=0, le=1)
+    state: Literal["open", "paid"] | None
+    kind: Literal["bill"]
+    version: Literal[1]
+    more: dict[str, Any]
+    size: tuple[int, str]
+    due: date
+    whose: str | int | None
+    lines: list[int | list[Entry]] = Field(max_length=9)
+    unit: str = "euros"
+    first: Entry = Entry(name="a")
+    pick: Pick | float | None
+
+
+INTEGER = {"type": "integer", "minimum": 1 - 2**53, "maximum": 2**53 - 1}
+OBJECT = {"type": "object", "additionalProperties": False}
+NULL = {"type": "null"}
+WRITTEN_BY_ZOD = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    **OBJECT,
+    "properties": {
+        "total": INTEGER,
+        "tax": {"type": "number", "minimum": 0, "maximum": 1},
+        "state": {"anyOf": [{"type": "string", "enum": ["paid", "open"]}, NULL]},
+        "kind": {"type": "string", "const": "bill"},
+        "version": {"type": "number", "const": 1},
+        "more": {
+            "type": "object",
+            "propertyNames": {"type": "string"},
+            "additionalProperties": {},
+        },
+        "size": {
+            "type": "array",
+            "items": [INTEGER, {"type": "string"}],
+            "additionalItems": False,
+            "minItems": 2,
+            "maxItems": 2,
+        },
+        "due": {"type": "string", "format": "date", "pattern": r"^\d{4}-\d\d-\d\d$"},
+        "whose": {"anyOf": [{"anyOf": [{"type": "string"}, INTEGER]}, NULL]},
+        "lines": {
+            "type": "array",
+            "maxItems": 9,
+            "items": {
+                "anyOf": [INTEGER, {"type": "array", "items": {"$ref": "#/definitions/__0"}}]
+            },
+        },
+        "unit": {"type": "string", "default": "euros"},
+        "first": {"$ref": "#/definitions/__0"},
+        "pick": {
+            "anyOf": [
+                {**OBJECT, "properties": {"number": INTEGER}, "required": ["number"]},
+                {"type": ["number", "null"]},
+            ]
+        },
+    },
+    "required": [
+        *("total", "tax", "state", "kind", "version", "more", "size", "due", "whose"),
+        *("lines", "pick"),
+    ],
+    "definitions": {
+        "__0": {
+            **OBJECT,
+            "properties": {
+                "name": {"type": "string"},
+                "parts": {"type": "array", "items": {"$ref": "#/definitions/__0"}},
+            },
+            "required": ["name"],
+        }
+    },
+}
+ENTRY = {
+    **OBJECT,
+    "properties": {
+        "name": {"type": "string"},
+        "parts": {"type": "array", "items": {"$ref": "#"}},
+    },
+    "required": ["name"],
+}
+
+
+async def test_a_form_is_the_agents_own_as_zod_writes_it_and_another_is_named_by_its_place(
+    tmp_path,
+):
+    """Source: @ai-sdk/openai 4.0.118 and 3.0.141 with zod 4.6.7, `Output.object`; openai 3.57.0, `responses.parse`."""
+    bill = {"total": 4, "tax": 0, "state": None, "kind": "bill", "version": 1, "more": {}}
+    bill |= {"size": [1, "m"], "due": "2026-11-28", "whose": 2, "lines": [], "pick": None}
+    agents = {
+        "bill": Agent(script(json.dumps(bill)), answer=Bill),
+        "entry": Agent(script('{"name": "a", "parts": [{"name": "b"}]}'), answer=Entry),
+        "plain": adding,
+    }
+    properties = WRITTEN_BY_ZOD["properties"]
+    changes = {
+        "properties.total.type": {"total": {**INTEGER, "type": "number"}},
+        "properties.total.minimum": {"total": {**INTEGER, "minimum": 0}},
+        "properties.state.anyOf.0.enum.1": {
+            "state": {"anyOf": [{"type": "string", "enum": ["open", "done"]}, NULL]}
+        },
+        "properties.more.additionalProperties.type": {
+            "more": {"type": "object", "additionalProperties": {"type": "string"}}
+        },
+        "properties.due.format": {"due": {"type": "string", "pattern": "^2026"}},
+        "properties.first.properties.nested": {
+            "first": {**ENTRY, "properties": {**ENTRY["properties"], "nested": {}}}
+        },
+        "properties.whose.anyOf.2": {"whose": {"type": ["string", "integer"]}},
+        f"properties.{200 * 'x'}"[:200]: {300 * "x": INTEGER},
+    }
+    refused = {}
+
+    async def parse(client, model, schema, status=200):
+        form = {"type": "json_schema", "name": "form", "schema": schema}
+        return await create(client, status, model=model, input="?", text={"format": form})
+
+    async with asked(tmp_path, agents) as client:
+        answered = [await parse(client, "bill", WRITTEN_BY_ZOD)] + [
+            await parse(client, "entry", schema)
+            for schema in (ENTRY, Entry.model_json_schema(), dict(agents["entry"].answer_schema))
+        ]
+        for where, change in changes.items():
+            other = {**WRITTEN_BY_ZOD, "properties": {**properties, **change}}
+            refused[where] = (await parse(client, "bill", other, 400))["error"]
+        partly = {**ENTRY, "properties": {**ENTRY["properties"], "more": {}}}
+        refused["properties.more"] = (await parse(client, "entry", partly, 400))["error"]
+        more = {**WRITTEN_BY_ZOD, "required": [*WRITTEN_BY_ZOD["required"], "unit"]}
+        refused["required.unit"] = (await parse(client, "bill", more, 400))["error"]
+        none = (await parse(client, "plain", ENTRY, 400))["error"]
+        objects = {"format": {"type": "json_object"}}
+        any_object = await create(client, 400, model="bill", input="?", text=objects)
+
+    assert [json.loads(text(one)) for one in answered[1:]] == [
+        {"name": "a", "parts": [{"name": "b"}]}
+    ] * 3
+    assert json.loads(text(answered[0])) == bill
+    for where, error in refused.items():
+        assert (error["param"], f"`{where}`" in error["message"]) == ("text.format", True), error
+    assert any_object["error"]["message"].endswith("expected the form that the agent answers in")
+    assert none["message"] == "text.format: expected to be absent: the agent answers in text"
 
 
 async def test_a_conversation_that_cannot_be_kept_is_not_gone_on_with(tmp_path):

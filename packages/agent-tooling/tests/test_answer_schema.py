@@ -143,7 +143,7 @@ class Stay(TypedDict):
         (Stay, '{"nights": 2}', {"nights": 2}),
         (list[Stay], '{"answer": [{"nights": 2}]}', [{"nights": 2}]),
         (int, '{"answer": 3}', 3),
-        (Room, '{"answer": {"beds": 1, "doors": [{"beds": 2}]}}', Room(1, [Room(2)])),
+        (Room, '{"beds": 1, "doors": [{"beds": 2}]}', Room(1, [Room(2)])),
     ],
     ids=["model", "typed dict", "list", "number", "recursive dataclass"],
 )

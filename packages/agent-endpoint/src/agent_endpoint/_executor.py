@@ -33,7 +33,7 @@ from run_log import RunLog
 from stream_text import has_many_values
 
 from ._apart import ApartSteps, StepMaker
-from ._forms import is_form_of
+from ._forms import find_difference
 from ._requests import HALVES, AgentRequest, read_request
 from ._teller import SHOWN, Path, Teller, to_usage
 
@@ -325,9 +325,12 @@ def _check_format(agent: Agent[Any, Any], asked: JsonObject | None) -> None:
     """Refuse a form of answer that the agent does not have."""
     if asked is None:
         return
-    own = agent.answer_schema
-    is_form = asked.get("type") == "json_schema"
-    if own is None or not is_form or not is_form_of(asked.get("schema"), own):
-        raise RequestRefusedError(
-            Problem(field="text.format", message="expected the form that the agent answers in")
-        )
+    own, said = agent.answer_schema, "expected the form that the agent answers in"
+    if own is None:
+        said = "expected to be absent: the agent answers in text"
+    elif asked.get("type") == "json_schema":
+        where = find_difference(asked.get("schema"), own)
+        if where is None:
+            return
+        said += f"; it is another at `{where}`" if where else ""
+    raise RequestRefusedError(Problem(field="text.format", message=said))

@@ -1,54 +1,81 @@
 """Forms of answer, compared: libraries write the schema of one class in several ways.
 
-Source: openai 3.57.0, `lib/_pydantic.py`, which requires each property, inlines a `$ref` that has a neighbour, and drops a default that is null; pydantic 2.12, `GenerateJsonSchema`.
+Source: openai 3.57.0, `lib/_pydantic.py`, which requires each property, inlines a `$ref` that has a neighbour, and drops a default that is null; pydantic 2.12, `GenerateJsonSchema`; zod 4.6.7, `toJSONSchema`, as @ai-sdk/openai 4.0.118 sends it.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final, TypeGuard, cast
 
 
 type _Part = dict[Any, Any]
 """A part of a schema by its members, the elements of a list, or a schema's properties among its own."""
+type _Place = tuple[_Place, Any] | None
+"""Where a part stands: the place of what it is in, and its name there."""
 
 # What allows and forbids nothing in an answer, or is in no schema of an agent's: `uniqueItems` and `discriminator`.
 _UNSAID: Final = frozenset(
     {
         *("$defs", "$schema", "default", "definitions", "description", "discriminator"),
-        *("examples", "title", "uniqueItems"),
+        *("additionalItems", "examples", "title", "uniqueItems"),
     }
 )
+# zod writes the bounds to which JavaScript counts for every whole number, and that names are texts.
+_ALWAYS: Final = (
+    ("minimum", 1 - 2**53),
+    ("maximum", 2**53 - 1),
+    ("propertyNames", {"type": "string"}),
+)
+_ANYTHING: Final[_Part] = {}
+_CHOICES: Final = frozenset({"anyOf", "oneOf"})
+_MAX_PLACE: Final = 200
 _APART: Final = frozenset({"additionalProperties", "required"})
 
 
-def is_form_of(asked: Any, own: Mapping[str, Any]) -> bool:
-    """Return whether a schema that a client asks for is an agent's own, in any way of writing it.
+def find_difference(asked: Any, own: Mapping[str, Any]) -> str | None:
+    """Return where a schema that a client asks for is another than an agent's own; None if it is that, in any way of writing it.
 
     A property may be required that the agent's schema does not require only if all of them are: so the strict form of a class says that a field has a default.
     """
     asking, owning = _Schema(asked), _Schema(own)
-    waiting: list[tuple[Any, Any]] = [(asked, own)]
+    waiting: list[tuple[Any, Any, _Place]] = [(asked, own, None)]
     seen: set[tuple[int, int]] = set()
     # Definitions may refer to each other in circles, and in chains that are longer than a stack is deep.
     while waiting:
-        part, other = waiting.pop()
+        part, other, at = waiting.pop()
         part, other = asking.read(part), owning.read(other)
         if not _is_object(part) or not _is_object(other):
-            if type(part) is not type(other) or part != other:
-                return False
+            if isinstance(part, bool) is not isinstance(other, bool) or part != other:
+                return _tell(at)
         elif (id(part), id(other)) not in seen:
             seen.add((id(part), id(other)))
-            if not _are_alike(part, other):
-                return False
-            waiting += ((part[name], other.get(name, True)) for name in part if name != "required")
-    return True
+            if (name := _find_other(part, other)) is not None:
+                return _tell((at, name))
+            waiting += (
+                (part[name], other.get(name, True), (at, name))
+                for name in part
+                if name != "required"
+            )
+    return None
 
 
-def _are_alike(asked: _Part, own: _Part) -> bool:
-    """Return whether two parts say something of the same, whatever they say of it."""
+def _find_other(asked: _Part, own: _Part) -> Any:
+    """Return the name of a member that only one of two parts has, or of a property that only the first requires; None if both say something of the same."""
+    if others := (asked.keys() ^ own.keys()) - _APART:
+        return min(others, key=str)
+    names = frozenset(cast("tuple[str, str]", one)[1] for one in own if isinstance(one, tuple))
     wanted: frozenset[str] = asked.get("required", frozenset())
-    names = {cast("tuple[str, str]", one)[1] for one in own if isinstance(one, tuple)}
-    is_required = wanted <= own.get("required", frozenset()) or set(wanted) == names
-    return is_required and asked.keys() - _APART == own.keys() - _APART
+    unmet = wanted - own.get("required", frozenset())
+    return ("required", min(unmet)) if unmet and wanted != names else None
+
+
+def _tell(at: _Place) -> str:
+    names: list[str] = []
+    while at is not None:
+        at, name = at
+        is_path = isinstance(name, tuple)
+        names.insert(0, ".".join(cast("tuple[str, ...]", name)) if is_path else str(name))
+    return ".".join(names)[:_MAX_PLACE]
 
 
 class _Schema:
@@ -65,6 +92,7 @@ class _Schema:
 
     def read(self, part: Any) -> Any:
         """Return a part without what says nothing and with what it refers to in the place of a reference."""
+        part = _ANYTHING if part is True else part
         if not _is_object(part) and not _is_list(part):
             return part
         if id(part) not in self._read:
@@ -75,15 +103,24 @@ class _Schema:
         return self._read[id(part)][1]
 
     def _write(self, part: _Part) -> _Part:
-        said = dict(part)
+        said: _Part = dict(part)
         found: set[str] = set()
         # What refers to nothing, or round in a circle, stays.
         while "$ref" in said and str(said["$ref"]) not in found:
             found.add(reference := str(said["$ref"]))
             said = self._find(reference) | {name: said[name] for name in said if name != "$ref"}
-        said = {name: one for name, one in said.items() if name not in _UNSAID}
-        if "oneOf" in said:
-            said["anyOf"] = said.pop("oneOf")
+        either = _list_alternatives(said)
+        said = {"anyOf": either} if either else _leave_out(said)
+        if "const" in said:
+            said["enum"] = [said.pop("const")]
+        values: Any = said.get("enum")
+        if _is_list(values):
+            said["enum"] = sorted(map(json.dumps, values))
+            said["type"] = "number" if said.get("type") == "integer" else said.get("type")
+        if "format" in said:
+            said.pop("pattern", None)  # Says again what that is.
+        if _is_list(said.get("items")):
+            said["prefixItems"] = said.pop("items")  # As JSON schema wrote it until 2020.
         if "prefixItems" in said:
             said.pop("items", None)  # Says again what those are.
         required: Any = said.get("required", [])
@@ -95,10 +132,32 @@ class _Schema:
 
     def _find(self, reference: str) -> _Part:
         """Return what a reference leads to; the reference itself if it leads nowhere."""
-        found: Any = self._root
-        for name in reference.removeprefix("#/").split("/"):
+        first, *names = reference.split("/")
+        found: Any = self._root if first == "#" else None
+        for name in names:
             found = found.get(name) if _is_object(found) else None
         return found if _is_object(found) else {"$ref": reference}
+
+
+def _leave_out(part: _Part) -> _Part:
+    """Return a part without what says nothing."""
+    return {
+        name: one
+        for name, one in part.items()
+        if name not in _UNSAID and (name, one) not in _ALWAYS
+    }
+
+
+def _list_alternatives(part: Any) -> list[Any]:
+    """Return what a part of a schema leaves the choice of; nothing if it leaves none."""
+    said = _leave_out(part) if _is_object(part) else {}
+    kinds: Any = said.get("type")
+    if _is_list(kinds):
+        return [{"type": kind} if kind == "null" else {**said, "type": kind} for kind in kinds]
+    name, members = next(iter(said.items())) if len(said) == 1 else ("", None)
+    if name not in _CHOICES or not _is_list(members):
+        return []
+    return [one for member in members for one in _list_alternatives(member) or [member]]
 
 
 def _is_object(value: Any) -> TypeGuard[_Part]:

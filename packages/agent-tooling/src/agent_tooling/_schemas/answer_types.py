@@ -34,6 +34,8 @@ def read_type(
     except Exception as error:
         expected = "a type that pydantic can check and JSON schema can say"
         raise DeclarationError(field, expected, found=repr(kind)) from error
+    if "$ref" in raw:  # As pydantic writes a class that holds itself.
+        raw = raw["$defs"][raw["$ref"].rpartition("/")[2]] | {"$defs": raw["$defs"]}
     schema = to_portable_schema(raw, closed=is_closed(raw))
     is_object = schema.get("type") == "object"
 
