@@ -1,5 +1,6 @@
 """A command for tests, made as the systems make theirs."""
 
+import os
 from typing import Literal
 
 from agents import Scripted
@@ -41,4 +42,7 @@ def toy(settings: ToySettings, times: int = 1) -> None:
     async def show(_request):
         return PlainTextResponse(f"{settings.colour} {settings.is_loud} {times}")
 
-    serve(Scripted(), settings, routes=[Route("/toy", show)])
+    async def leaky(_run):
+        raise ValueError(f"{os.environ['TOY_API_KEYS']} and {os.environ['MODEL_API_KEY']}")
+
+    serve(Scripted(leaky=leaky), settings, routes=[Route("/toy", show)])

@@ -1,10 +1,14 @@
 import asyncio
 import importlib.metadata
+import json
+import logging
 import os
+import re
 import signal
 import socket
 import threading
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -117,17 +121,23 @@ def _keep_after_large_work():
     return process.memory_info().rss - before
 
 
-def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
+def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path, monkeypatch):
     port, told, ready, delays = _free_port(), [], [], []
+    key = {"X-Api-Key": "key-of-the-operator"}
 
     def visit():
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", verify=False) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", verify=False, headers=key) as client:
             try:
                 while not told:
                     with suppress(httpx.ConnectError):
                         told.extend([client.get("/ready").json(), client.get("/toy").text])
                 options = (socket.IPPROTO_TCP, socket.TCP_NODELAY)
                 delays.extend(not one.getsockopt(*options) for one in _served_connections(port))
+                client.get("/v1/runs", headers={"X-Api-Key": "key-of-nobody"})
+                run = client.post("/v1/runs", json={"agent": "leaky"}).json()["run_id"]
+                told.append(run)
+                while client.get(f"/v1/runs/{run}").json()["finished_at"] is None:
+                    pass
             finally:
                 os.kill(os.getpid(), signal.SIGTERM)
             with suppress(httpx.TransportError):  # Whatever a server that stops does to a request.
@@ -137,16 +147,31 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path):
     visitor = threading.Thread(target=visit)
     visitor.start()
     flags = ["--colour", "blue", "--is-loud", "--times", "3", "--run-logs", str(tmp_path / "a/b")]
-    flags += ["--unready-seconds", "0.3"]
-    result = _run("--port", str(port), "--state", str(tmp_path), *flags)
+    flags += ["--unready-seconds", "0.3", "--log-format", "json", "--server-name", "here"]
+    keys = {"TOY_API_KEYS": f"team:{key['X-Api-Key']}", "MODEL_API_KEY": "sk-of-the-model"}
+    # Otherwise it would take the place of the log of all tests.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    result = _run("--port", str(port), "--state", str(tmp_path), *flags, **keys)
+    logging.getLogger("agent_server").setLevel(logging.NOTSET)
     visitor.join()
 
-    assert told == [{"status": "ready"}, "blue True 3"]
+    assert told[:2] == [{"status": "ready"}, "blue True 3"]
     assert ready[-1] == 503
     # Otherwise the end of each answer waits until the client has acknowledged its beginning.
     assert delays == [False]
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
     assert result.stdout == f"scripted listens on http://127.0.0.1:{port}\n"
+    refused, raised, failed = map(json.loads, result.stderr.splitlines())
+    assert {one["level"] for one in (refused, raised, failed)} == {"WARNING", "ERROR"}
+    assert all(datetime.fromisoformat(one["time"]) for one in (refused, raised, failed))
+    assert {one["server"] for one in (refused, raised, failed)} == {"here"}
+    assert "1 requests were refused with 401 Unauthorized" in refused["message"]
+    assert "GET /v1/runs" in refused["message"]
+    fields = {name: failed[name] for name in ("run", "tenant", "agent", "attempt")}
+    assert fields == {"run": told[2], "tenant": "team", "agent": "leaky", "attempt": 1}
+    assert "internal_error" in failed["message"]
+    assert "ValueError: [redacted] and [redacted]" in raised["exception"]
+    assert not re.search("key-of|sk-of", result.stderr)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     # What clients have not read for a while does not stay for as long as the process.
     assert _keep_after_large_work() < 10_000_000

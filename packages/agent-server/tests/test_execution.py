@@ -1,6 +1,7 @@
 """What an executor is given, and what becomes of what it does."""
 
 import asyncio
+import re
 import secrets
 import threading
 
@@ -8,6 +9,7 @@ import pytest
 from agents import Scripted, engine, eventually, finish, new_run, query, start, until, watch
 
 from agent_server.executor import RunFailedError, RunResult, TransientError, Usage
+from agent_server.logs import about
 
 
 async def play(script, tmp_path, *, cancel=False, **settings):
@@ -106,7 +108,7 @@ async def test_a_transient_fault_is_tried_again(tmp_path):
     assert run.result.output == "done"
 
 
-async def test_without_a_time_to_wait_the_pauses_grow(tmp_path):
+async def test_without_a_time_to_wait_the_pauses_grow_and_the_log_says_why(tmp_path, caplog):
     tries = []
 
     async def work():
@@ -122,6 +124,33 @@ async def test_without_a_time_to_wait_the_pauses_grow(tmp_path):
 
     assert run.result.output == "done"
     assert tries[1] - tries[0] > 0.3
+    assert re.findall("a step is tried again in 0.[4-6] s, 1 of 4: restarting", caplog.text)
+
+
+async def test_a_step_that_does_not_end_is_named_by_log_and_figures(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr("agent_server._engine.underway._FIRST_SECONDS", 0.1)
+    hanging = asyncio.Event()
+
+    async def work():
+        await hanging.wait()
+        return b""
+
+    async def script(run):
+        with about(tool="refund"):
+            await run.step("tool:1.c1", work)
+        return RunResult(status="succeeded")
+
+    database = f"sqlite:///{tmp_path}/runs.sqlite"
+    async with engine(database, Scripted(script=script), lease_seconds=0.2) as runs:
+        run_id = await start(runs, "script")
+        await eventually(lambda: "the step tool:1.c1 goes on after" in caplog.text)
+        figures = [runs.statistics(tenant=one).longest_step_seconds for one in ("ada", "bob")]
+        hanging.set()
+        await finish(runs, run_id)
+        after = runs.statistics().longest_step_seconds
+
+    assert (figures[0]["tool"] > 0.1, figures[1], after) == (True, {}, {})
+    assert "the step tool:1.c1 is over after" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -288,17 +288,22 @@ async def test_what_is_not_there_is_told_as_a_problem(tmp_path):
     assert fields(form, 415) == []
 
 
-async def test_a_body_over_the_limit_and_too_many_runs_are_refused(tmp_path):
+async def test_a_body_over_the_limit_and_too_many_runs_are_refused(tmp_path, caplog):
     bounds = {"max_request_bytes": 1024, "concurrency": 1, "max_active_per_tenant": 2}
     async with asked(tmp_path, **bounds) as client:
         large = await post(client, {"agent": "echo", "question": "x" * 2000})
         for _ in range(2):
             await post(client, {"agent": "waiting"})
-        busy = await post(client, {"agent": "waiting"})
+        busy, _ = [await post(client, {"agent": "waiting"}) for _ in range(2)]
+        metrics = (await client.get("/metrics")).text
 
     assert fields(large, 413) == []
     assert fields(busy, 429) == []
     assert int(busy.headers["retry-after"]) > 0
+    # An operator hears who floods, and not with each request.
+    assert 'agent_server_requests_refused_total{status="413"} 1.0' in metrics
+    assert 'agent_server_requests_refused_total{status="429"} 2.0' in metrics
+    assert caplog.text.count("requests were refused with 429 Too Many Requests") == 1
 
 
 MANY = 500_000

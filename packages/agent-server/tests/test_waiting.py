@@ -55,10 +55,12 @@ async def answer(runs, run_id, wait_id, tenant="ada", key=None, **given):
     return await runs.answer(run_id, new, tenant=tenant)
 
 
-async def test_a_run_waits_until_it_is_answered_and_goes_on_from_its_state(database):
-    async with engine(database, Scripted(pay=pay)) as runs:
+async def test_a_run_waits_until_it_is_answered_and_goes_on_from_its_state(database, caplog):
+    caplog.set_level(logging.INFO, "agent_server")
+    async with engine(database, Scripted(pay=pay), lease_seconds=0.2) as runs:
         run_id = await start(runs, "pay")
         first = await waits(runs, run_id)
+        await eventually(lambda: runs.statistics().oldest_unanswered_seconds > 0)
         seen = await watch(runs, run_id)
         await eventually(lambda: runs.statistics().executing == 0)
         run, is_new = await answer(
@@ -70,6 +72,10 @@ async def test_a_run_waits_until_it_is_answered_and_goes_on_from_its_state(datab
         state = await runs.read_state(run_id, tenant="ada")
         events = await watch(runs, run_id)
 
+    assert [one.getMessage() for one in caplog.records] == [
+        "the run waits for approval of pay; the client's results of open_door",
+        "the run waits for an answer to a question",
+    ]
     assert first.request == InputRequest(approvals=[PAY], results=[OPEN])
     assert second.request.question == Question(text="How was it?", schema={"type": "string"})
     assert [event.type for event in seen] == ["run_started", "text", "run_waiting"]

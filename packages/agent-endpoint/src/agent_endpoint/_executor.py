@@ -10,7 +10,7 @@ from pathlib import Path as Folder
 from typing import Any, Final
 
 from agent_driver import Agent, AskApproval, Decision, Result, StepError, StepKey, StepWork
-from agent_loop import SnapshotError, dump_messages
+from agent_loop import SnapshotError, ToolCall, dump_messages
 from agent_server.executor import (
     AgentDescription,
     Execution,
@@ -29,6 +29,7 @@ from agent_server.executor import (
     WaitingCall,
 )
 from agent_server.http import are_parts, check_schemas, read_content
+from agent_server.logs import about
 from run_log import RunLog
 from stream_text import has_many_values
 
@@ -275,7 +276,9 @@ class _Steps:
                 await self._teller.begin_call(key.path, key.round)
             return await work()
 
-        return await self._run.step(key, make)
+        call = key.request.call
+        with about(**{"tool": call.name} if isinstance(call, ToolCall) else {}):
+            return await self._run.step(key, make)
 
 
 def _wait(

@@ -11,6 +11,7 @@ from ._http.access import AccessMiddleware
 from ._http.origins import OriginMiddleware
 from ._http.pages import build_pages
 from ._http.problems import HANDLERS, LastResort
+from ._http.refusals import Refusals
 from ._http.routes import build_routes
 from ._http.streams import Watchers
 from ._http.unread import Unread
@@ -38,11 +39,12 @@ def build_app(
     """
     has_responses = settings.responses and isinstance(executor, Conversational)
     faces = [*build_responses_routes(), *build_chat()] if has_responses else ()
+    refusals = Refusals()
     app = Starlette(
         routes=[*build_routes(), *faces, *build_pages(settings), *routes],
         middleware=[
             # The first is the outermost, so it also answers for errors of the other.
-            Middleware(LastResort),
+            Middleware(LastResort, on_error=refusals.count),
             Middleware(OriginMiddleware, allowed=settings.origins()),
             Middleware(AccessMiddleware, keys=settings.keys(), own=routes),
         ],
@@ -55,5 +57,6 @@ def build_app(
     app.state.described = describe_responses() if has_responses else {}
     app.state.watchers = Watchers(settings)
     app.state.unread = Unread()
+    app.state.refusals = refusals
     app.state.is_ending = False
     return app

@@ -196,7 +196,10 @@ class Statistics:
 
     Attributes:
         runs: How many runs of the database are in each state, as last counted.
-        oldest_queued_seconds: How long the oldest waiting run has waited.
+        oldest_queued_seconds: How long the oldest queued run has waited for a server.
+        oldest_unanswered_seconds: How long the oldest waiting run has waited for an answer.
+        webhook_messages: How many messages the webhook has yet to take.
+        longest_step_seconds: How long the oldest steps under way here have taken, by kind, such as `model` and `tool`.
         executing: How many runs this server is executing.
         watchers: How many watchers follow events here.
         ended: How many runs ended here, by state.
@@ -204,10 +207,14 @@ class Statistics:
         duration_sum_seconds: Their sum.
         tokens: Tokens used by the runs that ended here, by kind: `input`, `output`, `cached`, `reasoning`.
         database_is_away: Whether the database cannot be reached.
+        engine_is_away: Whether an engine of another package cannot be reached.
     """
 
     runs: Mapping[RunStatus, int]
     oldest_queued_seconds: float
+    oldest_unanswered_seconds: float
+    webhook_messages: int
+    longest_step_seconds: Mapping[str, float]
     executing: int
     watchers: int
     ended: Mapping[str, int]
@@ -215,6 +222,7 @@ class Statistics:
     duration_sum_seconds: float
     tokens: Mapping[str, int]
     database_is_away: bool
+    engine_is_away: bool = False
 
 
 class RunNotFoundError(Exception):

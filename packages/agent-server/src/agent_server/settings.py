@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import httpx
 from cryptography.fernet import Fernet
@@ -107,6 +107,7 @@ class ServerSettings(BaseSettings):
         unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests; a second signal skips the wait.
         stop_seconds: How long runs may go on after the server was told to stop.
         responses: Whether agents that can be talked to are served at `/v1/responses`.
+        log_format: Form of the log on standard error: `text`, or `json` with an object on each line.
         run_logs: Folder for the logs of runs, as `gpt5-run-log` writes them, with a folder for each tenant; none are written without it.
         webhook_url: URL that is told when a run waits or has ended; `https`, or `http` on this machine.
         webhook_secret: Secret that signs what `webhook_url` is told: `whsec_` and 24 to 64 bytes in base64.
@@ -146,6 +147,7 @@ class ServerSettings(BaseSettings):
     unready_seconds: float = Field(default=1, ge=0)
     stop_seconds: float = Field(default=5, ge=0)
     responses: bool = True
+    log_format: Literal["text", "json"] = "text"
     run_logs: Path | None = None
     webhook_url: str | None = None
     webhook_secret: SecretStr | None = None

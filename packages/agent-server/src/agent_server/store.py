@@ -11,6 +11,7 @@ from ._store import apart, failures
 from ._store.answers import find_problems
 from ._store.apart import Telling, Try
 from ._store.errors import NO_DATABASE, StorageError
+from ._store.fault_log import FaultLog, OnceAMinute
 from ._store.holds import Hold
 from ._store.open_runs import OpenRun, Standing
 from ._store.records import Event
@@ -22,7 +23,9 @@ from .settings import ServerSettings
 __all__ = [
     "Attempt",
     "Event",
+    "FaultLog",
     "Hold",
+    "OnceAMinute",
     "OpenRun",
     "Outcome",
     "RunFacts",

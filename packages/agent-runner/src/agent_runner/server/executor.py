@@ -196,7 +196,7 @@ class ScriptExecutor:
                 return await self._follow(run, folder, request, recorder)
         except RunnerError as error:
             # Only for the owner's log: the error may name folders and variables.
-            _logger.error("run %s of %s: %s", run.run_id, run.agent, error)  # noqa: TRY400 - says all itself
+            _logger.error("the script could not be started: %s", error)  # noqa: TRY400 - says all itself
             return await _fail(run, "not_started", _NOT_RUNNABLE)
 
     async def _follow(

@@ -16,12 +16,14 @@ import uvicorn
 from starlette.routing import BaseRoute
 
 from agent_server._app import build_app
+from agent_server._engine.base import make_up_name
 from agent_server._http.server import Server
 from agent_server.engine import StorageError, open_engine
 from agent_server.executor import Executor
 from agent_server.settings import ServerSettings
 
 from .listening import refuse
+from .log_lines import set_up_log
 
 
 # With Python's default, a burst of a thousand streams looks like garbage in the making, and the
@@ -49,6 +51,9 @@ def serve(
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
     _make_logs_folder(settings)
+    name = settings.server_name or make_up_name()
+    set_up_log(settings, server=name)
+    settings = settings.model_copy(update={"server_name": name})
     asyncio.run(_serve(executor, settings, routes, listener))
 
 

@@ -19,6 +19,7 @@ from agent_server.executor import (
     RunResult,
     Waiting,
 )
+from agent_server.logs import about
 from agent_server.runs import RunNotFoundError
 
 from .attempt import Attempt
@@ -195,7 +196,8 @@ class RunStore:
         if begun.result is not None:
             return begun.result
         facts = await self.read_facts(one.hold)
-        with self._counted(facts.tenant):
+        named = {"run": facts.run_id, "tenant": facts.tenant, "agent": facts.agent}
+        with self._counted(facts.tenant), about(**named, attempt=one.hold.attempt):
             return await StepTry(self.parts, self.runs, one, facts, begun).make(
                 self._executor, request
             )
@@ -295,7 +297,7 @@ class RunStore:
         if ended is None:
             return False
         self.parts.hub.publish(ended.seq, [ended.event])
-        self.parts.tallies.count(ended.tenant, ended.ending, ended.started_at)
+        self.parts.tallies.count(ended)
         return True
 
     @contextmanager

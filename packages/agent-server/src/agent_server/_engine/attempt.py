@@ -12,10 +12,12 @@ from agent_server.executor import (
     EventLimitError,
     Execution,
     Executor,
+    InputRequest,
     RunFailedError,
     RunResult,
     Waiting,
 )
+from agent_server.logs import about
 from agent_server.runs import DatabaseAwayError
 
 from .execution import RunExecution
@@ -80,23 +82,29 @@ class Attempt:
                 self.task.cancel()
 
     async def _execute(self, parts: Parts, executor: Executor) -> Outcome:
+        run = self.execution
+        with about(run=run.run_id, tenant=run.tenant, agent=run.agent, attempt=run.attempt):
+            return await self._execute_and_store(parts, executor)
+
+    async def _execute_and_store(self, parts: Parts, executor: Executor) -> Outcome:
         execution = self.execution
         try:
             ending = await self._reach_end(executor)
             self.is_interrupted = True
             if isinstance(ending, Waiting):
                 await execution.wait(ending)
+                log_wait(ending.request)
                 return "waiting"
             if ending is None:
                 await execution.release()
-            elif await execution.end(ending):
-                parts.tallies.count(execution.tenant, ending, execution.claim.started.created_at)
+            elif (ended := await execution.end(ending)) is not None:
+                parts.tallies.count(ended)
                 return "ended"
         except DatabaseAwayError:
             pass  # The server ends, and others will notice its silence.
         except Exception:
             # It is no longer among this server's runs, so the next claim requeues it.
-            _logger.exception("run %s could not be ended", execution.run_id)
+            _logger.exception("the run could not be ended")
         return "left"
 
     async def _reach_end(self, executor: Executor) -> RunEnding | Waiting | None:
@@ -132,7 +140,7 @@ async def execute_run(executor: Executor, run: Execution) -> RunResult | Waiting
     except RunFailedError as error:
         return RunResult(status="failed", error=str(error), error_type=error.error_type)
     except Exception:
-        _logger.exception("run %s failed", run.run_id)
+        _logger.exception("the run fails by an error of its executor")
         return internal_error()
     return result
 
@@ -141,3 +149,11 @@ def _refuse_nothing(waiting: Waiting) -> None:
     asked = waiting.request
     if not (asked.approvals or asked.results or asked.question):
         raise ValueError("request: expected an approval, a result or a question to wait for")
+
+
+def log_wait(asked: InputRequest) -> None:
+    """Log what a run waits for."""
+    calls = {"approval of": asked.approvals, "the client's results of": asked.results}
+    told = [f"{what} {', '.join(c.name for c in found)}" for what, found in calls.items() if found]
+    told += ["an answer to a question"] if asked.question is not None else []
+    _logger.info("the run waits for %s", "; ".join(told))

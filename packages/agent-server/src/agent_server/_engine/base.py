@@ -25,6 +25,7 @@ from .janitor import Janitor
 from .parts import Parts
 from .reading import Readers
 from .statistics import Tallies
+from .underway import Underway
 from .webhook import WebhookSender
 
 
@@ -115,7 +116,7 @@ class Base:
         self._signalled = asyncio.Event()
         described = executor.agents()
         server = Server(
-            name=settings.server_name or _make_up_name(),
+            name=settings.server_name or make_up_name(),
             token=secrets.token_hex(8),
             executor=executor.name,
             version=executor.version,
@@ -142,6 +143,7 @@ class Base:
             encryption=database.encryption,
             hub=Hub(readers, database.encryption, max_watchers=settings.max_watchers),
             tallies=Tallies(),
+            underway=Underway(),
         )
         self._janitor = Janitor(self.parts)
         self._sender = None if webhook is None else WebhookSender(self.parts, webhook)
@@ -216,5 +218,6 @@ async def end_parts(tasks: Sequence[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _make_up_name() -> str:
+def make_up_name() -> str:
+    """Return a name for a server that no other has."""
     return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"

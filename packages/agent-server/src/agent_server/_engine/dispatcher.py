@@ -92,7 +92,7 @@ class Dispatcher:
         for one in claimed:
             if isinstance(one, Ended):
                 self._parts.hub.publish(one.seq, [one.event])
-                self._parts.tallies.count(one.tenant, one.ending, one.started_at)
+                self._parts.tallies.count(one)
             else:
                 self._start(one)
         # Some may have ended at once, so there may be room for more.

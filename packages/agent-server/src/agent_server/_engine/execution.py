@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 from agent_server._store import claims, holds
 from agent_server._store.claims import Claim
-from agent_server._store.endings import RunEnding, last_event
+from agent_server._store.endings import Ended, RunEnding, last_event
 from agent_server._store.events import read_events
 from agent_server._store.failures import too_many_waiting
 from agent_server._store.records import Event, measure, now
@@ -56,6 +56,7 @@ class RunExecution:
         self._hub = parts.hub
         self._readers = parts.readers
         self._settings = parts.settings
+        self._underway = parts.underway
         self._on_lost = on_lost
         self._number = claim.started.number
         self._bytes = claim.stored_bytes
@@ -112,17 +113,28 @@ class RunExecution:
             if key in self._recorded:
                 return await self._writer.submit(holds.read_step, self.claim, key)
             tries = self._settings.retries if retries else 0
-            result = await try_step(work, retries=tries, after_events=after_events)
+            with self._underway.making(key):
+                result = await try_step(work, retries=tries, after_events=after_events)
             # If the run no longer belongs to this server, the task that awaits this is cancelled.
             await self._store(holds.record_step, key, result, emitted=self._gathering.take())
             self._recorded.add(key)
             return result
 
-    async def end(self, ending: RunEnding) -> bool:
-        """Store the end of the run, and return whether it still belonged to this server."""
+    async def end(self, ending: RunEnding) -> Ended | None:
+        """Store the end of the run, and return it if the run still belonged to this server."""
         # In a thread: what an executor ends with may be large.
         last = await asyncio.to_thread(last_event, ending, number=self._number + 1)
-        return await self._store(holds.end, ending, emitted=[*self._gathering.take(), last])
+        if not await self._store(holds.end, ending, emitted=[*self._gathering.take(), last]):
+            return None
+        return Ended(
+            seq=self.claim.seq,
+            run_id=self.run_id,
+            tenant=self.tenant,
+            agent=self.agent,
+            ending=ending,
+            event=last,
+            started_at=self.claim.started.created_at,
+        )
 
     async def admit(self, waiting: Waiting) -> Waiting | RunResult:
         """Return what the run is to wait for, or the result that ends it because its tenant has too many that wait."""

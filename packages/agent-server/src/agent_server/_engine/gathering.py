@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import logging
 import random
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,9 @@ _GATHER_BYTES = 4096
 _MOST_WAITING_BYTES = 1024 * 1024
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 60.0
+_MOST_FAULT = 300
+
+_logger = logging.getLogger("agent_server")
 
 type Store = Callable[[list[Event]], "asyncio.Future[Any]"]
 """Stores a batch of events."""
@@ -97,10 +101,13 @@ async def try_step(work: StepWork, *, retries: int, after_events: bool = False) 
         except TransientError as error:
             if number == retries or (emitted and not after_events):
                 raise
-            pause = error.retry_after_seconds
+            pause, fault = error.retry_after_seconds, str(error)[:_MOST_FAULT]
         finally:
             _emitted.reset(token)
         if pause is None:
             pause = _FIRST_PAUSE_SECONDS * 2**number * random.uniform(0.8, 1.2)  # noqa: S311
-        await asyncio.sleep(min(pause, _LONGEST_PAUSE_SECONDS))
-        number += 1
+        pause, number = min(pause, _LONGEST_PAUSE_SECONDS), number + 1
+        _logger.warning(
+            "a step is tried again in %.1f s, %d of %d: %s", pause, number, retries, fault
+        )
+        await asyncio.sleep(pause)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from agent_server._store import apart, housekeeping, webhooks
 from agent_server._store.fault_log import FaultLog
@@ -35,6 +36,7 @@ class Janitor:
         """Tidy the database and count its runs, until it is cancelled."""
         faults = FaultLog("the database could not be kept tidy")
         while True:
+            self._parts.underway.tell()
             with faults.suppressing():
                 if self._parts.server.engine == TABLES:
                     await self._end_stranded()
@@ -61,7 +63,7 @@ class Janitor:
                 )
         for one in ended:
             self._parts.hub.publish(one.seq, [one.event])
-            self._parts.tallies.count(one.tenant, one.ending, one.event.created_at)
+            self._parts.tallies.count(replace(one, started_at=one.event.created_at))
 
     async def _tidy(self) -> None:
         with suppress(DatabaseAwayError):

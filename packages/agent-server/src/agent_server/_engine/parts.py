@@ -10,6 +10,7 @@ from agent_server.settings import ServerSettings
 from .hub import Hub
 from .reading import Readers
 from .statistics import Tallies
+from .underway import Underway
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class Parts:
         encryption: Encrypts and decrypts what is stored.
         hub: Pushes stored events to watchers.
         tallies: Counts the runs that ended here.
+        underway: The steps that are being made here.
     """
 
     settings: ServerSettings
@@ -33,3 +35,4 @@ class Parts:
     encryption: Encryption
     hub: Hub
     tallies: Tallies
+    underway: Underway

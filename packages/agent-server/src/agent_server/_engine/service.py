@@ -142,7 +142,10 @@ class RunService(Runs):
         executing, watchers = self._executing(), self._parts.hub.watchers
         return Statistics(
             runs=tallies.runs(tenant),
-            oldest_queued_seconds=tallies.waited_seconds(tenant),
+            oldest_queued_seconds=tallies.waited_seconds(tenant, "queued"),
+            oldest_unanswered_seconds=tallies.waited_seconds(tenant, "waiting"),
+            webhook_messages=tallies.messages(tenant),
+            longest_step_seconds=self._parts.underway.longest_seconds(tenant),
             executing=executing.total() if tenant is None else executing[tenant],
             watchers=watchers.total() if tenant is None else watchers[tenant],
             ended=dict(tally.ended),

@@ -1,16 +1,21 @@
 """Statistics of this server since it started, for each tenant and for all."""
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Mapping
 
-from agent_server._store.endings import RunEnding
+from agent_server._store.endings import Ended, RunEnding
 from agent_server._store.housekeeping import Count
 from agent_server._store.records import now
+from agent_server.logs import about
 from agent_server.runs import RunStatus
 
 
+_logger = logging.getLogger("agent_server")
+
 _BUCKETS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, float("inf"))
+_MOST_REASON = 300
 
 
 class Tally:
@@ -50,19 +55,23 @@ class Tallies:
     def __init__(self) -> None:
         self._all = Tally()
         self._tenants: dict[str, Tally] = {}
-        self._counted = Count(runs={}, oldest_queued={})
+        self._counted = Count()
         self._counted_at = 0.0
 
     def take(self, counted: Count) -> None:
         """Note a new count of the database."""
         self._counted, self._counted_at = counted, time.monotonic()
 
-    def count(self, tenant: str, ending: RunEnding, started_at: int) -> None:
-        """Count a run that ended here; `started_at` is in microseconds since 1970."""
+    def count(self, run: Ended) -> None:
+        """Count a run that ended here, and log its failure."""
         # The clock may have been set back, or be behind that of the server that began the run.
-        seconds = max(now() - started_at, 0) / 1_000_000
-        for tally in (self._all, self._tenants.setdefault(tenant, Tally())):
-            tally.count(ending, seconds)
+        seconds = max(now() - run.started_at, 0) / 1_000_000
+        for tally in (self._all, self._tenants.setdefault(run.tenant, Tally())):
+            tally.count(run.ending, seconds)
+        if run.ending.status == "failed" and (result := run.ending.result) is not None:
+            told = result.error_type, (result.error or "").partition("\n")[0][:_MOST_REASON]
+            with about(run=run.run_id, tenant=run.tenant, agent=run.agent):
+                _logger.warning("the run has failed after %.1f s: %s: %s", seconds, *told)
 
     def of(self, tenant: str | None) -> Tally:
         """Return the counts of a tenant, or of all for None."""
@@ -76,12 +85,16 @@ class Tallies:
                 found[status] += number
         return found
 
-    def waited_seconds(self, tenant: str | None) -> float:
-        """Return how long the oldest waiting run of a tenant, or of all for None, has waited, as last counted."""
+    def messages(self, tenant: str | None) -> int:
+        """Return how many messages of a tenant, or of all for None, the webhook has yet to take, as last counted."""
+        return sum(n for owner, n in self._counted.messages.items() if tenant in {None, owner})
+
+    def waited_seconds(self, tenant: str | None, status: RunStatus) -> float:
+        """Return how long the oldest run of a tenant, or of all for None, has been in a state, as last counted."""
         waited = [
             microseconds
-            for owner, microseconds in self._counted.oldest_queued.items()
-            if tenant in {None, owner}
+            for (owner, one), microseconds in self._counted.oldest.items()
+            if tenant in {None, owner} and one == status
         ]
         since = time.monotonic() - self._counted_at
         return max(0.0, max(waited) / 1_000_000 + since) if waited else 0.0

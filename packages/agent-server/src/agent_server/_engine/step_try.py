@@ -93,7 +93,8 @@ class StepTry:
         )
         self._making = asyncio.ensure_future(work)
         try:
-            result = await self._making
+            with self._parts.underway.making(self.key):
+                result = await self._making
         except asyncio.CancelledError:
             self._flush()
             self._check()

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_server.executor import InputAnswer
+from agent_server.logs import about
 from agent_server.settings import DEFAULT_TENANT, LOOPBACK_HOSTS, KeyHolder
 
 from .problems import ProblemError, build_problem
@@ -61,11 +62,12 @@ class AccessMiddleware:
             await self._app(scope, receive, send)
             return
         try:
-            scope[_CALLER] = self._find_caller(scope)
+            caller = scope[_CALLER] = self._find_caller(scope)
         except ProblemError as error:
             await build_problem(error)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        with about(tenant=caller.holder.tenant):
+            await self._app(scope, receive, send)
 
     def _find_caller(self, scope: Scope) -> Caller:
         headers = Headers(scope=scope)
@@ -102,6 +104,11 @@ class AccessMiddleware:
 def find_caller(request: Request) -> Caller:
     """Return who has sent a request."""
     return request.scope[_CALLER]
+
+
+def is_known(scope: Scope) -> bool:
+    """Return whether it is known who has sent a request."""
+    return _CALLER in scope
 
 
 def find_tenant_of(scope: Scope) -> str:

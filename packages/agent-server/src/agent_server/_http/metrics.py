@@ -3,7 +3,7 @@
 Source: https://prometheus.io/docs/instrumenting/exposition_formats/.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,21 +26,54 @@ METRICS_TYPE: Final = CONTENT_TYPE_LATEST
 @dataclass(slots=True, eq=False)
 class _Figures(Collector):
     figures: Statistics
+    refused: Mapping[str, int]
 
     def collect(self) -> Iterator[Metric]:
         """Yield each metric."""
         figures = self.figures
-        waited, is_away = figures.oldest_queued_seconds, float(figures.database_is_away)
         for name, meaning, value in (
-            ("oldest_queued_seconds", "How long the oldest waiting run has waited.", waited),
+            (
+                "oldest_queued_seconds",
+                "How long the oldest queued run has waited for a server.",
+                figures.oldest_queued_seconds,
+            ),
+            (
+                "oldest_unanswered_seconds",
+                "How long the oldest waiting run has waited for an answer.",
+                figures.oldest_unanswered_seconds,
+            ),
             ("executing", "Runs that this server executes now.", figures.executing),
             ("watchers", "Streams of events that are open here.", figures.watchers),
-            ("database_away", "1 while the database cannot be reached.", is_away),
+            ("database_away", "1 while the database is away.", figures.database_is_away),
+            (
+                "engine_away",
+                "1 while another engine, as Temporal, is away.",
+                figures.engine_is_away,
+            ),
+            (
+                "webhook_messages",
+                "Messages that the webhook has yet to take.",
+                figures.webhook_messages,
+            ),
         ):
-            yield GaugeMetricFamily(f"agent_server_{name}", meaning, value=value)
+            yield GaugeMetricFamily(f"agent_server_{name}", meaning, value=float(value))
         gauge, counter = GaugeMetricFamily, CounterMetricFamily
         for kind, name, meaning, label, counts in (
             (gauge, "runs", "Runs of the database, as last counted.", "status", figures.runs),
+            (
+                gauge,
+                "longest_step_seconds",
+                "How long the oldest step under way has taken.",
+                "kind",
+                figures.longest_step_seconds,
+            ),
+            (
+                counter,
+                "requests_refused",
+                "Requests answered with an error.",
+                "status",
+                self.refused,
+            ),
             (counter, "runs_ended", "Runs that ended here.", "status", figures.ended),
             (counter, "tokens", "Tokens used by the runs that ended here.", "kind", figures.tokens),
         ):
@@ -60,11 +93,11 @@ class _Figures(Collector):
         )
 
 
-def render_metrics(figures: Statistics, *, with_process: bool) -> bytes:
-    """Return the metrics as text, optionally with those of the process."""
+def render_metrics(figures: Statistics, refused: Mapping[str, int], *, with_process: bool) -> bytes:
+    """Return the metrics as text, with the number of refused requests by status, and optionally with those of the process."""
     # One for each answer, since the figures differ between tenants.
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Figures(figures))
+    registry.register(_Figures(figures, refused))
     if with_process:
         ProcessCollector(registry=registry)
     return generate_latest(registry)

@@ -5,10 +5,11 @@ Source: https://www.rfc-editor.org/rfc/rfc9457, Problem Details for HTTP APIs.
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any, Final, cast
+from urllib.parse import quote
 
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
@@ -17,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, Send
 
 from agent_server.executor import JsonObject, Problem, RequestRefusedError, UnknownAgentError
+from agent_server.logs import about
 from agent_server.runs import (
     AnswerConflictError,
     DatabaseAwayError,
@@ -218,10 +220,12 @@ class LastResort:
 
     Args:
         app: The application that may fail.
+        on_error: Called with each request that is answered with an error, and the status.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, on_error: Callable[[Scope, int], None]) -> None:
         self._app = app
+        self._on_error = on_error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -229,7 +233,10 @@ class LastResort:
 
         async def follow(message: Message) -> None:
             nonlocal has_begun
-            has_begun = True
+            if not has_begun:
+                has_begun = True
+                if message.get("status", 0) >= HTTPStatus.BAD_REQUEST:
+                    self._on_error(scope, message["status"])
             await send(message)
 
         try:
@@ -238,9 +245,10 @@ class LastResort:
             # Too late for another answer.
             if has_begun:
                 raise
-            _logger.exception("a request failed")
+            with about(request=f"{scope['method']} {quote(scope['path'])}"):
+                _logger.exception("a request failed")
             error = ProblemError(500, "Something went wrong here; the server's log says what.")
-            await build_problem(error)(scope, receive, send)
+            await build_problem(error)(scope, receive, follow)
 
 
 async def _answer(_request: Request, error: Exception) -> Response:

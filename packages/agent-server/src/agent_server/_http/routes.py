@@ -63,7 +63,8 @@ async def answer_metrics(request: Request) -> Response:
     """Return metrics: those of the server to the operator, those of its own runs to a tenant."""
     tenant = find_tenant(request)
     of = None if tenant == DEFAULT_TENANT else tenant
-    content = render_metrics(find_runs(request).statistics(tenant=of), with_process=of is None)
+    figures, refused = find_runs(request).statistics(tenant=of), request.app.state.refusals.of(of)
+    content = render_metrics(figures, refused, with_process=of is None)
     return Response(content, headers={"Content-Type": METRICS_TYPE})
 
 

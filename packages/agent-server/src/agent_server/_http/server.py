@@ -35,6 +35,7 @@ class Server(uvicorn.Server):
                 app,
                 http=build_protocol(settings.client_seconds),
                 lifespan="off",
+                log_config=None,
                 ws="none",
                 log_level="error",  # Any client can cause uvicorn's warnings, as often as it likes.
                 access_log=False,

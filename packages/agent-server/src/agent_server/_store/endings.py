@@ -62,14 +62,18 @@ class Ended:
 
     Attributes:
         seq: The run's number in the store.
+        run_id: Its id.
         tenant: Its tenant.
+        agent: The agent's name.
         ending: How it ended.
         event: The event of its end.
         started_at: When it was first begun, in microseconds since 1970, or when it ended if it never was.
     """
 
     seq: int
+    run_id: str
     tenant: str
+    agent: str
     ending: RunEnding
     event: Event
     started_at: int
@@ -152,7 +156,9 @@ def end_idle(write: Write, row: sa.Row[Any], ending: RunEnding) -> Ended:
     write_end(write, row.seq, ending, [event], stored_bytes=row.bytes)
     return Ended(
         seq=row.seq,
+        run_id=row.run_id,
         tenant=row.tenant,
+        agent=row.agent,
         ending=ending,
         event=event,
         started_at=row.started_at or event.created_at,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,6 +26,7 @@ from .schema import (
     runs,
     servers,
     steps,
+    webhooks,
 )
 from .servers import TABLES
 from .writer import Write
@@ -67,11 +68,17 @@ class Count:
 
     Attributes:
         runs: How many runs of each tenant are in each state.
-        oldest_queued: How long the oldest waiting run of each tenant has waited, in microseconds.
+        oldest: How long the oldest queued and waiting runs of each tenant have been that, in microseconds.
+        messages: How many messages for the webhook are left of each tenant.
     """
 
-    runs: Mapping[tuple[str, RunStatus], int]
-    oldest_queued: Mapping[str, int]
+    runs: Mapping[tuple[str, RunStatus], int] = field(
+        default_factory=dict[tuple[str, RunStatus], int]
+    )
+    oldest: Mapping[tuple[str, RunStatus], int] = field(
+        default_factory=dict[tuple[str, RunStatus], int]
+    )
+    messages: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def count(connection: sa.Connection, executor: str) -> Count:
@@ -79,14 +86,21 @@ def count(connection: sa.Connection, executor: str) -> Count:
     mine = runs.c.executor == executor
     whose = (runs.c.tenant, runs.c.status)
     states = sa.select(*whose, sa.func.count()).where(mine).group_by(*whose)
+    since = sa.func.coalesce(runs.c.waiting_since, runs.c.created_at)
     oldest = (
-        sa.select(runs.c.tenant, clock() - sa.func.min(runs.c.created_at))
-        .where(mine, _IS_QUEUED)
-        .group_by(runs.c.tenant)
+        sa.select(*whose, clock() - sa.func.min(since))
+        .where(mine, _IS_QUEUED | _WAITS)
+        .group_by(*whose)
+    )
+    left = (
+        sa.select(webhooks.c.tenant, sa.func.count())
+        .where(webhooks.c.executor == executor)
+        .group_by(webhooks.c.tenant)
     )
     return Count(
         runs={(row[0], row[1]): row[2] for row in connection.execute(states)},
-        oldest_queued={row[0]: row[1] for row in connection.execute(oldest)},
+        oldest={(row[0], row[1]): row[2] for row in connection.execute(oldest)},
+        messages={row[0]: row[1] for row in connection.execute(left)},
     )
 
 
