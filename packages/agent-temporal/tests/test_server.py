@@ -13,6 +13,7 @@ from agent_server.runs import NewRun
 from agent_server.store import open_store
 from agent_temporal._engine import ENGINE  # noqa: PLC2701 - what the database calls it
 from agent_temporal._names import queue_of  # noqa: PLC2701 - what a server polls
+from agent_temporal._reach import Reach  # noqa: PLC2701 - as the sweep
 from agent_temporal._runs import TemporalRuns, Workflows  # noqa: PLC2701 - without a sweep
 from agent_temporal._sweep import Sweep  # noqa: PLC2701 - whose clock is the test's
 
@@ -25,7 +26,7 @@ class Sweeping:
 
     def __init__(self, store, executor, temporal):
         self.store, self.temporal, self.now = store, temporal, 1000.0
-        workflows = Workflows(temporal, store, executor)
+        workflows = Workflows(temporal, store, executor, Reach("here"))
         self.runs = TemporalRuns(store, executor, workflows)
         self._sweep = Sweep(store, workflows)
 
@@ -214,15 +215,21 @@ async def test_a_sweep_that_fails_is_made_again(tmp_path, temporal, monkeypatch,
     async with engine(tmp_path, Whole()) as here:
         temporal.error = AWAY
         run_id = await here.start("echo", question="why")
-        await eventually(lambda: "could not be looked after" in caplog.text)
+        temporal.namespace_error = AWAY
+        await eventually(lambda: here.runs.statistics().engine_is_away)
+        await here.runs.ping()
+        temporal.namespace_error = None
         temporal.get_workflow_handle = None
         await eventually(lambda: "TypeError" in caplog.text)
         del temporal.get_workflow_handle
         temporal.error = None
         run = await here.ends(run_id)
+        await eventually(lambda: not here.runs.statistics().engine_is_away)
 
     assert run.result.output == "why"
-    assert "could not be started yet" in caplog.text
+    lines = [one.getMessage() for one in caplog.records]
+    assert sum("the engine is away, runs are accepted and wait" in one for one in lines) == 1
+    assert sum("the engine is back after" in one for one in lines) == 1
 
 
 async def test_there_is_a_worker_for_each_version(tmp_path, temporal):

@@ -24,6 +24,7 @@ from ._address import Address
 from ._names import queue_of
 from ._payloads import build_converter
 from ._players import Player, add_player
+from ._reach import Reach
 from ._runs import TemporalRuns, Workflows
 from ._sweep import Sweep
 from ._workflows import AgentRun, WholeRun
@@ -57,7 +58,7 @@ async def open_temporal(settings: ServerSettings, executor: Executor) -> AsyncGe
         )
     async with open_store(settings, executor, engine=ENGINE) as store:
         client = await _connect(address, settings, store)
-        workflows = Workflows(client, store, executor)
+        workflows = Workflows(client, store, executor, Reach(address.target))
         async with AsyncExitStack() as stack:
             workers = _build_workers(client, settings, executor, store)
             for worker in workers:

@@ -1,16 +1,19 @@
 """The runs as clients see them: what they ask for is stored as with any engine, and Temporal is told of it."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final, cast, override
 
 from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.api.workflowservice.v1 import (
+    DescribeNamespaceRequest,
+    DescribeTaskQueueRequest,
+)
 from temporalio.client import (
     Client,
     WorkflowExecutionStatus,
@@ -31,15 +34,15 @@ from agent_server.runs import (
     NewAnswer,
     NewRun,
     Run,
+    Statistics,
     WaitingFor,
 )
 from agent_server.store import RunStore, Standing, find_problems
 
 from ._messages import Answer
 from ._names import AGENT_RUN, ANSWER, WHOLE_RUN, queue_of
+from ._reach import Reach
 
-
-_logger = logging.getLogger("agent_temporal")
 
 # How long a workflow may take to see that its run waits, or to begin anew where Temporal forgot it.
 _ANSWER_SECONDS: Final = 20.0
@@ -57,12 +60,24 @@ class Workflows:
         client: The client of Temporal.
         store: The runs.
         executor: Executes them.
+        reach: Whether Temporal is there.
     """
 
-    def __init__(self, client: Client, store: RunStore, executor: Executor) -> None:
+    def __init__(self, client: Client, store: RunStore, executor: Executor, reach: Reach) -> None:
         self.client = client
+        self.reach = reach
         self._server = store.parts.server
         self._name = AGENT_RUN if isinstance(executor, MakesSteps) else WHOLE_RUN
+
+    async def look(self) -> None:
+        """Ask Temporal whether it is there.
+
+        Raises:
+            RPCError: If it does not answer.
+        """
+        asked = DescribeNamespaceRequest(namespace=self.client.namespace)
+        await self.client.workflow_service.describe_namespace(asked, timeout=_PATIENCE)
+        self.reach.regain()
 
     def handle(self, run_id: str) -> WorkflowHandle[object, object]:
         """Return the handle of a run's workflow."""
@@ -154,7 +169,7 @@ class TemporalRuns(RunService):
                 )
             except RPCError as error:
                 # The run is stored, and is started as soon as that is possible.
-                _logger.warning("run %s could not be started yet: %s", created.run_id, error)
+                self._workflows.reach.lose(error)
         return created, is_new
 
     @override
@@ -166,8 +181,13 @@ class TemporalRuns(RunService):
                 await self._workflows.cancel(run_id)
             except RPCError as error:
                 # It is stored that the run is to be cancelled, and told as soon as that is possible.
-                _logger.warning("run %s could not be cancelled yet: %s", run_id, error)
+                self._workflows.reach.lose(error)
         return run
+
+    @override
+    def statistics(self, *, tenant: str | None = None) -> Statistics:
+        figures = super().statistics(tenant=tenant)
+        return replace(figures, engine_is_away=self._workflows.reach.is_away)
 
     @override
     async def answer(self, run_id: str, new: NewAnswer, *, tenant: str) -> tuple[Run, bool]:

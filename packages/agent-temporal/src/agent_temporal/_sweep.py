@@ -1,7 +1,6 @@
 """The sweep, which finds runs that Temporal was not told of, or does not know any more, and runs that nobody is there for."""
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,13 +8,10 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError
 
 from agent_server.executor import RunResult
-from agent_server.runs import DatabaseAwayError
-from agent_server.store import OpenRun, RunStore, failures
+from agent_server.store import FaultLog, OpenRun, RunStore, failures
 
 from ._runs import Workflows
 
-
-_logger = logging.getLogger("agent_temporal")
 
 _SWEEP_SECONDS: Final = 2.0
 # What was asked for just now may be on its way.
@@ -55,13 +51,14 @@ class Sweep:
 
     async def work(self) -> None:
         """Sweep until this is cancelled."""
+        faults = FaultLog("runs could not be looked after")
         while True:
-            try:
-                await self._sweep(asyncio.get_running_loop().time())
-            except (DatabaseAwayError, RPCError) as error:
-                _logger.warning("runs could not be looked after: %s", error)
-            except Exception:
-                _logger.exception("runs could not be looked after")
+            with faults.suppressing():
+                try:
+                    await self._workflows.look()
+                    await self._sweep(asyncio.get_running_loop().time())
+                except RPCError as error:
+                    self._workflows.reach.lose(error)
             await asyncio.sleep(_SWEEP_SECONDS)
 
     async def _sweep(self, now: float) -> None:
