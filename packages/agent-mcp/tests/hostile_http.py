@@ -47,7 +47,10 @@ class Handler(BaseHTTPRequestHandler):
                     "serverInfo": {"name": "hostile", "version": "1"},
                 }
             case "tools/list":
-                result = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+                schemas = {"t": {"type": "object"}}
+                if "values" in self.server.how:
+                    schemas["many"] = {"enum": [[]] * 300_000}
+                result = {"tools": [{"name": n, "inputSchema": one} for n, one in schemas.items()]}
             case "tools/call":
                 self.server.calls += 1
                 self.call(asked["id"])

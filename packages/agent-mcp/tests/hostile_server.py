@@ -55,12 +55,16 @@ WILD = {
 MODERN: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
-def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, PLR0911 - as many ways
+def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912 - as many ways
     match how:
         case "many-tools":
             return {"tools": [tool(f"t{number}") for number in range(1_001)]}
         case "many-pages":
             return {"tools": [], "nextCursor": f"{cursor}x"}
+        case "no-names":
+            return {"tools": [], "x": [[]] * 200_000}
+        case "long-list":
+            return {"tools": [tool("t", description="x" * 17_000_000)]}
         case "schemas":
             everything = {"type": "string", "pattern": "(a+)+$"}
             return {
@@ -69,10 +73,12 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, P
                     tool("elsewhere", {"$ref": "http://127.0.0.1:1/schema", **OBJECT}),
                     tool("good", outputSchema=doubled(40)),
                     tool("large", {"description": "x" * 200_000, **OBJECT}),
+                    tool("deep", nested(150), title="name"),
                     tool("nested", nested(60)),
                     tool("patterns", {"properties": {"a": everything}, **OBJECT}),
                     tool("quoting", {"description": "the end", **OBJECT}),
                     tool("talkative", description="x" * 1_000_000),
+                    {"title": "x", "inputSchema": {"enum": [[]] * 200_000}, "name": "v\u00e9"},
                 ]
             }
         case "shapes":

@@ -83,10 +83,12 @@ def test_a_long_result_is_cut_as_any_tools():
     [
         ("many-tools", "it lists more than 1000 tools"),
         ("many-pages", "it lists its tools on more than 100 pages"),
+        ("no-names", "the answer of 800,[0-9]+ bytes holds more than 200,000 values"),
+        ("long-list", "the answer has more than 16,000,000 bytes"),
     ],
 )
 def test_a_list_without_an_end_or_names_is_refused(how, reason):
-    with pytest.raises(McpError, match=reason):
+    with pytest.raises(McpError, match=f"'bad': {reason}"):
         McpServers(hostile(how)).__enter__()
 
 
@@ -100,8 +102,11 @@ def test_a_tool_with_a_schema_that_nobody_could_use_is_left_out_by_name():
         patterns = find(servers, "bad_patterns").bind('{"a": "' + "a" * 50 + '!"}')
         description = find(servers, "bad_talkative").description
 
-    assert {*left_out} == {"bad_large", "bad_quoting"}
+    values = next(name for name in left_out if name.startswith("bad_v_"))
+    assert {*left_out} == {"bad_large", "bad_quoting", "bad_deep", values}
     assert left_out["bad_large"].startswith("its schema has 200")
+    assert left_out["bad_deep"] == "it nests deeper than 200 levels"
+    assert left_out[values].startswith("it does not fit: the list holds more than 200,000 values")
     assert "bad_elsewhere" in names
     assert good.content == "done"
     assert "could not be checked" in doubled.error

@@ -149,16 +149,17 @@ def test_an_answer_that_cannot_be_read_ends_its_call():
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "why"),
     [
-        '{"jsonrpc":"2.0","id":ID,"result":' + "[" * 5_000 + "]" * 5_000 + "}",
-        '{"result":' + "[" * 5_000 + "]" * 5_000 + ',"jsonrpc":"2.0","id":ID}',
-        '{"jsonrpc": "2.0", "id": ID, "result": {"content": [',
+        ('{"jsonrpc":"2.0","id":ID,"result":' + "[" * 5_000 + "]" * 5_000 + "}", "nests deeper"),
+        ('{"result":' + "[" * 5_000 + "]" * 5_000 + ',"jsonrpc":"2.0","id":ID}', "nests deeper"),
+        ('{"jsonrpc": "2.0", "id": ID, "result": {"content": [', "cannot be read"),
     ],
 )
-def test_an_answer_that_is_too_deep_or_cut_ends_its_call(line):
+def test_an_answer_that_is_too_deep_or_cut_ends_its_call(line, why):
     with McpServers(hostile("raw", line, timeout=60)) as servers:
-        assert call(servers, "bad_t").error == "the answer cannot be read"
+        assert why in call(servers, "bad_t").error
+        assert why in call(servers, "bad_t").error
 
 
 def test_an_answer_in_another_encoding_is_read():

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final, cast
@@ -13,7 +13,7 @@ import httpx2
 from mcp import types
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
-from ._bounds import MAX_EVENT_BYTES, MAX_MESSAGE_BYTES, TOO_MUCH, is_too_much
+from ._bounds import MAX_EVENT_BYTES, MAX_MESSAGE_BYTES, TOO_LARGE, fit_message
 from ._servers import HttpServer
 
 
@@ -74,9 +74,9 @@ class _BoundedTransport(httpx2.AsyncBaseTransport):
         if "content-encoding" in response.headers:
             await response.aclose()
             raise httpx2.DecodingError("expected an answer without compression", request=request)
-        response.stream = _BoundedBody(request, response)
         if request.method == "POST" and response.is_error:
             return await _explain_refusal(request, response)
+        response.stream = _BoundedBody(request, response)
         return response
 
     async def aclose(self) -> None:
@@ -98,28 +98,28 @@ class _BoundedBody(httpx2.AsyncByteStream):
         async for chunk in self._inner:
             left -= len(chunk)
             if left < 0:
-                raise httpx2.ReadError(f"an answer of more than {MAX_MESSAGE_BYTES} bytes")
+                chunks.clear()
+                yield self._refuse(TOO_LARGE)
+                return
             ends = [*_EVENT_ENDS.finditer(before + chunk)] if self._is_stream else []
             end = ends[-1].end() - len(before) if ends else 0
             if end:
                 chunks.append(chunk[:end])
-                for checked in self._check(chunks):
-                    yield checked
+                yield self._check(chunks)
             chunks.append(chunk[end:])
             before = ((b"" if end else before) + chunk[end:])[-3:]
-        for checked in self._check(chunks):
-            yield checked
+        yield self._check(chunks)
 
-    def _check(self, chunks: deque[bytes]) -> Iterator[bytes]:
-        """Take the chunks away one by one, so that none is kept for longer than it takes."""
-        if not is_too_much(b"".join(chunks), in_stream=self._is_stream):
-            while chunks:
-                yield chunks.popleft()
-            return
+    def _check(self, chunks: deque[bytes]) -> bytes:
+        """Return what the chunks hold, and take it away from there."""
+        content, excess = fit_message(b"".join(chunks), in_stream=self._is_stream)
         chunks.clear()
+        return self._refuse(excess) if excess else content
+
+    def _refuse(self, why: str) -> bytes:
         number = _read_object(self._request.content).get("id")
-        error = _write_error(number, {"code": types.PARSE_ERROR, "message": TOO_MUCH})
-        yield b"data: " + error + b"\n\n" if self._is_stream else error
+        error = _write_error(number, {"code": types.PARSE_ERROR, "message": why})
+        return b"data: " + error + b"\n\n" if self._is_stream else error
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -10,12 +10,12 @@ from mcp.shared.inbound import find_invalid_x_mcp_header
 from agent_tooling import DeclarationError, Tool, read_object_schema, unique_tool_names
 from stream_text import KnownSecrets
 
+from ._bounds import LEFT_OUT, MAX_TOOLS
 from ._errors import McpError
 from ._servers import HttpServer, StdioServer
 
 
 # Our choice, each far above what a model can choose from.
-_MAX_TOOLS: Final = 1_000
 _MAX_PAGES: Final = 100
 _MAX_SCHEMA: Final = 100_000
 _MAX_DESCRIPTION: Final = 10_000
@@ -23,9 +23,6 @@ _MAX_REASON: Final = 300
 
 SCHEMA: Final = "agent_mcp/schema"
 """The key in a listed tool's `_meta` for its schema as the server has sent it."""
-
-LEFT_OUT: Final = "agent_mcp/left-out"
-"""The key in a listed tool's `_meta` for why no model can use it, and in a page's for the tools that the session may drop, with the reasons by name."""
 
 type Call = Callable[..., Any]
 
@@ -49,8 +46,8 @@ async def list_tools(client: Client, server: str) -> list[types.Tool]:
             if name not in kept
         ]
         cursor = page.next_cursor
-        if len(tools) > _MAX_TOOLS:
-            raise McpError(server, f"it lists more than {_MAX_TOOLS} tools")
+        if len(tools) > MAX_TOOLS:
+            raise McpError(server, f"it lists more than {MAX_TOOLS} tools")
         if cursor is None:
             return tools
     raise McpError(server, f"it lists its tools on more than {_MAX_PAGES} pages")
@@ -68,9 +65,11 @@ def mend_tools(result: dict[str, Any]) -> None:
     mended: list[dict[str, Any]] = []
     for place, tool in enumerate(cast("list[object]", tools), 1):
         given = cast("dict[str, Any]", tool) if isinstance(tool, dict) else {}
-        name: object = given.get("name")
+        name, reason = given.get("name"), given.get(LEFT_OUT)
         if not isinstance(name, str) or not name:
             kept = {"name": f"unnamed_{place}"} | _left_out("expected a tool with a text as name")
+        elif isinstance(reason, str):
+            kept = {"name": name} | _left_out(reason)
         else:
             kept = {"name": name} | _mend_schema(given.get("inputSchema"))
             if reason := find_invalid_x_mcp_header(kept["inputSchema"]):

@@ -9,7 +9,7 @@ import re
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
@@ -18,7 +18,7 @@ from mcp import types
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 
-from ._bounds import MAX_MESSAGE_BYTES, TOO_MUCH, is_too_much
+from ._bounds import MAX_MESSAGE_BYTES, TOO_LARGE, fit_message, iter_pieces
 from ._http import open_http
 from ._listing import mend_tools
 from ._servers import HttpServer, StdioServer
@@ -33,15 +33,10 @@ _MENDED_BYTES: Final = (
 )
 _END_SECONDS: Final = 1.0  # to end by itself once its input has ended, and again once it is told to
 
-# Where an answer that is no JSON, or too deep, says whose it is: before its result, or at its end.
-_ID: Final = r'"id"\s*:\s*(\d{1,15}|"[^"\\\x00-\x1f]{1,99}")'
-_VERSION: Final = r'"jsonrpc"\s*:\s*"2\.0"'
-_RESULT: Final = r'"(?:result|error)"\s*:'
-_ID_FIRST: Final = re.compile(
-    rf"\{{\s*(?:{_VERSION}\s*,\s*)?{_ID}\s*,\s*(?:{_VERSION}\s*,\s*)?{_RESULT}"
+# What a message that cannot be read says of itself.
+_MEMBER: Final = re.compile(
+    rb'"(id|jsonrpc|error|method|result)"\s*:\s*(\d{1,15}|"[ !#-\[\]-~]{1,99}"|)'
 )
-_ID_LAST: Final = re.compile(rf"{_ID}\s*(?:,\s*{_VERSION}\s*)?\}}$")
-_RESULT_FIRST: Final = re.compile(rf"\{{\s*(?:{_VERSION}\s*,\s*)?{_RESULT}")
 
 type _Message = SessionMessage | Exception
 type Streams = tuple["_Reading", "_Writing"]
@@ -218,56 +213,52 @@ async def _open_stdio(server: StdioServer, stderr: Stderr) -> AsyncGenerator[tup
 async def _read_lines(stdout: ByteReceiveStream, send: Any) -> None:
     """Pass on the messages, one in each line. What is none is passed over, but counts among what answers nothing."""
     lines = BufferedByteReceiveStream(stdout)
-    # The output ends, the process or the session does, or a line is too long.
+    # The output ends, or the process or the session does.
     ends = (
-        *(anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound),
+        *(anyio.EndOfStream, anyio.IncompleteRead),
         *(anyio.ClosedResourceError, anyio.BrokenResourceError),
     )
     async with send:
         with suppress(*ends):
-            while True:
-                line = await lines.receive_until(b"\n", MAX_MESSAGE_BYTES)
-                await send.send(_read_message(line))
+            try:
+                while True:
+                    line = await lines.receive_until(b"\n", MAX_MESSAGE_BYTES)
+                    await send.send(_read_message(line))
+            except anyio.DelimiterNotFound:
+                await send.send(_refuse(lines.buffer, TOO_LARGE) or ValueError(TOO_LARGE))
 
 
 def _read_message(line: bytes) -> _Message:
     """Return a line's message. An answer that cannot be read becomes an error, so that its caller does not wait for ever."""
-    if is_too_much(line):
-        return _refuse(_find_id(line), TOO_MUCH) or ValueError(TOO_MUCH)
+    line, excess = fit_message(line)
+    if excess:
+        return _refuse(line, excess) or ValueError(excess)
+    read = types.jsonrpc_message_adapter.validate_json
     try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+        return SessionMessage(read(line, by_name=False))
     except ValueError as error:
         unread = error
-    try:
+    with suppress(ValueError):
         # Servers that cut a text may leave an unpaired surrogate, which pydantic does not read.
         value: object = json.loads(line[:_MENDED_BYTES].decode(errors="replace"))
         mended = json.dumps(value, ensure_ascii=False).encode(errors="replace")
-    except (ValueError, RecursionError):
-        number = _find_id(line)
-    else:
-        with suppress(ValueError):
-            read = types.jsonrpc_message_adapter.validate_json(mended, by_name=False)
-            return SessionMessage(read)
-        answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        is_answer = "method" not in answer and answer.keys() & {"jsonrpc", "result", "error"}
-        number = answer.get("id") if is_answer else None
-    return _refuse(number, "the answer cannot be read") or unread
+        return SessionMessage(read(mended, by_name=False))
+    return _refuse(line, "the answer cannot be read") or unread
 
 
-def _refuse(number: object, why: str) -> SessionMessage | None:
-    """Return an error in place of an answer; None if nobody knows to what."""
-    if not isinstance(number, int | str):
+def _refuse(line: bytes, why: str) -> SessionMessage | None:
+    """Return an error in place of an answer, which may be no JSON; None if nobody knows to what."""
+    members: dict[bytes, bytes] = {}
+    for level, piece in iter_pieces(line):
+        if level == 1 and (found := _MEMBER.match(line, piece.start())):
+            members[found[1]] = found[2]
+        if b"id" in members and members.keys() & {b"error", b"result"}:
+            break
+    if b"method" in members or not (members.keys() - {b"id"} and members.get(b"id")):
         return None
     told = types.ErrorData(code=types.PARSE_ERROR, message=why)
+    number: int | str = json.loads(members[b"id"])
     return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=number, error=told))
-
-
-def _find_id(line: bytes) -> object:
-    begin, end = (part.decode(errors="replace").strip() for part in (line[:200], line[-200:]))
-    found = _ID_FIRST.match(begin)
-    if found is None and _RESULT_FIRST.match(begin):
-        found = _ID_LAST.search(end)
-    return found and json.loads(found[1])
 
 
 async def _write_lines(to_write: Any, stdin: ByteSendStream, send: Any) -> None:
