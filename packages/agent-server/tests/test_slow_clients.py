@@ -1,6 +1,7 @@
 """Clients that stop in the middle, over sockets of their own."""
 
 import asyncio
+import gc
 import json
 import socket
 import struct
@@ -9,11 +10,13 @@ import tracemalloc
 from contextlib import AsyncExitStack
 
 import psutil
+from starlette.routing import Route
 from talking import Talker
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from web import client_at, executor, listening, until
 
 from agent_server.executor import RunResult
+from agent_server.http import Answer, stream_events
 
 
 _SECONDS = 0.4
@@ -183,6 +186,18 @@ async def test_a_stream_that_nobody_reads_is_dropped(tmp_path):
     assert len(received) < _EVENTS * _BYTES  # it is not sent to its end
 
 
+def _note_pauses(monkeypatch):
+    """Return the list of connections whose clients have not read for so long that nothing more is written."""
+    pause, paused = H11Protocol.pause_writing, []
+
+    def note(connection):
+        paused.append(connection)
+        pause(connection)
+
+    monkeypatch.setattr(H11Protocol, "pause_writing", note)
+    return paused
+
+
 async def heavy(run):
     await run.tell("many", {"all": [*range(2000)]})
     return RunResult(status="succeeded", output={"many": [0] * 20_000, "text": "x" * _HEAVY})
@@ -243,6 +258,101 @@ async def test_streams_of_large_events_wait_for_each_other(tmp_path):
         assert one.endswith(b"\r\n0\r\n\r\n")
 
 
+async def test_nothing_more_is_built_for_streams_that_clients_leave_nor_kept(tmp_path, monkeypatch):
+    built, paused, streams, size = [], _note_pauses(monkeypatch), 6, 70_000
+
+    async def tell(run):
+        for number in range(60):
+            await run.tell("text", {"text": "x" * size, "number": number})
+        return RunResult(status="succeeded")
+
+    def build(event):
+        built.append(event.number)
+        return b"x" * size
+
+    async def stream(request):
+        number, run_id = request.path_params["number"], request.path_params["run_id"]
+        return await stream_events(request, run_id, build, view=f"view {number}", after=number)
+
+    routes = [Route("/streams/{run_id}/{number:int}", stream)]
+    async with listening(tmp_path, executor(tell=tell), routes=routes, client_seconds=60) as (
+        port,
+        runs,
+    ):
+        async with client_at(port) as client:
+            path = (await client.post("/v1/runs", json={"agent": "tell"})).headers["location"]
+            await client.get(f"{path}/events", headers={"Accept": "text/event-stream"})
+        paused.clear()
+        gc.disable()
+        tracemalloc.start()
+        async with AsyncExitStack() as stack:
+            for number in range(streams):
+                raw = await stack.enter_async_context(Raw(port, buffer=4096))
+                to = path.replace("/v1/runs", "/streams")
+                head = f"GET {to}/{number} HTTP/1.{number % 2}\r\nHost: 127.0.0.1\r\n\r\n"
+                await raw.send(head.encode())
+            await until(lambda: len(set(paused)) == streams)
+            before = len(built)
+        await until(lambda: not runs.statistics().watchers)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        gc.enable()
+
+    assert len(built) == before
+    assert held < streams * size / 2
+
+
+async def test_answers_are_not_built_for_clients_that_have_left(tmp_path, monkeypatch):
+    read, may_go_on, clients = [], asyncio.Event(), 5
+    async with (
+        listening(tmp_path, client_seconds=60) as (port, runs),
+        client_at(port) as client,
+    ):
+        path = (await client.post("/v1/runs", json={"agent": "echo"})).headers["location"]
+        find = runs.get
+
+        async def get(run_id, *, tenant):
+            read.append(run_id)
+            await may_go_on.wait()
+            return await find(run_id, tenant=tenant)
+
+        monkeypatch.setattr(runs, "get", get)
+        async with AsyncExitStack() as stack:
+            for _ in range(clients):
+                raw = await stack.enter_async_context(Raw(port))
+                await raw.send(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode() * 2)
+            await until(lambda: len(read) == 2)
+        await until(lambda: _held(port)[1] <= 2, every=0.1)
+        begun = len(read)
+        may_go_on.set()
+        last = await client.get(path)  # behind all others
+
+    assert last.status_code == 200
+    assert len(read) == begun + 1
+
+
+async def test_a_broken_connection_is_not_written_to(tmp_path, caplog):
+    begun, left = asyncio.Event(), asyncio.Event()
+
+    async def answer(_request):
+        begun.set()
+        await left.wait()
+        return Answer("x" * _HEAVY)
+
+    routes = [Route("/large", answer)]
+    async with listening(tmp_path, routes=routes, client_seconds=60) as (port, _):
+        raw = Raw(port)
+        async with raw:
+            # Behind a request that is followed by another nothing is read that would tell.
+            await raw.send(b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 2)
+            await begun.wait()
+            raw.reset()
+        left.set()
+        await until(lambda: not _held(port)[1], every=0.1)
+
+    assert not caplog.records
+
+
 async def test_streams_of_a_response_hold_nothing_of_its_input(tmp_path):
     async def wait(_run):
         await asyncio.sleep(60)
@@ -272,13 +382,7 @@ async def test_streams_of_a_response_hold_nothing_of_its_input(tmp_path):
 
 
 async def test_a_reader_that_is_slow_but_reads_gets_everything(tmp_path, monkeypatch):
-    pause, paused = H11Protocol.pause_writing, []
-
-    def note(connection):
-        paused.append(connection)
-        pause(connection)
-
-    monkeypatch.setattr(H11Protocol, "pause_writing", note)
+    paused = _note_pauses(monkeypatch)
 
     async def attack(port, run_id):
         async with Raw(port, buffer=100_000) as raw:

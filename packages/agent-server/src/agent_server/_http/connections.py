@@ -128,16 +128,23 @@ class PatientProtocol(H11Protocol):
             error = ProblemError(400, detail, headers={"Connection": "close"})
             await build_problem(error)(scope, receive, send)
             return
-        if scope["http_version"] == "1.1":
-            scope["extensions"] = {CHUNKS: self._write_chunk}
-        await self._app(scope, receive, send)
+
+        async def follow(message: Any) -> None:
+            # uvicorn would write on to a connection that has broken until the event loop tells it.
+            self.cycle.disconnected |= self.transport.is_closing()
+            await send(message)
+
+        scope["extensions"] = {CHUNKS: self._write_chunk}
+        await self._app(scope, receive, follow)
 
     async def _write_chunk(self, data: bytes) -> None:
         """Write a piece directly to the transport: for a thousand streams, h11 and the middleware would cost as much as the kernel."""
         if self.flow.write_paused:
             await self.flow.drain()
-        if not self.transport.is_closing():
-            self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        if self.transport.is_closing():
+            raise asyncio.CancelledError  # Else a stream would be built to its end, for nobody.
+        is_chunked = self.conn.their_http_version == b"1.1"
+        self.transport.write(b"%x\r\n%b\r\n" % (len(data), data) if is_chunked else data)
 
     def _expect(self) -> None:
         """Set the timer for the head or the body of a request, once for each."""

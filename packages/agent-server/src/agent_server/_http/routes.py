@@ -24,7 +24,7 @@ from .openapi import build_description
 from .problems import ProblemError, dump_json, refuse_field
 from .queries import read_events_query, read_runs_query, wants_stream
 from .streams import EventStream, Project, find_watchers, project_event, share_frames, watch_run
-from .unread import Answer, Unread
+from .unread import Answer, building
 
 
 _MAX_KEY: Final = 255
@@ -143,7 +143,7 @@ def _build_fingerprint(body: bytes, value: Any, agent: str) -> str:
 async def list_runs(request: Request) -> Response:
     """Return a page of the tenant's runs."""
     query = read_runs_query(request)
-    async with find_unread(request).building:
+    async with building(request):
         page = await find_runs(request).list(
             query.to_filter(), tenant=find_tenant(request), limit=query.limit, cursor=query.cursor
         )
@@ -153,7 +153,7 @@ async def list_runs(request: Request) -> Response:
 
 async def get_run(request: Request) -> Response:
     """Return a run."""
-    async with find_unread(request).building:
+    async with building(request):
         run = await find_runs(request).get(_run_id(request), tenant=find_tenant(request))
         return await _to_json_apart(describe_run(run))
 
@@ -187,7 +187,7 @@ async def read_events(request: Request) -> Response:
         return await stream_events(request, _run_id(request), project_event, view="v1")
     query = read_events_query(request)
     runs, run_id, tenant = find_runs(request), _run_id(request), find_tenant(request)
-    async with find_unread(request).building:
+    async with building(request):
         run = await runs.get(run_id, tenant=tenant)
         events = await runs.read_events(run_id, tenant=tenant, after=query.after, limit=query.limit)
         content = dump_events(
@@ -235,11 +235,6 @@ async def stream_events(
 def find_runs(request: Request) -> Runs:
     """Return the runs of a request's server."""
     return request.app.state.runs
-
-
-def find_unread(request: Request) -> Unread:
-    """Return what is held for the clients of a request's server."""
-    return request.app.state.unread
 
 
 def _executor(request: Request) -> Executor:

@@ -190,14 +190,16 @@ class EventStream(Response):
             self._unread: Unread = scope["app"].state.unread
             self._write = scope.get("extensions", {}).get(CHUNKS) or _as_message(send)
             self._sent_at = asyncio.get_running_loop().time()
-            self._pump = asyncio.create_task(self._send_frames())
             leaving = asyncio.create_task(wait_for_leave(receive))
+            self._pump = asyncio.create_task(self._send_frames(leaving))
             try:
                 with self._watchers.following(self):
                     both = (self._pump, leaving)
                     await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 await _end(self._pump, leaving, *filter(None, [self._comment]))
+                # It knows what it was sending, and this stream: a circle, which might lie around for long.
+                del self._pump
             if not leaving.done() or leaving.cancelled():
                 await send({"type": "http.response.body"})
         finally:
@@ -213,11 +215,12 @@ class EventStream(Response):
         """End the stream."""
         self._pump.cancel()
 
-    async def _send_frames(self) -> None:
+    async def _send_frames(self, leaving: asyncio.Task[None]) -> None:
         async with aclosing(self._frames) as frames:
             async for size, build in frames:
                 async with self._unread.holding(self._tenant, size, waits=True):
-                    if data := build():
+                    # Its client may have gone while it waited, and many others with it.
+                    if not leaving.done() and (data := build()):
                         await self._send(data)
 
     async def _send(self, data: bytes) -> None:

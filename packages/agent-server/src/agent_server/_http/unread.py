@@ -1,11 +1,12 @@
 """What is held for clients that have not read it yet: large answers, and frames of streams, in pieces and with a limit for each tenant."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Final, override
 
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -19,19 +20,21 @@ PIECE_BYTES: Final = 64 * 1024
 
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _MOST_BUILT: Final = 2
+_READS: Final = frozenset({"GET", "HEAD"})
 
 
 class Unread:
     """The bytes that are held for the clients of each tenant.
 
     Attributes:
-        building: Held while a large answer may be built: few at a time.
+        turns: Taken while a large answer may be built: few at a time.
     """
 
     def __init__(self) -> None:
         self._bytes: Counter[str] = Counter()
+        self._queues: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changed = asyncio.Event()
-        self.building = asyncio.Semaphore(_MOST_BUILT)
+        self.turns = asyncio.Semaphore(_MOST_BUILT)
 
     @asynccontextmanager
     async def holding(self, tenant: str, size: int, *, waits: bool) -> AsyncGenerator[None]:
@@ -48,17 +51,34 @@ class Unread:
         if size <= PIECE_BYTES:
             yield
             return
-        while self._bytes[tenant] and self._bytes[tenant] + size > _MOST_BYTES:
-            if not waits:
-                raise TooMuchUnreadError
-            await self._changed.wait()
-        self._bytes[tenant] += size
+        # One at a time looks whether there is room: a thousand would wake each other.
+        async with self._queues[tenant] if waits else nullcontext():
+            while self._bytes[tenant] and self._bytes[tenant] + size > _MOST_BYTES:
+                if not waits:
+                    raise TooMuchUnreadError
+                await self._changed.wait()
+            self._bytes[tenant] += size
         try:
             yield
         finally:
             self._bytes[tenant] -= size
             self._changed.set()
             self._changed = asyncio.Event()
+
+
+@asynccontextmanager
+async def building(request: Request) -> AsyncGenerator[None]:
+    """Build what may be a large answer until the end of the context: few at a time, and none for a client that only reads and has gone.
+
+    Raises:
+        ClientDisconnect: If it has.
+    """
+    # Has uvicorn read on, which it does not behind a request that is followed by another.
+    await request.is_disconnected()
+    async with request.app.state.unread.turns:
+        if request.method in _READS and await request.is_disconnected():
+            raise ClientDisconnect
+        yield
 
 
 class Answer(Response):
@@ -69,7 +89,7 @@ class Answer(Response):
         """Send it."""
         body = bytes(self.body)
         unread: Unread = scope["app"].state.unread
-        waits = scope["method"] not in {"GET", "HEAD"}
+        waits = scope["method"] not in _READS
         async with unread.holding(find_tenant_of(scope), len(body), waits=waits):
             head = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **head})

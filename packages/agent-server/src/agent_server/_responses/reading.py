@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from agent_server._http.access import find_tenant
 from agent_server._http.problems import ProblemError, dump_json
-from agent_server._http.routes import find_runs, find_unread
+from agent_server._http.routes import find_runs
 from agent_server._http.streams import (
     Frames,
     build_frame,
@@ -19,7 +19,7 @@ from agent_server._http.streams import (
     wait_for_leave,
     watch_run,
 )
-from agent_server._http.unread import group_small
+from agent_server._http.unread import building, group_small
 from agent_server._store.records import measure_json
 from agent_server.executor import Conversational, JsonObject
 from agent_server.runs import Run, RunNotFoundError
@@ -112,7 +112,7 @@ async def find_response(request: Request, text: str, *, with_input: bool = False
     try:
         # Without its result: a stream lasts, and tells it from the events.
         run = replace(await runs.get(response_id.run_id, tenant=tenant), result=None)
-        async with find_unread(request).building:
+        async with building(request):
             shown = await runs.read_shown(response_id.run_id, tenant=tenant)
             given = (shown or {}).pop("input", ())
             if not with_input:

@@ -9,7 +9,7 @@ from typing import Final
 from starlette.requests import Request
 
 from agent_server._http.problems import ProblemError, dump_json, refuse
-from agent_server._http.routes import find_unread
+from agent_server._http.unread import building
 from agent_server.executor import JsonObject, RequestRefusedError
 
 from .ids import ResponseId
@@ -68,7 +68,7 @@ async def _read_items(request: Request, response_id: ResponseId) -> Mapping[str,
         found = await find_stored(request, str(response_id))
     except ProblemError:
         return {}
-    async with find_unread(request).building:
+    async with building(request):
         told = await read_response(request, found)
     given = told.answers if response_id.part else found.input
     named = {response_id.input_item(n): item for n, item in enumerate(given)}

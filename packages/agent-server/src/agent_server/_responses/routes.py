@@ -19,9 +19,9 @@ from agent_server._http.access import find_caller, find_tenant, require_right_to
 from agent_server._http.bodies import build_model, parse_body, read_body, work_on_body
 from agent_server._http.documents import QueryNumber
 from agent_server._http.problems import ProblemError, dump_json, refuse
-from agent_server._http.routes import find_runs, find_unread, read_idempotency_key
+from agent_server._http.routes import find_runs, read_idempotency_key
 from agent_server._http.streams import EventStream, find_watchers
-from agent_server._http.unread import Answer
+from agent_server._http.unread import Answer, building
 from agent_server.executor import Executor, JsonObject, RequestRefusedError
 from agent_server.runs import FINISHED, AnswerConflictError, NewAnswer
 from agent_server.settings import ServerSettings
@@ -226,7 +226,7 @@ async def answer_response(request: Request) -> Response:
 
 async def _answer_with(request: Request, found: Found) -> Response:
     """Answer with a response as far as it is stored."""
-    async with find_unread(request).building:
+    async with building(request):
         return _to_json((await read_response(request, found)).response)
 
 
