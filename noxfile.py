@@ -262,8 +262,14 @@ def dify_backend(session: nox.Session) -> None:
 
 
 _FACES = (
-    *("langchain-openai>=1.7", "litellm>=1.110", "openai>=3.54", "openai-agents>=0.24"),
+    *("agent-framework-openai>=1.17", "inspect-ai>=0.3.285", "langchain-openai>=1.7"),
+    *("litellm>=1.110", "openai>=3.54", "openai-agents>=0.24"),
     *("pydantic-ai-slim[openai]>=2.68", "pytest>=9.0"),
+)
+_JAVASCRIPT_FACES = (
+    *("ai@7", "@ai-sdk/openai@4", "ai-6@npm:ai@6", "ai-6-openai@npm:@ai-sdk/openai@3"),
+    # Open Responses is written for zod 3.
+    *("@openai/agents@0.20", "openai@>=7", "tsx@>=4", "zod@4", "zod-3@npm:zod@3"),
 )
 
 
@@ -277,8 +283,7 @@ def faces(session: nox.Session) -> None:
     session.run_install(*npm, "node@>=22", external=True)
     # With it npm itself runs, which else takes an older client for the machine's own node.
     path = os.pathsep.join((str(place / "node_modules/.bin"), os.environ["PATH"]))
-    packages = ("openai@>=7", "tsx@>=4", "zod@3")
-    session.run_install(*npm, *packages, external=True, env={"PATH": path})
+    session.run_install(*npm, *_JAVASCRIPT_FACES, external=True, env={"PATH": path})
     session.run(
         *("pytest", "--import-mode=importlib", "-W", "error", "-W", "ignore::ResourceWarning"),
         *("-o", "pythonpath=checks/faces", "-o", "anyio_mode=auto", "checks/faces"),

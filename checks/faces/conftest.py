@@ -1,5 +1,6 @@
 """The server that all clients talk to: `agent-endpoint` in a process of its own, with agents whose models are scripted."""
 
+import json
 import os
 import re
 import subprocess
@@ -21,7 +22,7 @@ def pytest_addoption(parser):
         help="A checkout of openresponses/openresponses: also run its compliance tests.",
     )
     parser.addoption(
-        "--packages", metavar="FOLDER", help="The `node_modules` with node, openai, tsx and zod."
+        "--packages", metavar="FOLDER", help="The `node_modules` with node and all that is tried."
     )
 
 
@@ -35,6 +36,24 @@ def pytest_ignore_collect(collection_path, config):
 def packages(request):
     """The folder with the packages of npm."""
     return Path(request.config.getoption("--packages")).absolute()
+
+
+@pytest.fixture(scope="session")
+def run_program(base_url, packages):
+    """Give out a function that runs one of the programs for Node, and returns what it prints, which is JSON."""
+
+    def run(name, *more):
+        done = subprocess.run(
+            [packages / ".bin/node", FOLDER / name, packages, base_url, *more],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert not done.returncode, done.stderr
+        return json.loads(done.stdout)
+
+    return run
 
 
 @pytest.fixture

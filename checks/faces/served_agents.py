@@ -133,6 +133,12 @@ async def fill_form(_asked):
     yield {"usage": _ROUND}
 
 
+async def plan(_asked):
+    """Answer in a form that holds itself."""
+    yield '{"name": "go", "weight": 2, "steps": [{"name": "left", "weight": null, "steps": []}]}'
+    yield {"usage": _ROUND}
+
+
 async def fail(_asked):
     raise ValueError("the model is down")
     yield
@@ -159,6 +165,12 @@ class Sum(BaseModel):
     parts: list[Part] = Field(default_factory=list)
 
 
+class Step(BaseModel):
+    name: str
+    weight: int | None
+    steps: list["Step"]
+
+
 talker = Agent(talk)
 adder = Agent(add_twice, [add])
 payer = Agent(pay_once, [pay], approval_rules={"pay": "always"})
@@ -167,4 +179,5 @@ thinker = Agent(think, emit_reasoning=True)
 asker = Agent(call_client)
 sleeper = Agent(sleep_long)
 filler = Agent(fill_form, answer=Sum)
+planner = Agent(plan, answer=Step)
 failing = Agent(fail)

@@ -1,26 +1,11 @@
 """The openai client for JavaScript, in a program of its own that prints what it was told."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import pytest
 
 
-PROGRAM = Path(__file__).with_name("with_openai.mjs")
-
-
 @pytest.fixture(scope="module")
-def told(base_url, packages):
-    done = subprocess.run(
-        [packages / ".bin/node", PROGRAM, packages, base_url],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert not done.returncode, done.stderr
-    return json.loads(done.stdout)
+def told(run_program):
+    return run_program("with_openai.mjs")
 
 
 def test_it_streams_and_its_helper_puts_the_answer_together(told):
@@ -63,3 +48,9 @@ def test_it_is_told_the_models_and_what_is_wrong(told):
         "code": "unsupported_parameter",
         "param": "max_tool_calls",
     }
+
+
+def test_it_parses_an_answer_in_the_form_that_the_agent_has(told):
+    inner = {"name": "left", "weight": None, "steps": []}
+    assert told["parsed"] == {"name": "go", "weight": 2, "steps": [inner]}
+    assert "`properties.weight" in told["unlike"]

@@ -10,7 +10,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel, TypeAdapter
 
 from answers import WEATHER, approvals_in, outputs_for
-from served_agents import Sum
+from served_agents import Step, Sum
 
 
 EVENTS = TypeAdapter(ResponseStreamEvent)
@@ -307,6 +307,9 @@ def test_an_unknown_key_and_a_failed_model_are_told(client):
 def test_an_answer_is_parsed_only_in_the_form_that_the_agent_has(client):
     parsed = client.responses.parse(model="filler", input="?", text_format=Sum)
     assert parsed.output_parsed == Sum(total=4)
+    nested = client.responses.parse(model="planner", input="?", text_format=Step)
+    inner = Step(name="left", weight=None, steps=[])
+    assert nested.output_parsed == Step(name="go", weight=2, steps=[inner])
     for model in ("filler", "talker"):
         with pytest.raises(openai.BadRequestError) as caught:
             client.responses.parse(model=model, input="?", text_format=Other)

@@ -2,7 +2,10 @@
 import { createRequire } from "node:module";
 
 const [packages, baseURL] = process.argv.slice(2);
-const OpenAI = createRequire(`${packages}/`)("openai");
+const load = createRequire(`${packages}/`);
+const OpenAI = load("openai");
+const { zodTextFormat } = load("openai/helpers/zod");
+const { z } = load("zod");
 const client = new OpenAI({ baseURL, apiKey: "k1", maxRetries: 0 });
 const told = {};
 
@@ -111,5 +114,18 @@ told.models = models;
 told.refused = await refusal(
   client.responses.create({ model: "talker", input: "?", max_tool_calls: 1 }),
 );
+
+// An answer in the agent's form, and in another.
+const Step = z.object({
+  name: z.string(),
+  weight: z.int().nullable(),
+  get steps() {
+    return z.array(Step);
+  },
+});
+const parse = (schema) =>
+  client.responses.parse({ model: "planner", input: "?", text: { format: zodTextFormat(schema, "step") } });
+told.parsed = (await parse(Step)).output_parsed;
+told.unlike = await parse(Step.extend({ weight: z.string() })).catch((error) => error.message);
 
 console.log(JSON.stringify(told));
