@@ -216,6 +216,20 @@ def test_an_agent_remembers_the_turns_before_where_its_node_has_a_memory(
     assert texts(upstream.requests[-1]) == [*first, "Who am I?"]
 
 
+def test_an_agent_that_remembers_turns_goes_on_from_what_its_tools_have_answered(apps, upstream):
+    upstream.plays([thought(), ASK], [thought(), said("Monday.")], [said("Yes, Monday.")])
+    app = apps.chatflow("agent", agent_node([weekday()], remember_turns=True))
+    conversation = app.chat("What weekday is it?").conversation
+    time.sleep(1.2)  # Dify orders messages by whole seconds
+    run = app.chat("Sure?", conversation=conversation)
+
+    assert (run.error, run.answer) == ("", "Yes, Monday.")
+    _, last, after = [body["input"] for body in upstream.requests]
+    assert after[: len(last)] == last
+    assert outputs_of(upstream.requests[-1]) == [RESULT]
+    assert len(items(upstream.requests[-1], "reasoning")) == 2
+
+
 def test_a_user_who_stops_a_run_sees_its_end(apps, upstream):
     go_on = Event()
     upstream.answers(lambda _: go_on.wait(60) and [said("Late.")])

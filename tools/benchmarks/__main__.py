@@ -1,4 +1,4 @@
-"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|page|server|capacity]`."""
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|memory|page|server|capacity]`."""
 
 import argparse
 import asyncio
@@ -13,6 +13,7 @@ from ._agents import compare_agents
 from ._capacity import measure_capacity
 from ._durable import measure_durable
 from ._images import measure_images
+from ._memory import measure_memory
 from ._pairs import OURS, Owner, Pair, official_pair
 from ._runs import measure_runs
 from ._server import stream_server
@@ -20,7 +21,7 @@ from ._streams import measure_streams
 from ._table import Figures, build_table
 
 
-_OTHERS = {"agents", "capacity", "page", "server"}  # which measure no plugins
+_OTHERS = {"agents", "capacity", "memory", "page", "server"}  # which compare no plugins
 
 type _Measure = Callable[[Pair], Awaitable[Figures]]
 
@@ -31,6 +32,9 @@ def main() -> None:
     parts = options.only or ["streams", "runs", "images"]
     if "agents" in parts:
         print(compare_agents(options.repetitions, _report))  # noqa: T201 - the result
+        print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
+    if "memory" in parts:
+        print(measure_memory(options.repetitions))  # noqa: T201 - the result
         print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
     if "page" in parts:
         from ._page import measure_page  # noqa: PLC0415 - only who asks for it needs a browser

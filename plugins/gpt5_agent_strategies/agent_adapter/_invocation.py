@@ -16,6 +16,7 @@ from agent_loop import (
     Failure,
     Finished,
     ModelCallEnded,
+    RunCompacted,
     SnapshotError,
     StopReason,
     Usage,
@@ -30,6 +31,7 @@ from ._open_questions import OpenQuestions, UserAnswer
 from ._parameters import Parameters
 from ._plugin_log import log_break
 from ._prompts import build_messages
+from ._remembered_turns import RememberedTurns
 from ._run_log import flush_traces
 from ._runs import start_run
 from ._settings import Settings
@@ -37,6 +39,7 @@ from ._turn import Turn
 
 
 _ABOVE = "Budgets above their range"
+_MEMORY = "Remembered turns"
 _NOT_TAKEN_UP = "The question for approval in an earlier turn is not taken up"
 BROKEN = "The agent run broke because of an error in the plugin. The plugin's log says more."
 """The sentence for an error in the plugin itself."""
@@ -60,7 +63,10 @@ class Invocation:
         # it to be answered twice.
         self._parameters = parameters
         self._turn = turn = Turn.begin(strategy, parameters, settings)
-        messages, self._files = build_messages(parameters, turn.at_hand)
+        self._memory = memory = RememberedTurns(turn) if parameters.remembers_turns else None
+        messages, self._files = build_messages(parameters, turn.at_hand, memory)
+        # The index of the question among the run's messages; 0 if they were compacted since.
+        self._begins_at = len(messages) - 1
         allowed, self._not_there = find_allowed(parameters.allowed_tools, turn.toolbox.own_names)
         self._finished: Finished | None = None
         self._messages = NodeMessages(turn)
@@ -84,6 +90,7 @@ class Invocation:
         """Create the run and its driver; with an answer, the run that was waiting for it."""
         if answer and answer.decisions:
             run, self._events = self._start(resume=answer.snapshot, decisions=answer.decisions)
+            self._begins_at = answer.question.begins_at
             self._turn.at_hand.load(answer.question.files)
             [*_, self._messages.model] = run.models
         else:
@@ -98,6 +105,8 @@ class Invocation:
         yield from self._messages.warn("Prompt policy overrides", self._parameters.unused_overrides)
         yield from self._messages.warn(_ABOVE, self._parameters.budgets_above, about="counts")
         yield from self._messages.warn(_NOT_TAKEN_UP, self._not_taken_up, about="why")
+        if not self._answer:
+            yield from self._warn_of_memory()
         try:
             # Tools that were given up may still be answering when the run ends.
             with closing(self._turn.toolbox.answers):
@@ -105,6 +114,7 @@ class Invocation:
             yield from self._messages.emit_sources()
             yield from self._messages.emit_value(self._finished, self._run)
             yield from self._messages.emit_final_answer(self._finished)
+            yield from self._remember(self._finished)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is ended properly
             log_break(error, self._turn.known)
             yield from self._break_off()
@@ -114,6 +124,26 @@ class Invocation:
         if self._finished is not None and not self._finished.is_answered:
             # The public reads it on an app's page; the logs have the whole.
             raise AgentRunError(without_server_words(self._finished.error or ""))
+
+    def _remember(self, finished: Finished | None) -> Iterator[InvokeMessage]:
+        """Keep an answered turn, if the node remembers turns."""
+        if self._memory and finished and finished.is_answered and self._run.state == "finished":
+            self._memory.keep(
+                finished.messages[self._begins_at :] if self._begins_at else (),
+                texts=("".join(self._messages.shown), finished.final_text),
+                models=finished.models,
+                earlier=self._earlier,
+            )
+        yield from self._warn_of_memory()
+
+    def _warn_of_memory(self) -> Iterator[InvokeMessage]:
+        if self._memory:
+            yield from self._messages.warn(_MEMORY, self._memory.take_notes(), about="why")
+
+    @property
+    def _earlier(self) -> int:
+        """How many messages of the history belong to the run of this turn: each question for approval, and what led to it."""
+        return self._answer.question.earlier if self._answer and self._answer.decisions else 0
 
     def _break_off(self) -> Iterator[InvokeMessage]:
         """End a run that an error in the plugin broke, and report as much of it as still works."""
@@ -150,7 +180,7 @@ class Invocation:
 
     def _ask(self, asked: AskApproval, approvals: OpenQuestions) -> Iterator[InvokeMessage]:
         """End the turn with the question; if it cannot be stored, deny the calls and go on with the run."""
-        question = approvals.put(asked)
+        question = approvals.put(asked, begins_at=self._begins_at, earlier=self._earlier + 2)
         if not isinstance(question, str):
             yield from self._messages.show_question(question.text)
             yield self._messages.dify_log.asked(question, of=approvals.user)
@@ -177,6 +207,8 @@ class Invocation:
         )
 
     def _note(self, event: Event) -> None:
+        if isinstance(event, RunCompacted):
+            self._begins_at = 0
         if isinstance(event, ModelCallEnded):
             self._used += event.usage
         if isinstance(event, Finished):  # An earlier turn has reported its own usage itself.

@@ -43,6 +43,7 @@ class NodeMessages:
     Attributes:
         dify_log: The messages for the log of the node.
         model: The model that the last round has called.
+        shown: The texts that the turn has shown.
     """
 
     def __init__(self, turn: Turn) -> None:
@@ -50,7 +51,7 @@ class NodeMessages:
         self.model = turn.parameters.model.full_name
         self._strategy, self._parameters, self._known = turn.strategy, turn.parameters, turn.known
         self._guard = MarkdownGuard()
-        self._has_shown = False
+        self.shown: list[str] = []
 
     def warn(
         self, label: str, lines: tuple[str, ...], *, about: str = "left_out"
@@ -62,8 +63,9 @@ class NodeMessages:
 
     def show(self, text: str) -> Iterator[InvokeMessage]:
         """Show a text, without leading line breaks if it is the first one of the turn."""
-        text = text if self._has_shown else text.lstrip("\n")
-        self._has_shown = self._has_shown or bool(text)
+        text = text if self.shown else text.lstrip("\n")
+        if text:
+            self.shown.append(text)
         # In pieces, because a line of over 5 MiB would end the plugin.
         yield from map(self._strategy.create_text_message, split_text(text))
 

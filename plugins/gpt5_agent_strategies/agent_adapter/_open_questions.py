@@ -1,7 +1,6 @@
 """Open questions: calls that a person has to approve. The run waits in Dify's storage until the person's next message, which decides.
 
-The storage belongs to the plugin in the workspace and is shared by all apps and users, so its keys are derived from app, conversation and user. `_claims` explains how
-one answer, and no other, takes a question.
+Its keys are derived from app, conversation and user (`_storage_scope`). `_claims` explains how one answer, and no other, takes a question.
 """
 
 import hashlib
@@ -26,6 +25,7 @@ from ._approval_words import (
 )
 from ._claims import StoredQuestion
 from ._parameters import APPROVAL_RULES, refuse_rules
+from ._storage_scope import StorageScope
 from ._turn import Turn
 
 
@@ -59,6 +59,8 @@ class Question:
         files: The files that were at hand.
         asked_at: When it was asked, in seconds since 1970.
         expires_at: Until when it may be answered.
+        begins_at: The index of the message that led to the run, among the run's own; 0 if it is not known.
+        earlier: How many messages of the history belong to the run before this question.
     """
 
     code: str
@@ -68,6 +70,8 @@ class Question:
     files: Sequence[Mapping[str, Any]]
     asked_at: float
     expires_at: float
+    begins_at: int = 0
+    earlier: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,16 +137,9 @@ class OpenQuestions:
             missing = "user" if session.conversation_id else "conversation"
             problem = f"this run belongs to no {missing}, in which somebody could answer"
             raise refuse_rules(f"{APPROVAL_RULES} cannot be kept: {problem}; use it in a chatflow")
-        model = turn.parameters.model.full_name
-        place = [session.app_id, session.conversation_id, self.user, model]
-        # Distinguishes this node, conversation and user from others.
-        scope = json.dumps([*place, self.rules.text, [*own_names]])
-        digest = hashlib.sha256(scope.encode(errors="replace"))
-        self._stored = StoredQuestion(session.storage, f"approval-{digest.hexdigest()}")
-        # Without a secret the signature finds only damage and runs of other conversations: anybody who can
-        # write to the storage could sign as well.
-        secret = turn.settings.snapshot_secret
-        self.key = hashlib.sha256(f"{secret}|{scope}".encode(errors="replace")).digest()
+        self._scope = StorageScope.of(turn, rules=self.rules.text)
+        self._stored = StoredQuestion(session.storage, f"approval-{self._scope.digest}")
+        self.key = self._scope.key
 
     def take(self) -> UserAnswer | None:
         """Take the open question out of the storage, and return the person's answer to it; None if there is no question.
@@ -210,12 +207,13 @@ class OpenQuestions:
         ids = [call.call_id for call in answer.question.calls]
         return replace(answer, decisions={name: replace(denial, call_id=name) for name in ids})
 
-    def put(self, asked: AskApproval) -> Question | str:
+    def put(self, asked: AskApproval, *, begins_at: int, earlier: int) -> Question | str:
         """Store a question with the person's message and the files at hand, and return it, or the reason why it cannot be asked.
 
         As many of the files' bytes are kept as there is room for: all, or those that the calls name, or none.
         """
-        question, at_hand = self._build(asked), self._turn.at_hand
+        question = replace(self._build(asked), begins_at=begins_at, earlier=earlier)
+        at_hand = self._turn.at_hand
         named = json.dumps([_read(call.arguments) for call in asked.calls], ensure_ascii=False)
         for names in (list(at_hand), [name for name in at_hand if name in named], []):
             data = self._pack(question, asked.snapshot or "", at_hand.save(with_data_of=names))
@@ -281,8 +279,7 @@ class OpenQuestions:
             raise _LostError("what lay in Dify's storage cannot be read") from None
 
     def _sign(self, value: object) -> str:
-        text = json.dumps(value, sort_keys=True, default=str)
-        return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
+        return self._scope.sign(json.dumps(value, sort_keys=True, default=str).encode()).hex()
 
 
 class _LostError(Exception):

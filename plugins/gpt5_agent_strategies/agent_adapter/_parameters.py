@@ -54,6 +54,7 @@ class Parameters:
         fails_with_model: Whether the run always fails if its model does.
         approval_rules: Which calls a person has to approve; None for none.
         searches_tools: Whether the model searches its tools if there are many.
+        remembers_turns: Whether later turns begin with what this one has called, read and thought.
     """
 
     query: str
@@ -73,6 +74,7 @@ class Parameters:
     fails_with_model: bool
     approval_rules: ApprovalRules | None
     searches_tools: bool
+    remembers_turns: bool
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
@@ -105,6 +107,7 @@ class Parameters:
             fallback=_read_fallback(given.get(_FALLBACK), model),
             fails_with_model=read_flag(given.get("fail_on_model_failure"), default=False),
             searches_tools=read_flag(given.get("tool_search"), default=False),
+            remembers_turns=read_flag(given.get("remember_turns"), default=False),
         )
 
     @property

@@ -69,13 +69,14 @@ def join_texts(parts: Sequence[Part]) -> str | tuple[Part, ...]:
 
 
 def name_files(content: Sequence[Part]) -> list[Part]:
-    """Return parts with a line before the files that names them."""
+    """Return parts with a line before the files that names them; parts that have it stay as they are."""
     named: list[Part] = []
     for is_text, group in groupby(content, key=lambda part: part["type"] == "text"):
         parts = list(group)
         names = [part["filename"] for part in parts if part.get("filename")]
-        if names and not is_text:
-            named.append(text_part(list_files(names)))
+        line = text_part(list_files(names))
+        if names and not is_text and named[-1:] != [line]:
+            named.append(line)
         named += parts
     return named
 

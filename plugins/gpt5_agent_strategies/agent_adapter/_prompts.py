@@ -25,20 +25,22 @@ from ._files_at_hand import FilesAtHand
 from ._model import Model
 from ._parameters import Parameters
 from ._parts import Part, join_texts, name_files, read_part, text_part, to_sdk_part
+from ._remembered_turns import RememberedTurns
 
 
 def build_messages(
-    parameters: Parameters, at_hand: FilesAtHand
+    parameters: Parameters, at_hand: FilesAtHand, memory: RememberedTurns | None
 ) -> tuple[list[Message], GivenFiles]:
     """Return the first messages of a run (system instruction, history, files and query), and the files.
 
     The history stays unchanged, thoughts included, with three exceptions: results that name no call are left out, files that the model
     cannot read are replaced by sentences, and files where most providers take none move into the user message after them.
-    If a tool takes files, the name of each comes before it.
+    If a tool takes files, the name of each comes before it. Remembered turns stand as they were sent.
 
     Args:
         parameters: The strategy's parameters.
         at_hand: Gets the files.
+        memory: The turns that the node remembers; None if it remembers none.
 
     Raises:
         ParameterError: If something in the history is not a prompt message.
@@ -47,11 +49,14 @@ def build_messages(
     instruction = build_system_instruction(
         parameters.instruction, parameters.prompt_policy_overrides, model=model.name
     )
-    history = [
-        _to_message(_read_prompt(raw, index), model, at_hand)
+    prompts = [
+        _read_prompt(raw, index)
         for index, raw in enumerate(model.history)
         if not _is_stray_result(raw)
     ]
+    history = [_to_message(prompt, model, at_hand) for prompt in prompts]
+    if memory:
+        history = memory.recall(prompts, history)
     files = GivenFiles.fetch(parameters.files, at_hand)
     query = Message(role="user", content=_build_query(parameters, files))
     moved = with_files_moved([Message(role="system", content=instruction), *history, query])

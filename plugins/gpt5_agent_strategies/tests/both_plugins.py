@@ -119,7 +119,7 @@ class BothPlugins:
 
         `fields` are those of `AgentRequest`; others are parameters of the strategy.
         """
-        known = {"model", "completion_params", "history"}
+        known = {"model", "completion_params", "history", "origin"}
         request = AgentRequest(
             query=query,
             strategy=strategy,

@@ -19,6 +19,7 @@ PARAMETERS = {
     "tools": {"type": "array[tools]", "required": True},
     "allowed_tools": {"type": "string", "required": False},
     "tool_search": {"type": "boolean", "required": False, "default": False},
+    "remember_turns": {"type": "boolean", "required": False, "default": False},
     "instruction": {
         "type": "string",
         "required": True,
@@ -169,7 +170,7 @@ def test_the_manual_explains_every_parameter_and_every_setting(strategy):
     assert [label for label in labels if f"| {label} |" not in manual] == []
     code = (PLUGIN / "agent_adapter" / "_settings.py").read_text(encoding="utf-8")
     settings = re.findall(r'"(GPT5_AGENT_[A-Z_]+|MAX_[A-Z_]+)"', code)
-    assert len(settings) == 13
+    assert len(settings) == 14
     assert [name for name in settings if f"| `{name}` |" not in manual] == []
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from both_plugins import BothPlugins, make_tool
-from dify_plugin_host import PlatformRules
+from dify_plugin_host import CallOrigin, PlatformRules
 from gpt5_simulator import (
     CutStream,
     DemoModel,
@@ -454,3 +454,28 @@ def test_the_model_searches_a_thousand_tools_through_both_plugins(runner):
     assert outputs[1:] == ["477: hello", "b"]
     assert len(all_in["tools"]) == 1_001
     assert len(json.dumps(searched[2])) < 0.05 * len(json.dumps(all_in))
+
+
+@pytest.mark.parametrize("kept_by", KEPT_BY)
+def test_a_remembered_turn_reaches_openai_as_the_beginning_of_the_next_request(both_under, kept_by):
+    both = both_under(kept_by)
+    both.script(
+        [thoughts(), said("Looking."), call("a"), call("b")],
+        [thoughts(), said("Done.")],
+        [thoughts(), call("c")],
+        [thoughts(), said("Done again.")],
+    )
+    history = []
+    for query in ("What is it?", "And now?"):
+        origin = CallOrigin(conversation_id=kept_by, app_id="a")
+        shown = both.run(query, history=history, origin=origin, remember_turns=True).text
+        history += [
+            {"role": "user", "content": query},
+            {"role": "assistant", "content": shown, "tool_calls": []},
+        ]
+
+    first, *later = [body["input"] for body in both.bodies]
+    for before, after in pairwise([first, *later]):
+        assert after[: len(before)] == before
+    assert kinds(later[1]).count("function_call_output") == 2
+    assert kinds(later[1]).count("reasoning") == 2

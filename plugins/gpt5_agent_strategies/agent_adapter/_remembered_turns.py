@@ -1,0 +1,253 @@
+"""Turns that a node remembers: its calls, their results, reasoning and answers, in the place of the texts that are all Dify's memory has of them.
+
+Dify's storage has no list, no expiry and no compare-and-set, and a value over the quota is stored although storing it raises. So all turns of one scope
+(`_storage_scope`) are one entry of bounded size, and the entries lie in a fixed number of slots: a later conversation overwrites an earlier one in the same slot, and
+questions for approval always find room. Whatever is lost costs the memory and never the turn.
+
+A history has no ids. A turn is found again by keyed digests of the messages that it is seen as, from the end of the history back, and each turn names the one
+before it. So an edited or regenerated message finds nothing, and two nodes that share an entry find their own turns.
+"""
+
+import hmac
+import json
+import secrets
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from dify_plugin.entities.model.message import PromptMessage, TextPromptMessageContent
+
+from agent_loop import Message, dump_messages, load_messages
+from stream_text import strip_think
+
+from ._storage_scope import StorageScope
+from ._turn import Turn
+
+
+_ALL_BYTES = (
+    20_000_000  # Of the 50 MB that the plugin has in a workspace; the rest is for approvals.
+)
+_MAX_UNPACKED = 16 * 1024 * 1024
+_OWNER_BYTES = _SIGNATURE_BYTES = 32
+_ANEW = "the model's prompt cache begins anew"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RememberedTurn:
+    """A turn as it is stored.
+
+    Attributes:
+        name: Its name, which no other turn has.
+        before: The name of the turn before it; empty if none is remembered.
+        seen_as: The messages that Dify's memory has of it; of each, the digests of the texts that it may have.
+        packed: Its messages as the model has had them, compressed.
+    """
+
+    name: str
+    before: str
+    seen_as: Sequence[Sequence[str]]
+    packed: bytes
+
+    @classmethod
+    def iter_stored(cls, data: bytes) -> Iterator[Self]:
+        """Yield the turns of an entry, the newest first."""
+        header, _, packed = data.partition(b"\n")
+        end = 0
+        for name, before, seen_as, size in json.loads(header):
+            start, end = end, end + size
+            yield cls(name=name, before=before, seen_as=seen_as, packed=packed[start:end])
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Its messages."""
+        text = zlib.decompressobj().decompress(self.packed, _MAX_UNPACKED)
+        return load_messages(text.decode())
+
+    def ends(self, history: Sequence[str]) -> bool:
+        """Return whether a history with these digests ends with it."""
+        shown = history[-len(self.seen_as) :]
+        return len(shown) == len(self.seen_as) and all(
+            digest in texts for digest, texts in zip(shown, self.seen_as, strict=True)
+        )
+
+
+class RememberedTurns:
+    """The turns that one node remembers in one conversation with one user.
+
+    Args:
+        turn: The turn that begins.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        rules = turn.parameters.approval_rules
+        self._scope = StorageScope.of(turn, rules=rules.text if rules else "")
+        self._owner = bytes.fromhex(self._scope.digest)
+        self._storage = turn.session.storage
+        self._max_bytes = turn.settings.memory_bytes
+        slots = max(1, _ALL_BYTES // self._max_bytes)
+        self._slot = f"turns-{int(self._scope.digest, 16) % slots}"
+        self._is_known = bool(turn.session.conversation_id and turn.strategy.runtime.user_id)
+        self._query = turn.parameters.query
+        self._model = turn.parameters.model.full_name
+        self._history: list[str] = []
+        self._before = ""
+        self._notes: list[str] = []
+        self._taken = 0
+
+    def take_notes(self) -> tuple[str, ...]:
+        """Return the lines for the node's log since the last call."""
+        notes, self._taken = tuple(self._notes[self._taken :]), len(self._notes)
+        return notes
+
+    def recall(self, prompts: Sequence[PromptMessage], history: Sequence[Message]) -> list[Message]:
+        """Return a history in which remembered turns stand in the place of their texts.
+
+        Args:
+            prompts: The history as Dify has sent it.
+            history: The same as messages of a run.
+        """
+        self._history = [self._digest(str(one.role.value), _read_text(one)) for one in prompts]
+        if not (prompts and self._is_known):
+            return [*history]
+        try:
+            return self._recall([*self._read()], history)
+        except Exception as error:  # noqa: BLE001 - the SDK raises what it likes
+            self._note_failure(error)
+            return [*history]
+
+    def _recall(
+        self, turns: Sequence[_RememberedTurn], history: Sequence[Message]
+    ) -> list[Message]:
+        recalled: list[Message] = []
+        before, candidates, texts, end = "", turns, 0, len(history)
+        while end:
+            found = next((one for one in candidates if one.ends(self._history[:end])), None)
+            if found is None:
+                end, texts = end - 1, texts + 1
+                recalled.insert(0, history[end])
+                continue
+            recalled[:0] = found.messages
+            end -= len(found.seen_as)
+            before = before or found.name
+            # Each turn names the one before it, so equal messages are not taken for each other.
+            candidates = [one for one in turns if one.name == found.before]
+        self._before = before
+        if texts:
+            self._note(
+                f"{texts} of {len(history)} messages of the history are texts: no remembered turn fits them"
+            )
+        return recalled
+
+    def keep(
+        self,
+        messages: Sequence[Message],
+        *,
+        texts: Sequence[str],
+        models: Sequence[str],
+        earlier: int,
+    ) -> None:
+        """Keep the turn that ends.
+
+        Args:
+            messages: Its messages: the question, and all that followed; none if its run was compacted.
+            texts: The texts that Dify's memory may have of its answer.
+            models: The models that it has called.
+            earlier: How many messages at the end of the history belong to it, because it has asked for approval.
+        """
+        if not self._is_known:
+            self._note("this run belongs to no conversation of a user, so nothing is remembered")
+            return
+        kept = _without_sentences(messages)
+        if not _can_go_on(kept):
+            self._note(f"this turn is not remembered: it was compacted, or has no answer; {_ANEW}")
+            return
+        if {*models} != {self._model}:  # What a model's client wants back is of no use to another.
+            kept = [replace(message, opaque_body=None) for message in kept]
+        answers = {*texts, *map(strip_think, texts)}
+        seen_as = [
+            *([digest] for digest in self._history[len(self._history) - earlier :]),
+            [self._digest("user", self._query)],
+            sorted(self._digest("assistant", text) for text in answers),
+        ]
+        try:
+            packed = zlib.compress(dump_messages(kept).encode())
+            name = secrets.token_hex(8)
+            self._write(
+                _RememberedTurn(name=name, before=self._before, seen_as=seen_as, packed=packed)
+            )
+        except Exception as error:  # noqa: BLE001 - the SDK raises what it likes
+            self._note_failure(error)
+
+    def _read(self) -> Iterator[_RememberedTurn]:
+        """Yield the remembered turns, the newest first.
+
+        Raises:
+            Exception: If the storage fails.
+        """
+        stored = self._storage.get(self._slot) if self._storage.exist(self._slot) else b""
+        owner, rest = stored[:_OWNER_BYTES], stored[_OWNER_BYTES:]
+        if owner != self._owner:  # Nothing, or the turns of another conversation.
+            return
+        signature, data = rest[:_SIGNATURE_BYTES], rest[_SIGNATURE_BYTES:]
+        if hmac.compare_digest(signature, self._scope.sign(data)):
+            yield from _RememberedTurn.iter_stored(data)
+        else:
+            self._note("what lay in Dify's storage was changed since, and is left out")
+
+    def _write(self, newest: _RememberedTurn) -> None:
+        turns = [newest, *self._read()]  # Another message may have written meanwhile.
+        kept = [*turns]
+        while len(data := _pack(kept)) > self._max_bytes - _OWNER_BYTES - _SIGNATURE_BYTES:
+            kept.pop()
+        if gone := len(turns) - len(kept):
+            room = f"{gone} of {len(turns)} turns do not fit in {self._max_bytes:,} bytes"
+            self._note(f"{room}; {_ANEW}")
+        if kept:
+            self._storage.set(self._slot, self._owner + self._scope.sign(data) + data)
+
+    def _digest(self, role: str, text: str) -> str:
+        said = f"{role}\n{text.strip()}".encode(errors="replace")
+        return self._scope.sign(said)[:16].hex()
+
+    def _note_failure(self, error: Exception) -> None:
+        reason = " ".join(str(error).split())[:300]
+        self._note(f"Dify's storage has failed, so turns may not be remembered: {reason}")
+
+    def _note(self, line: str) -> None:
+        if line not in self._notes:
+            self._notes.append(line)
+
+
+def _pack(turns: Sequence[_RememberedTurn]) -> bytes:
+    header: list[list[Any]] = [
+        [one.name, one.before, one.seen_as, len(one.packed)] for one in turns
+    ]
+    packed = b"".join(one.packed for one in turns)
+    return json.dumps(header, separators=(",", ":")).encode() + b"\n" + packed
+
+
+def _read_text(prompt: PromptMessage) -> str:
+    if isinstance(prompt.content, list):
+        texts = (one.data for one in prompt.content if isinstance(one, TextPromptMessageContent))
+        return "\n".join(texts)
+    return prompt.content or ""
+
+
+def _without_sentences(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages of a turn without what its run has said to the model by itself: about budgets, the schema, or an answer that had to be repaired, which goes too."""
+    kept = [*messages[:1]]
+    for message in messages[1:]:
+        if message.role != "user":
+            kept.append(message)
+        elif kept[-1].role == "assistant":
+            kept.pop()
+    return kept
+
+
+def _can_go_on(messages: Sequence[Message]) -> bool:
+    """Return whether a request can go on after these messages: APIs refuse calls without results."""
+    called = {call.call_id for message in messages for call in message.tool_calls}
+    answered = {message.tool_call_id for message in messages}
+    is_answer = bool(messages) and messages[-1].role == "assistant" and not messages[-1].tool_calls
+    return is_answer and called <= answered
