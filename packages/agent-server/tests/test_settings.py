@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from cryptography.fernet import Fernet
 from pydantic import ValidationError
@@ -66,7 +68,18 @@ def test_the_logs_of_a_tenant_have_a_folder_of_their_own(tmp_path):
         ("webhook_url", ""),
         ("webhook_url", "https://u:secret@x.test/"),
         ("webhook_url", "https://x.test/#secret"),
+        *(
+            ("webhook_url", f"https://{place}/secret")
+            for place in (
+                *("x.test:99999", "x.test:0", "x.test:-1", "a b", "..", "x..test", "-", "a%00b"),
+                *("a" * 300, "a." * 150 + "test", "999.1.1.1", "xn--", "%41"),
+            )
+        ),
+        ("allow_origin", "https://secret.test:65536"),
+        ("allow_origin", "https://secret..test"),
         ("webhook_secret", "secret"),
+        ("webhook_secret", "whsec_" + "c2VjcmV0" * 4 + "="),
+        ("webhook_secret", "whsec_" + "c2VjcmV0" * 4 + "é"),
         ("webhook_secret", "whsec_" + "c2VjcmV0" * 3),
         ("webhook_secret", "whsec_" + "c2VjcmV0" * 11),
         ("webhook_secret", "c2VjcmV0" * 4),
@@ -83,6 +96,7 @@ def test_a_wrong_setting_is_refused_without_its_value(name, value):
     told = str(caught.value).replace("webhook_secret", "")
     assert "secret" not in told
     assert "c2VjcmV0" not in told  # the same in base64
+    assert re.search("expected|should|input", problem["msg"])
 
 
 def test_other_machines_reach_a_server_only_where_there_is_a_key():
@@ -105,7 +119,14 @@ def test_origins_are_kept_as_browsers_write_them():
 
 @pytest.mark.parametrize(
     "url",
-    ["https://x.test/hook?a=b", "http://127.0.0.1:8080/", "http://[::1]/", "http://localhost"],
+    [
+        "https://x.test/hook?a=b",
+        "https://bücher.example/",
+        "https://x_y.test.:1/",
+        "http://127.0.0.1:8080/",
+        "http://[::1]/",
+        "http://localhost",
+    ],
 )
 def test_a_webhook_has_a_url_that_is_safe_and_a_secret(url):
     settings = ServerSettings(**_WEBHOOK | {"webhook_url": url})

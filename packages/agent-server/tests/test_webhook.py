@@ -142,7 +142,7 @@ async def test_what_was_not_taken_is_sent_again_later_with_its_id(database, stat
     assert third.verify()["type"] == "run.succeeded"
     (line,) = [one for one in caplog.records if one.levelno >= logging.WARNING]
     assert line.getMessage() == (
-        f"webhook: {receiver.url} did not take a message, and gets it again: it answered {status}"
+        f"webhook: {receiver.url.removesuffix('/hook')} did not take a message, and gets it again: it answered {status}"
     )
     assert "hidden" not in caplog.text
     assert receiver.settings["webhook_secret"] not in caplog.text
@@ -163,7 +163,8 @@ async def test_a_webhook_that_is_not_there_holds_no_run_up_and_is_told_later(dat
 
     assert {run_id for _, run_id in receiver.told} == ids
     assert len(receiver.told) == 20
-    assert "ConnectError" in caplog.text
+    assert ": ConnectError: All connection attempts failed" in caplog.text
+    assert "hook" not in caplog.text.replace("webhook", "")
     assert "hidden" not in caplog.text
 
 
@@ -203,7 +204,7 @@ async def test_a_webhook_that_never_comes_to_its_answer_holds_no_run_up(
 
     assert [run.status for run in ended] == ["succeeded"] * 10
     assert seconds() < 5
-    assert "RemoteProtocolError" in caplog.text
+    assert ": RemoteProtocolError: no answer in HTTP" in caplog.text
 
 
 def make_certificate(path):

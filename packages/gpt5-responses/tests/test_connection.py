@@ -199,6 +199,8 @@ def test_an_address_is_shown_without_what_may_be_secret(typed: str, shown: str) 
         ("https://gateway.example#a", "must not have a fragment"),
         ("https://gateway.example?a=b&a=c", "must not name a parameter of its query twice"),
         ("https://gateway.example/a b", "must not contain white space"),
+        ("https://-", "host is not a name that can be looked up"),
+        ("https://999.1.1.1", "host is not a name that can be looked up"),
         ("http://169.254.169.254", "host is not allowed"),
         ("http://169.254.1.1", "host is not allowed"),
         ("http://2852039166", "host is not allowed"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stream_text.addresses import is_metadata_address, is_metadata_host, plain_host
+from stream_text.addresses import is_host, is_metadata_address, is_metadata_host, plain_host
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,32 @@ def test_hosts_of_a_company_s_own_network_pass(host):
 
 def test_a_name_is_no_address():
     assert not is_metadata_address("metadata")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_one"),
+    [
+        *dict.fromkeys(
+            (
+                "a",
+                "a_b.test",
+                "xn--bcher-kva.example",
+                "1.example",
+                "a" * 63,
+                "127.1",
+                "::1",
+                "fe80::1%eth0",
+            ),
+            True,
+        ).items(),
+        *dict.fromkeys(
+            ("", ".", "a..b", "-", "a-", "a.-b", "a" * 64, "a." * 127 + "a", "a b", "a%00b"), False
+        ).items(),
+        *dict.fromkeys(("999.1.1.1", "1.2.3.4.5", "a:b", "a/b", "a@b", "a\nb"), False).items(),
+    ],
+)
+def test_a_host_is_an_address_or_a_name_that_can_be_looked_up(host, is_one):
+    assert is_host(host) is is_one
 
 
 def test_a_host_that_nobody_can_look_up_is_refused():

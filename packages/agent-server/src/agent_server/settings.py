@@ -1,9 +1,9 @@
 """The settings of a server, from flags and environment variables with the same names."""
 
 import base64
-import binascii
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -14,6 +14,8 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
+
+from stream_text.addresses import is_host, plain_host
 
 
 __all__ = ["DEFAULT_TENANT", "LOOPBACK_HOSTS", "KeyHolder", "ServerSettings", "Webhook"]
@@ -37,6 +39,7 @@ _KEY: Final = re.compile(r"[!-+\--~]+", re.ASCII)
 _ORIGIN: Final = re.compile(
     r"(https?)://((?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?", re.ASCII
 )
+_PORTS: Final = range(1, 65536)
 _DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 _ENGINE: Final = re.compile(r"tables|[a-z][a-z0-9]*://\S+", re.ASCII)
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each begins with
@@ -245,12 +248,9 @@ class ServerSettings(BaseSettings):
     def _validate_webhook_url(cls, value: str | None) -> str | None:
         if value is None:
             return None
-        try:
-            url = httpx.URL(value)
-        except httpx.InvalidURL:
-            url = httpx.URL()
+        url = _parse_url(value)
         is_local = url.scheme == "http" and url.host in LOOPBACK_HOSTS
-        if not url.host or not (url.scheme == "https" or is_local):
+        if not (url.scheme == "https" or is_local):
             raise ValueError("expected a URL with https; with http only to this machine")
         if url.userinfo or url.fragment:
             raise ValueError("expected a URL without a user, a password and a fragment")
@@ -287,19 +287,33 @@ class ServerSettings(BaseSettings):
         return Webhook(url=httpx.URL(self.webhook_url), key=key)
 
 
+def _parse_url(text: str) -> httpx.URL:
+    """Return the URL in a text.
+
+    Raises:
+        ValueError: If it is none, or has a host or a port that nobody can connect to; the error does not name it.
+    """
+    with suppress(httpx.InvalidURL, ValueError):
+        url = httpx.URL(text)
+        if is_host(plain_host(url.host)) and (url.port is None or url.port in _PORTS):
+            return url
+    raise ValueError("expected a URL with a host that can be looked up, and a port from 1 to 65535")
+
+
 def _parse_webhook_secret(text: str) -> bytes:
     """Return the key in a secret of Standard Webhooks.
 
     Raises:
         ValueError: If it has another form; the error does not name it.
     """
-    try:
-        key = base64.b64decode(text.removeprefix(_SECRET_PREFIX), validate=True)
-    except binascii.Error:
-        key = b""
-    if not text.startswith(_SECRET_PREFIX) or len(key) not in _SECRET_BYTES:
-        raise ValueError("expected whsec_ and 24 to 64 bytes in base64")
-    return key
+    encoded = text.removeprefix(_SECRET_PREFIX)
+    with suppress(ValueError):
+        key = base64.b64decode(encoded, validate=True)
+        # Signs that are too many at its end are passed over.
+        is_whole = text.startswith(_SECRET_PREFIX) and len(base64.b64encode(key)) == len(encoded)
+        if is_whole and len(key) in _SECRET_BYTES:
+            return key
+    raise ValueError("expected whsec_ and 24 to 64 bytes in base64")
 
 
 def _parse_origins(text: str) -> frozenset[str]:
@@ -315,6 +329,7 @@ def _parse_origins(text: str) -> frozenset[str]:
             raise ValueError(
                 "expected origins such as https://chat.example.com, with commas between"
             )
+        _parse_url(found[0])
         # A browser leaves a default port out.
         origins.add(f"{found[1]}://{found[2].removesuffix(_DEFAULT_PORTS[found[1]])}")
     return frozenset(origins)

@@ -1,4 +1,4 @@
-"""Metadata services of clouds: addresses where no request may go, since the answers are credentials.
+"""Hosts of addresses: whether they lead anywhere, and metadata services of clouds, where no request may go, since the answers are credentials.
 
 A name or a number can be written in many ways, and a name can lead anywhere. So a client checks the host that it was given, and then the address that its socket is
 really connected to. `import stream_text` does not import this module.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 
-__all__ = ["is_metadata_address", "is_metadata_host", "plain_host"]
+__all__ = ["is_host", "is_metadata_address", "is_metadata_host", "plain_host"]
 
 
 _NAMES = frozenset(
@@ -62,6 +62,11 @@ _PLACES = (
 )
 _ISATAP = (b"\0\0\x5e\xfe", b"\2\0\x5e\xfe")  # Source: RFC 5214 section 6.1.
 
+# Underscores are in names of services.
+# Source: RFC 1123 section 2.1, RFC 1035 section 2.3.4.
+_LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
+_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
+
 _ESCAPED = re.compile(rb"%([0-9a-fA-F]{2})")
 
 type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -75,6 +80,13 @@ def plain_host(host: str) -> str:
     """
     host = host.strip().strip(".").lower()
     return host if ":" in host else host.encode("idna").decode("ascii").lower()
+
+
+def is_host(host: str) -> bool:
+    """Return whether a plain host is one: an IP address, or a name of labels of 1 to 63 letters, digits, `-` and `_`, with at most 253 characters in all."""
+    if ":" in host or host.rpartition(".")[2].isdigit():
+        return _parse_address(host) is not None
+    return _NAME.fullmatch(host) is not None
 
 
 def is_metadata_host(host: str) -> bool:

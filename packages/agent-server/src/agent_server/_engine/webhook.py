@@ -10,6 +10,7 @@ import logging
 import random
 import ssl
 import time
+from collections.abc import Mapping
 
 import httpcore
 import httpx
@@ -27,6 +28,10 @@ _logger = logging.getLogger("agent_server")
 
 _AT_ONCE = 8
 _ANSWER_SECONDS = 10.0
+_FAULTS: Mapping[type[Exception], str] = {
+    TimeoutError: f"no answer within {_ANSWER_SECONDS:g} s",
+    httpcore.RemoteProtocolError: "no answer in HTTP",
+}
 _FIRST_PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 3600.0
 _MOST_DOUBLINGS = 10
@@ -90,8 +95,7 @@ class WebhookSender:
                 answer = await self._post(message, tls)
             fault = None if httpx.codes.is_success(answer) else f"it answered {answer}"
         except Exception as error:  # noqa: BLE001 - whatever it is, a later try may succeed
-            # Not its text, which may quote the URL.
-            fault = type(error).__name__
+            fault = _tell(error)
         if fault is None:
             self._writer.submit(webhooks.delete_message, message)
         else:
@@ -117,8 +121,16 @@ class WebhookSender:
 
     def _complain(self, fault: str) -> None:
         if self._complaints.is_due():
-            url = self._webhook.url.copy_with(query=None)
-            _logger.warning("webhook: %s did not take a message, and gets it again: %s", url, fault)
+            # Its path and its query may be secrets.
+            to = f"{self._webhook.url.scheme}://{self._webhook.url.netloc.decode()}"
+            _logger.warning("webhook: %s did not take a message, and gets it again: %s", to, fault)
+
+
+def _tell(error: Exception) -> str:
+    """Return what went wrong, without the text of errors that may quote the URL, or what the webhook has sent."""
+    names = {type(one).__name__ for one in getattr(error, "exceptions", [error])}
+    text = str(error) if isinstance(error, httpcore.NetworkError) else _FAULTS.get(type(error), "")
+    return f"{', '.join(sorted(names))}: {text}".removesuffix(": ")
 
 
 def _sign(message: Message, key: bytes) -> dict[str, str]:

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gpt5_responses._errors import SettingsError
 from stream_text import is_secret_setting, redact_text
-from stream_text.addresses import is_metadata_host, plain_host
+from stream_text.addresses import is_host, is_metadata_host, plain_host
 
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -29,8 +29,6 @@ _TYPED_SCHEME = re.compile(r"^(?:https?:?/+)*(https?)(?:://?|//)(?=[^/])", re.IG
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)  # and not a host with its port
 # Networks where servers seldom have a certificate.
 _NEAR = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
-# Any name that can be looked up, with international names in ASCII. A `%` has two readings.
-_HOST = re.compile(r"[a-z0-9._-]*")
 _PORTS = {"http": 80, "https": 443}
 
 # Endpoints, and all that is behind the name of one where the root is known to end.
@@ -194,10 +192,10 @@ def _host(parts: SplitResult, name: str) -> str:
         host = plain_host(parts.hostname or "")
     except UnicodeError:
         host = "?"
-    if not _HOST.fullmatch(host) and ":" not in host:  # a colon is in IPv6 addresses only
-        raise _refused(name, "host is not a name that can be looked up")
     if not host:
         raise _refused(name, "host is required")
+    if not is_host(host):
+        raise _refused(name, "host is not a name that can be looked up")
     return host
 
 
