@@ -164,6 +164,14 @@ def test_only_the_answer_of_a_stream_can_be_shown() -> None:
     assert shown(summary("Plan"), answer_only=True) == ""
 
 
+def test_an_answer_that_comes_twice_is_shown_once_where_a_program_reads_it() -> None:
+    twice = [answer('{"a"', 1), answer(": 1}", 1), answer('{ "a":', 2), answer("1 }", 2)]
+
+    assert shown(*twice, answer_only=True) == '{"a": 1}'
+    assert shown(*twice) == '{"a": 1}{ "a":1 }'
+    assert shown(*twice, answer('{"a": 2}', 3), answer_only=True).endswith('{ "a":1 }{"a": 2}')
+
+
 def test_a_refusal_is_shown_where_only_the_answer_is() -> None:
     refusal = BlockDelta(index=1, kind="refusal", text="No.")
 

@@ -9,6 +9,7 @@ from stream_text import (
     InvalidJsonError,
     dump_json,
     find_repeated_key,
+    first_of_equal,
     has_many_values,
     parse_json,
 )
@@ -137,3 +138,18 @@ def test_of_a_key_that_stands_twice_the_later_counts():
 )
 def test_a_key_that_stands_twice_in_one_object_is_found(text, key):
     assert find_repeated_key(text) == key
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ('{"a": [1, true]}\n\n{ "a":[1.0,true] } {"a":[1,true]}', '{"a": [1, true]}'),
+        ('"é" "\\u00e9"\n', '"é"'),
+        *(
+            (text, text)
+            for text in ("", " 1 ", "{} []", "1 true", "{} {", "No {} {}", "{} NaN", '{"a": 1')
+        ),
+    ],
+)
+def test_of_equal_values_in_a_row_the_first_is_taken(text, first):
+    assert first_of_equal(text) == first

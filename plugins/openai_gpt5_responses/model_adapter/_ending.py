@@ -21,6 +21,7 @@ from ._model_call import ModelCall
 from ._plugin_log import log_hosted_calls
 from ._pricing import price_usage
 from ._tokens import complete_usage
+from ._tool_names import own_name
 
 
 BUDGET_USED_UP = "The model used up max_output_tokens before it could answer. Raise max_output_tokens or lower reasoning_effort."
@@ -134,7 +135,7 @@ def _final_message(
         return AssistantPromptMessage(content=content)
     return AssistantPromptMessage(
         content=content,
-        tool_calls=[_tool_call(call) for call in ending.completion.tool_calls],
+        tool_calls=[_tool_call(ending.call, one) for one in ending.completion.tool_calls],
         opaque_body=None if ending.is_stored else _carried(ending),
     )
 
@@ -159,8 +160,8 @@ def _without(secrets: KnownSecrets, item: Mapping[str, Any]) -> Mapping[str, Any
     return json.loads(secrets.redact(json.dumps(item)))
 
 
-def _tool_call(call: ToolCall) -> AssistantPromptMessage.ToolCall:
+def _tool_call(call: ModelCall, made: ToolCall) -> AssistantPromptMessage.ToolCall:
     function = AssistantPromptMessage.ToolCall.ToolCallFunction(
-        name=call.name, arguments=call.arguments
+        name=own_name(call, made.name), arguments=made.arguments
     )
-    return AssistantPromptMessage.ToolCall(id=call.call_id, type="function", function=function)
+    return AssistantPromptMessage.ToolCall(id=made.call_id, type="function", function=function)

@@ -17,6 +17,7 @@ from dify_plugin.entities.model.llm import (
     LLMResultWithStructuredOutput,
     LLMUsage,
 )
+from dify_plugin.entities.model.message import PromptMessageTool
 from dify_plugin.errors.model import InvokeError
 
 from gpt5_messages import (
@@ -36,7 +37,7 @@ from gpt5_responses import (
     cancel_background,
     poll_background,
 )
-from stream_text import InvalidJsonError, parse_json, redact_text
+from stream_text import InvalidJsonError, first_of_equal, parse_json, redact_text
 
 from ._background import RUNNING, begin_response, tokens_of
 from ._ending import BUDGET_USED_UP, FinishedAnswer, iter_ending
@@ -49,6 +50,7 @@ from ._request import earlier_body, is_answer_only, request_body
 _LOGGER = logging.getLogger("dify_plugin.plugin.openai_gpt5_responses")
 
 _STATE = "response"
+_TOOLS = "tools"  # by Dify's names, which the result has
 _LONGEST_SECONDS = 7200  # As long as Dify polls.
 # An answer older than this is cancelled: Dify polls no more than 240 times, which ends after 7,005 seconds or more, and then it would be billed for nobody.
 _GIVEN_UP_SECONDS = 6900
@@ -80,7 +82,8 @@ def start_polling(
             if metadata := _metadata(call, request):
                 request["metadata"] = metadata
             point = ResumePoint(response_id=begin_response(call, request))
-            return _running({_STATE: tokens_of(call).write(point)}, _SHORTEST_WAIT)
+            tools = {_TOOLS: [tool.name for tool in call.tools]} if call.tools else {}
+            return _running({_STATE: tokens_of(call).write(point)} | tools, _SHORTEST_WAIT)
     except InvokeError as error:
         return _failed(str(error))
 
@@ -92,6 +95,11 @@ def check_polling(call: ModelCall, state: Mapping[str, Any]) -> LLMPollingResult
         call: The call with what Dify still passes of it: model, credentials and user.
         state: The plugin state that `start_polling` returned to Dify.
     """
+    tools = [
+        PromptMessageTool(name=name, description="", parameters={})
+        for name in state.get(_TOOLS, ())
+    ]
+    call = replace(call, tools=tools)
     try:
         with invoke_errors(call.credentials):
             point = tokens_of(call).read(str(state.get(_STATE)))
@@ -159,7 +167,7 @@ def _result(call: ModelCall, completion: Completion) -> LLMPollingResult:
 def _structured(completion: Completion, result: LLMResult) -> LLMPollingResult:
     """Return a result with its text as a JSON value; Dify only takes objects, so other values stay text."""
     try:
-        value = parse_json(completion.text)
+        value = parse_json(first_of_equal(completion.text))
     except InvalidJsonError:
         return _failed(f"{_NO_JSON} {completion.refusal}".strip())
     if isinstance(value, dict):

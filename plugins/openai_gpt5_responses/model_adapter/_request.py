@@ -16,6 +16,7 @@ from gpt5_payloads import RequestParameters, build_request, coerce_bool, sendabl
 from ._model_call import ModelCall
 from ._parameters import validate_uncut
 from ._plugin_log import note_tools_left_out
+from ._tool_names import own_name, with_sent_names
 
 
 # For platforms that drop `opaque_body`; only in this process. See docs/decisions/0007-item-store.md.
@@ -37,6 +38,7 @@ def request_body(
         PayloadError: If a parameter cannot be used.
         MessageError: If a message cannot be used.
     """
+    call, given = with_sent_names(call), call
     built = build_input(
         call.messages,
         recall=partial(ITEMS.recall, call.owner),
@@ -53,7 +55,7 @@ def request_body(
     if not call.shows_thoughts:
         parameters = {**parameters, "reasoning_summary": "off"}
     tools, left_out = sendable_tools(call.tools)
-    note_tools_left_out(call, left_out)
+    note_tools_left_out(call, {own_name(given, name): why for name, why in left_out.items()})
     return build_request(
         model=call.model,
         # The parameters are those of the model behind the name, but the server knows it by this name.

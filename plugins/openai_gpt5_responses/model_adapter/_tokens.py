@@ -9,16 +9,17 @@ Source: tiktoken 0.14, `tiktoken_ext/openai_public.py`, for digest and rules.
 import lzma
 import time
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
-
 from gpt5_messages import Completion, Usage, build_input
 from gpt5_payloads import count_tokens, function_tool, sendable_tools
+
+from ._model_call import ModelCall
+from ._tool_names import with_sent_names
 
 
 _FILE = Path(__file__).parent / "vocabulary" / "o200k_base.tiktoken.xz"
@@ -36,19 +37,15 @@ _PIECE_CHARACTERS = 16_384
 _REACH_CHARACTERS = 1_024  # How far back to look for a better place to cut.
 
 
-def estimate_tokens(
-    messages: Iterable[PromptMessage], tools: Iterable[PromptMessageTool], *, model: str
-) -> int:
+def estimate_tokens(call: ModelCall) -> int:
     """Count the input tokens of a call: plain text within three tokens or three percent, the rest as docs/token-counts.md says.
 
-    Args:
-        messages: The conversation.
-        tools: The tools that the model may call.
-        model: The model behind the name, which determines how images and the framing of texts count.
+    The model behind the name determines how images and the framing of texts count.
     """
-    functions = [function_tool(tool) for tool in sendable_tools(tools)[0]]
-    items = build_input(messages, lenient=True)
-    return count_tokens(items, functions, model=model, count=text_counter())
+    call = with_sent_names(call)
+    functions = [function_tool(tool) for tool in sendable_tools(call.tools)[0]]
+    items = build_input(call.messages, lenient=True)
+    return count_tokens(items, functions, model=call.base_model, count=text_counter())
 
 
 def complete_usage(request: Mapping[str, Any], completion: Completion) -> Usage:

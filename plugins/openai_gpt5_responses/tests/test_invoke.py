@@ -22,6 +22,7 @@ from gpt5_simulator import (
     UnverifiedOrganization,
 )
 from model_plugin import Answer, ModelPlugin, png
+from stream_text import valid_tool_names
 
 
 TOOL = {
@@ -152,9 +153,9 @@ def test_one_tool_never_ends_a_run(plugin: ModelPlugin, server: ResponsesSimulat
     tools = [
         {"name": "mended", "description": "Mend", "parameters": mended},
         TOOL,
-        {"name": "my tool", "description": "", "parameters": {}},
+        {"name": " ", "description": "", "parameters": {}},
         {"name": "lookup", "description": "Another", "parameters": {}},
-        {"name": "text", "description": "", "parameters": {"type": "string"}},
+        {"name": "my text", "description": "", "parameters": {"type": "string"}},
     ]
 
     answer = plugin.invoke(server, tools=tools)
@@ -165,7 +166,34 @@ def test_one_tool_never_ends_a_run(plugin: ModelPlugin, server: ResponsesSimulat
     assert sent[0]["parameters"]["properties"]["a"] == {"type": "array", "items": {}}
     assert sent[0]["description"].startswith("Mend\n\nThe arguments are also checked by: ")
     told = [notice.text for notice in plugin.notices if "is left out" in notice.text]
-    assert [text.split("'")[1] for text in told] == ["my tool", "lookup", "text"]
+    assert [text.split("'")[1] for text in told] == [" ", "lookup", "my text"]
+
+
+ODD_NAMES = ["my tool", "my_tool", "weather.get", "天気", "x" * 70]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("name", ["my tool", "天気"])
+def test_a_tool_of_any_name_is_sent_and_called_by_its_own(
+    plugin: ModelPlugin, name: str, *, stream: bool
+) -> None:
+    names = dict(zip(ODD_NAMES, valid_tool_names(("", one) for one in ODD_NAMES), strict=True))
+    tools = [{"name": one, "description": "", "parameters": {}} for one in ODD_NAMES]
+    call_id = f"c-{name}-{stream}"
+    first = (Reasoning(), FunctionCall(name=names[name], arguments={}, call_id=call_id))
+    with scripted(first, (Text(text="done"),), (Text(text="done"),)) as server:
+        asked = plugin.invoke(server, "Look", tools=tools, stream=stream)
+        messages = after_tool_call("Look", asked, call_id)
+        plugin.invoke(server, messages, tools=tools, stream=stream)
+        forced = {"tool_choice": name}
+        plugin.invoke(server, messages, tools=tools, key="another", model_parameters=forced)
+
+    begun, remembered, rebuilt = (request.body for request in server.requests)
+    assert [tool["name"] for tool in begun["tools"]] == list(names.values())
+    assert asked.calls == [(call_id, name, "{}")]
+    assert remembered["input"][1:3] == asked.last["message"]["opaque_body"]["responses_output"]
+    assert rebuilt["input"][1]["name"] == names[name]
+    assert rebuilt["tool_choice"] == {"type": "function", "name": names[name]}
 
 
 def test_the_stream_switch_of_the_model_is_obeyed(

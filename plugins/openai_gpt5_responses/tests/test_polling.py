@@ -11,8 +11,17 @@ from typing import Any
 import pytest
 
 from gpt5_payloads import profile_for
-from gpt5_simulator import HttpError, RawServer, Reasoning, ResponsesSimulator, ScriptedModel, Text
+from gpt5_simulator import (
+    FunctionCall,
+    HttpError,
+    RawServer,
+    Reasoning,
+    ResponsesSimulator,
+    ScriptedModel,
+    Text,
+)
 from model_plugin import PLUGIN, ModelPlugin, Server, credentials_for
+from stream_text import valid_tool_names
 
 
 VARIANTS = tomllib.loads((PLUGIN / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
@@ -128,6 +137,18 @@ def test_an_answer_is_begun_and_asked_for_until_it_is_there(
     assert paths(server).count("POST /v1/responses") == 1
 
 
+def test_a_call_has_the_tool_s_own_name(hasty: ModelPlugin, clock: Clock) -> None:
+    [sent] = valid_tool_names([("", "my tool")])
+    model = ScriptedModel([[FunctionCall(name=sent, arguments={})]])
+    with ResponsesSimulator(model=model, background_seconds=60, clock=clock) as server:
+        node = Node(hasty, server)
+        tool = {"name": "my tool", "description": "", "parameters": {}}
+        begun = node.start(tools=[tool])
+        clock.ahead = 61
+        [call] = node.check(begun["plugin_state"])["result"]["message"]["tool_calls"]
+    assert call["function"]["name"] == "my tool"
+
+
 def test_a_stop_sequence_ends_the_answer(
     hasty: ModelPlugin, server: ResponsesSimulator, clock: Clock
 ) -> None:
@@ -146,7 +167,8 @@ def test_a_structured_answer_is_decoded(
     if in_parameters:
         told = json.dumps({"name": "pages", "schema": SCHEMA})
         asked["model_parameters"] = {"json_schema": told}
-    model = ScriptedModel([[Reasoning(summary=("Hm.",)), Text(text='{"pages": 300}')]])
+    pages = Text(text='{"pages": 300}')
+    model = ScriptedModel([[Reasoning(summary=("Hm.",)), pages, pages]])
     with ResponsesSimulator(model=model, background_seconds=60, clock=clock) as server:
         node = Node(hasty, server)
         begun = node.start(**asked)

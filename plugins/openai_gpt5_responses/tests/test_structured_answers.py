@@ -57,6 +57,13 @@ ITEMS = [
         "phase": "final_answer",
         "content": [part('{"word": "right"}')],
     },
+    {
+        "type": "message",
+        "id": "msg_3",
+        "role": "assistant",
+        "phase": "final_answer",
+        "content": [part('{ "word": "right" }\n')],
+    },
 ]
 RESPONSE = {"id": "resp_1", "model": "gpt-5.2", "status": "completed", "usage": USAGE}
 
@@ -108,7 +115,10 @@ def test_the_same_server_s_text_is_shown_whole_where_it_is_text(plugin: ModelPlu
     with RawServer(streams(STREAM)) as server:
         answer = plugin.invoke(server)
 
-    assert answer.text == f'<think>\n{SUMMARY}\n</think>Looking it up {{now}}.{{"word": "right"}}'
+    assert (
+        answer.text
+        == f'<think>\n{SUMMARY}\n</think>Looking it up {{now}}.{{"word": "right"}}{{ "word": "right" }}\n'
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -27,10 +27,10 @@ def no_network(*arguments, **settings):
     raise AssertionError("the network was asked")
 socket.create_connection = socket.getaddrinfo = no_network
 from dify_plugin.entities.model.message import PromptMessageTool, UserPromptMessage
-from model_adapter import estimate_tokens
+from model_adapter import ModelCall, estimate_tokens
 tool = PromptMessageTool(name="lookup", description="Look a word up", parameters={"type": "object", "properties": {}})
 print(json.dumps([
-    estimate_tokens([UserPromptMessage(content=text)], tools, model="gpt-5.2")
+    estimate_tokens(ModelCall(model="gpt-5.2", credentials={}, messages=[UserPromptMessage(content=text)], tools=tools))
     for text, tools in (("hello world " * 500, []), ("hello world " * 500, [tool]), *((piece * count, []) for piece, count in ((" ", 1_000_000), ("a", 100_000), ("\\n", 100_000))))
 ]))
 """

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from mcp import Client, types
 from mcp.shared.inbound import find_invalid_x_mcp_header
 
-from agent_tooling import DeclarationError, Tool, read_object_schema, unique_tool_names
+from agent_tooling import DeclarationError, Tool, read_object_schema
 from stream_text import KnownSecrets
 
 from ._bounds import LEFT_OUT, MAX_TOOLS
@@ -112,14 +112,6 @@ def choose_tools(
     if missing := sorted(set(server.tools) - names):
         raise McpError(server.name, f"expected tools among those that it lists, {missing} are not")
     return [tool for tool in listed if tool.name in server.tools]
-
-
-def name_tools(listed: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the name of each tool for the model, from the names of its server and its own: `time_convert`. They are valid and unique."""
-    return unique_tool_names(
-        {"identity": {"name": f"{server}_{name}", "provider": f"{server}/{name}"}}
-        for server, name in listed
-    )
 
 
 def make_tool(

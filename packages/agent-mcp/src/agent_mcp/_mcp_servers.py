@@ -16,10 +16,11 @@ from anyio.from_thread import start_blocking_portal
 from mcp import types
 
 from agent_tooling import Tool
+from stream_text import valid_tool_names
 
 from ._connection import Connection, OnProgress
 from ._errors import McpError
-from ._listing import Call, make_tool, name_tools
+from ._listing import Call, make_tool
 from ._log_redaction import redacted_logs
 from ._results import Part
 from ._servers import HttpServer, StdioServer
@@ -221,7 +222,8 @@ class _Use:
             McpError: If the schemas of a server take longer than is left of its time to start.
         """
         listed = [(one, tool) for one in self.connections for tool in opened[one]]
-        names = name_tools([(one.server.name, tool.name) for one, tool in listed])
+        pairs = ((one.server.name, tool.name) for one, tool in listed)
+        names = valid_tool_names((f"{server}/{name}", f"{server}_{name}") for server, name in pairs)
         for name, (one, tool) in zip(names, listed, strict=True):
             call = self._make_call(one, tool.name, group)
             make = partial(make_tool, tool, name, call, one.server, one.known)

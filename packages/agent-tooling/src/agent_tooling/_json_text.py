@@ -103,15 +103,3 @@ def shorten(text: str, limit: int) -> str:
 def plain_value(value: object) -> object:
     """Return the value of an enum member, and anything else unchanged."""
     return value.value if isinstance(value, Enum) else value
-
-
-def canonical_text(value: object) -> str:
-    """Return a text for a value, the same for values that are equal in JSON, where 1 equals 1.0."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, Mapping):
-        items = cast("Mapping[object, object]", value).items()
-        return f"{{{', '.join(sorted(f'{canonical_text(str(k))}: {canonical_text(v)}' for k, v in items))}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(canonical_text, cast('Sequence[object]', value)))}]"
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -19,11 +19,12 @@ from typing import (
     overload,
 )
 
+from stream_text import MAX_TOOL_NAME
+
 from ._approval.rules import ApprovalOption, ApprovalRules
 from ._arguments import RefusedArguments, ToolArguments, parse_tool_arguments
 from ._context import Context
 from ._dify import (
-    MAX_NAME_LENGTH,
     STRATEGY_OBSERVATIONS,
     DeclaredParameters,
     ObservationPolicy,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 else:
     Deps_contra = TypeVar("Deps_contra", contravariant=True)
 
-_NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
+_NAME: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_TOOL_NAME}}}")
 
 
 class _Checks(Protocol):
@@ -450,7 +451,7 @@ def _validate_names(name: object, description: object, function: object) -> None
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise DeclarationError(
             "tool name",
-            f"1 to {MAX_NAME_LENGTH} letters, digits, underscores or hyphens",
+            f"1 to {MAX_TOOL_NAME} letters, digits, underscores or hyphens",
             found=repr(name),
         )
     if not isinstance(description, str):

@@ -16,8 +16,10 @@ from ._json import (
     LARGE_TEXT,
     MAX_DEPTH,
     TRUSTED_DEPTH,
+    canonical_text,
     dump_json,
     find_repeated_key,
+    first_of_equal,
     has_many_values,
     parse_json,
 )
@@ -34,6 +36,7 @@ from ._tags import break_tags
 from ._think import ThinkPiece, ThinkReader, render_thinking
 from ._think_filter import ThinkFilter, strip_think
 from ._tool_calls import MergedToolCall, ToolCallDelta, ToolCallMerger
+from ._tool_names import MAX_TOOL_NAME, valid_tool_names
 from ._written_calls import WrittenCall, read_member, read_written_call
 
 
@@ -42,6 +45,7 @@ __all__ = [
     "MADE_BY_KEY",
     "MAX_DEPTH",
     "MAX_SIGNATURE_BYTES",
+    "MAX_TOOL_NAME",
     "MOST_COUNTED",
     "REDACTED",
     "TRUSTED_DEPTH",
@@ -64,10 +68,12 @@ __all__ = [
     "WrittenCall",
     "break_tags",
     "canonical_arguments",
+    "canonical_text",
     "dump_json",
     "find_media_type",
     "find_named_value",
     "find_repeated_key",
+    "first_of_equal",
     "has_many_values",
     "is_hidden",
     "is_marked_reasoning",
@@ -84,5 +90,6 @@ __all__ = [
     "render_omission",
     "render_thinking",
     "strip_think",
+    "valid_tool_names",
     "without_omissions",
 ]

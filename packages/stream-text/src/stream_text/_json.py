@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from json import decoder, scanner
 from typing import Any, Final, NoReturn, cast
@@ -120,6 +120,34 @@ def find_repeated_key(text: str) -> str | None:
     with suppress(ValueError, RecursionError):
         json.loads(text, object_pairs_hook=note)
     return repeated[0] if repeated else None
+
+
+def first_of_equal(text: str) -> str:
+    """Return the first of several equal JSON values that a text holds in a row, as models send an answer twice; any other text as it is.
+
+    Example:
+        >>> first_of_equal('{"a": 1} {"a": 1.0}')
+        '{"a": 1}'
+    """
+    rest, first, values = text.strip(), "", set[str]()
+    with suppress(ValueError, RecursionError):
+        while rest:
+            value, end = _DECODER.raw_decode(rest)
+            values.add(canonical_text(value))
+            first, rest = first or rest[:end], rest[end:].lstrip()
+    return text if rest or len(values) != 1 or first == text.strip() else first
+
+
+def canonical_text(value: object) -> str:
+    """Return a text for a value, the same for values that are equal in JSON, where 1 equals 1.0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return f"{{{', '.join(sorted(f'{canonical_text(str(k))}: {canonical_text(v)}' for k, v in items))}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(canonical_text, cast('Sequence[object]', value)))}]"
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -106,8 +106,11 @@ class OpenAIGPT5LargeLanguageModel(LargeLanguageModel):
         tools: list[PromptMessageTool] | None = None,
     ) -> int:
         """Count the input tokens of a call, without network access."""
-        base_model = model_adapter.base_model(model, credentials)
-        return model_adapter.estimate_tokens(prompt_messages, tools or (), model=base_model)
+        return model_adapter.estimate_tokens(
+            model_adapter.ModelCall(
+                model=model, credentials=credentials, messages=prompt_messages, tools=tools or ()
+            )
+        )
 
     @override
     def validate_credentials(self, model: str, credentials: Mapping) -> None:

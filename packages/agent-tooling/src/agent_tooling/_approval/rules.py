@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any, Final, Literal, Self, cast
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema, canonical_text
+from agent_tooling._json_text import JsonSchema
 from agent_tooling._schemas.linear_pattern import LinearPattern
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, canonical_text, parse_json
 
 from .paths import MAX_VALUES, NOWHERE, UNSURE, can_lead, find_values, read_json
 

@@ -20,14 +20,13 @@ from .sentences import (
     invoke_error_text,
     parameters_error_text,
 )
-from .tool_names import MAX_NAME_LENGTH, unique_tool_names
+from .tool_names import unique_tool_names
 
 
 __all__ = [
     "CHECK_CREDENTIALS",
     "FILE_FEATURES",
     "LOCAL_FILE_FAILED",
-    "MAX_NAME_LENGTH",
     "STRATEGY_OBSERVATIONS",
     "TOOL_LAYER_OBSERVATIONS",
     "Blob",

@@ -1,51 +1,21 @@
 """Names by which a model calls tools: valid for every API, and unique."""
 
-import hashlib
-import re
-from collections import Counter
 from collections.abc import Iterable
-from typing import Final
 
 from agent_tooling._errors import DeclarationError
-from stream_text import read_member
-
-
-MAX_NAME_LENGTH: Final = 64
-_INVALID: Final = re.compile(r"[^a-zA-Z0-9_-]")
+from stream_text import read_member, valid_tool_names
 
 
 def unique_tool_names(tools: Iterable[object]) -> tuple[str, ...]:
-    """Return a distinct name for each tool, in their order.
-
-    A name has 1 to 64 characters of `a-zA-Z0-9_-`. A tool keeps its own name if that is valid and no other tool has it.
-    Tools that share a name get their provider's name in front; a name that still clashes, is too long or has other
-    characters ends in a digest of provider and name. So a tool's name does not depend on the order of the list; only
-    the very same tool, listed twice, is numbered.
+    """Return a distinct name for each tool, in their order, as `stream_text.valid_tool_names` makes them.
 
     Args:
         tools: Mappings or objects with an `identity` that has `name` and `provider`.
 
     Raises:
         DeclarationError: If a tool has no name.
-
-    Source: docs/evidence/responses-api.md, R14; the limit of 64 characters, which other providers
-    have, is our choice.
     """
-    # Providers and digests are added only if names clash, so that most tools keep the names that
-    # prompts mention.
-    identities = [_identity(tool) for tool in tools]
-    own = Counter(name for _, name in identities)
-    wanted = [
-        _valid_name(identity, name if own[name] == 1 else f"{_short(provider)}_{name}")
-        for identity in identities
-        for provider, name in [identity]
-    ]
-    taken = Counter(wanted)
-    distinct = [
-        name if taken[name] == 1 else _with_digest(name, identity)
-        for name, identity in zip(wanted, identities, strict=True)
-    ]
-    return _numbered(distinct)
+    return valid_tool_names(map(_identity, tools))
 
 
 def _identity(tool: object) -> tuple[str, str]:
@@ -55,35 +25,3 @@ def _identity(tool: object) -> tuple[str, str]:
     if not isinstance(name, str) or not name:
         raise DeclarationError("tool identity.name", "text that is not empty", name)
     return str(read_member(identity, "provider") or ""), name
-
-
-def _short(provider: str) -> str:
-    """Return the last part of a provider such as `author/plugin/provider`."""
-    return provider.rsplit("/", maxsplit=1)[-1]
-
-
-def _valid_name(identity: tuple[str, str], name: str) -> str:
-    """Return `name` if it is valid, otherwise the nearest valid name with a digest."""
-    valid = _INVALID.sub("_", name)
-    return name if valid == name and len(name) <= MAX_NAME_LENGTH else _with_digest(valid, identity)
-
-
-def _with_digest(name: str, identity: tuple[str, str]) -> str:
-    """Return `name` with a digest at its end that distinguishes its tool from all others."""
-    digest = hashlib.sha256("\n".join(identity).encode(errors="surrogatepass")).hexdigest()[:8]
-    # Leaves room for the underscore and eight digits.
-    return f"{name[: MAX_NAME_LENGTH - 9]}_{digest}"
-
-
-def _numbered(names: list[str]) -> tuple[str, ...]:
-    """Number the second and further uses of a name."""
-    numbered: dict[str, None] = {}
-    last = Counter[str]()
-    for name in names:
-        candidate = name
-        while candidate in numbered:
-            last[name] += 1
-            suffix = f"_{last[name] + 1}"
-            candidate = f"{name[: MAX_NAME_LENGTH - len(suffix)]}{suffix}"
-        numbered[candidate] = None
-    return tuple(numbered)

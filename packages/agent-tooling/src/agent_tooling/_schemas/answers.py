@@ -1,16 +1,14 @@
 """The JSON schema for the answer of a run, and checking an answer against it."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Self, cast
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema, canonical_text, shorten, to_json
-from stream_text import InvalidJsonError, parse_json
+from agent_tooling._json_text import JsonSchema, shorten, to_json
+from stream_text import InvalidJsonError, first_of_equal, parse_json
 
 from .validation import build_validator, find_finding, validate_schema
 
@@ -85,9 +83,9 @@ class AnswerSchema:
 
     def check(self, text: str) -> CheckedAnswer:
         """Check an answer against the schema: one JSON value, which may be in a Markdown fence; written several times over it counts once."""
-        text = _without_fence(text.strip())
+        text = first_of_equal(_without_fence(text.strip()))
         try:
-            text, value = _parse_answer(text)
+            value = parse_json(text)
         except InvalidJsonError as error:
             return CheckedAnswer(text=text, problem=f"it is no JSON: {error}")
         value, problem = self._read(value)
@@ -112,24 +110,6 @@ def _without_fence(text: str) -> str:
         return text
     inside = text[begun.end() : -len(_FENCE_END)].rstrip(" \t")
     return inside.strip() if inside.endswith("\n") else text
-
-
-def _parse_answer(text: str) -> tuple[str, Any]:
-    """Return an answer's text and its value, of several equal ones, which a model may send as so many messages, the first."""
-    try:
-        return text, parse_json(text)
-    except InvalidJsonError:
-        decoder, rest, values = json.JSONDecoder(), text, set[str]()
-        first = ""
-        with suppress(ValueError, RecursionError):
-            while rest:
-                value, end = decoder.raw_decode(rest)
-                values.add(canonical_text(value))
-                first = first or rest[:end]
-                rest = rest[end:].lstrip()
-        if rest or len(values) != 1:
-            raise
-    return first, parse_json(first)
 
 
 def _parse_object(raw: str | Mapping[str, Any]) -> JsonSchema:

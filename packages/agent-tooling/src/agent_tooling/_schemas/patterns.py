@@ -10,7 +10,8 @@ from functools import lru_cache, partial
 from typing import Any, Final, cast
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema, canonical_text, shorten
+from agent_tooling._json_text import JsonSchema, shorten
+from stream_text import canonical_text
 
 from .linear_pattern import MAX_CHARACTERS, LinearPattern, count_states
 from .references import iter_schemas

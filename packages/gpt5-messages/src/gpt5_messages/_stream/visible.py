@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gpt5_messages._completion.events import BlockDelta, BlockStart, StreamEvent
-from stream_text import TagBreaker
+from stream_text import TagBreaker, first_of_equal
 
 from .stop import StopFilter
 
@@ -25,7 +25,8 @@ class VisibleText:
         stop: Stop sequences for the answer text.
         streamed: Whether it is shown to people as it streams in; for a program that reads the whole text, no tag of the answer is broken.
         skip: How many characters are left out because they were shown before, from 0; a `<think>` block that goes on is opened again.
-        answer_only: Whether only the answer is shown, without summaries and commentary: for a program that parses the whole text as JSON.
+        answer_only: Whether only the answer is shown, without summaries and commentary: for a program that parses the whole text as JSON. One that comes several times over is
+            shown once.
         thoughts: Whether summaries are shown. Hidden ones count as characters all the same, so that a later reader of the same stream may show them.
 
     Example:
@@ -53,6 +54,10 @@ class VisibleText:
         self._skipped = ""
         self._characters = 0
         self._answer_only = answer_only
+        self._first_block: int | None = None
+        self._said = self._later = (
+            ""  # the first text of such an answer, and what may be the same again
+        )
         self._thoughts = thoughts
         self._hidden_blocks: set[int] = set()
         self._thinking_block: int | None = None  # the summary part that is being shown
@@ -84,7 +89,8 @@ class VisibleText:
             case BlockDelta(kind="summary_text"):
                 return self._think(event)
             case BlockDelta(kind="text" | "refusal", text=text):
-                return self._closing() + self._say(self._stop.feed(text))
+                words = self._stop.feed(text)
+                return self._closing() + self._say(self._hold(event.index, words))
             case BlockStart(kind="tool_use"):
                 return self._closing()
             case _:
@@ -92,7 +98,10 @@ class VisibleText:
 
     def close(self) -> str:
         """Return the end of the text: a held-back beginning of a stop sequence, and the closing tag."""
-        return self._shown(self._rest_of_words()) + self._closing()
+        words = self._later + self._rest_of_words()
+        if self._later and first_of_equal(self._said + words) != self._said + words:
+            words = ""
+        return self._shown(words) + self._closing()
 
     def break_off(self) -> str:
         """Return the end of the text if more of it will come later: the closing tag. Text that is held back is left to a later reader."""
@@ -116,6 +125,17 @@ class VisibleText:
         self._thinking_block = event.index
         thought = rest + self._shown(before, self._summary.feed(event.text), goes_on=goes_on)
         return said + thought if self._thoughts else said
+
+    def _hold(self, block: int, words: str) -> str:
+        """Return a piece of the answer; nothing of what follows the first text of one that is parsed, until all of it is there."""
+        if not self._answer_only:
+            return words
+        self._first_block = block if self._first_block is None else self._first_block
+        if self._later or block != self._first_block:
+            self._later += words
+            return ""
+        self._said += words
+        return words
 
     def _say(self, words: str) -> str:
         return self._shown("", self._break(words, ends=self.is_stopped))
