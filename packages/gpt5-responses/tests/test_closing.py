@@ -71,7 +71,7 @@ def test_a_connection_that_its_server_closes_is_not_kept_half_closed(transport: 
     left = threading.Event()
 
     def answer(peer: socket.socket) -> None:
-        whole(json.dumps(SILENT).encode())(peer)
+        whole(json.dumps(SILENT).encode(), keep_alive="timeout=600")(peer)
         peer.shutdown(socket.SHUT_WR)
         while peer.recv(65_536):
             pass

@@ -218,7 +218,7 @@ def hang_up_in_mid_head(peer: socket.socket) -> None:
 
 
 def test_a_kept_connection_that_is_gone_costs_one_more_request_and_no_more(
-    transport: Transport,
+    transport: Transport, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing came back, so that it most likely was closed before the request; but a server that reads and hangs up could go on for ever."""
     with Wire(in_turn(stream(DONE), hang_up, hang_up)) as wire:
@@ -227,6 +227,9 @@ def test_a_kept_connection_that_is_gone_costs_one_more_request_and_no_more(
             create(wire.connection(), REQUEST, transport=transport)
 
     assert (len(wire.requests), wire.connections) == (3, 2)
+    assert caplog.messages == [
+        "The server has closed an idle connection: the request is sent once more, on a new one"
+    ]
 
 
 async def test_a_request_that_an_answer_has_begun_for_is_not_sent_again(
@@ -302,6 +305,32 @@ def test_a_connection_is_not_kept_for_long(
             create(wire.connection(), REQUEST, transport=transport)
 
     assert wire.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("named", "connections"), [("timeout=600", 1), ("max=9, timeout=60", 1), ("timeout=0", 2)]
+)
+def test_a_connection_is_kept_for_as_long_as_its_server_says(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, named: str, connections: int
+) -> None:
+    monkeypatch.setattr("gpt5_responses._http.client._IDLE_SECONDS", -1)
+    with Wire(stream(DONE, keep_alive=named)) as wire:
+        for _ in range(2):
+            create(wire.connection(), REQUEST, transport=transport)
+
+    assert wire.connections == connections
+
+
+def test_openais_connections_are_kept_while_tools_are_at_work(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpt5_responses._http.client._IDLE_SECONDS", -1)
+    monkeypatch.setattr(Connection, "is_openai", True)
+    with Wire(stream(DONE)) as wire:
+        for _ in range(2):
+            create(wire.connection(), REQUEST, transport=transport)
+
+    assert wire.connections == 1
 
 
 def test_no_more_connections_are_kept_than_are_needed(

@@ -7,8 +7,10 @@ Everything is written once, as generators that yield each step on the network an
 they are yielded, and `aplay` for an asynchronous one, which awaits each step.
 """
 
+import logging
 import math
 import os
+import re
 import socket
 import ssl
 import threading
@@ -42,8 +44,10 @@ from .steps import Blocking, NetworkKind
 _MOST_ERROR_BYTES = 1024 * 1024  # lists of what is wrong quote the pictures that they are about
 _MOST_BODY_SECONDS = 10.0  # for the body of an error, a list or a stored response
 _MOST_IDLE = 100  # as many as the official client keeps
-# As in httpx. Servers allow more, so a kept connection has seldom been closed at their end.
-_IDLE_SECONDS = 5.0
+_IDLE_SECONDS = 5.0  # as in httpx; most servers allow more
+# Tools take their time between the rounds of a run, and a new connection costs round trips.
+_OPENAI_IDLE_SECONDS = 60.0
+_LOGGER = logging.getLogger("gpt5_responses")
 _SUCCESS = range(200, 300)
 _PORTS = {"http": 80, "https": 443}
 # Kept as they are, since the path or query has been escaped already.
@@ -238,7 +242,7 @@ class HttpClient:
         if self._is_closed or len(self._idle) >= _MOST_IDLE:
             yield self._kind.close(answer.connection)
         else:
-            idle_until = time.monotonic() + _IDLE_SECONDS
+            idle_until = time.monotonic() + self._idle_seconds(answer)
             self._idle.append((idle_until, answer.connection, answer.network))
 
     def end_reading(self, answer: HttpAnswer) -> None:
@@ -247,23 +251,39 @@ class HttpClient:
             with suppress(OSError):  # the server may have closed it first
                 answer.stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
-    def close_old(self) -> Steps[bool]:
+    def close_old(self, *, looks: bool = True) -> Steps[bool]:
         """Close the idle connections that are too old, and return whether others are left.
 
         Servers close a connection that nobody uses; who does not close the other half keeps a socket for nothing.
+
+        Args:
+            looks: Whether to look at each, and close those that the server has closed, too.
         """
-        while True:
-            with self._lock:
-                if not self._idle or self._idle[0][0] >= time.monotonic():
-                    return bool(self._idle)
-                _, connection, _ = self._idle.popleft()
+        now = time.monotonic()
+        with self._lock:
+            old = [
+                kept for kept in self._idle if kept[0] < now or (looks and kept[1].has_expired())
+            ]
+            for kept in old:
+                self._idle.remove(kept)
+            has_others = bool(self._idle)
+        for _, connection, _ in old:
             yield self._kind.close(connection)
+        return has_others
 
     def close(self) -> Steps[None]:
         """Close all network connections except those in use, which are closed with their answers."""
         self._is_closed = True
         while self._idle:
             yield self._kind.close(self._idle.pop()[1])
+
+    def _idle_seconds(self, answer: HttpAnswer) -> float:
+        """Return for how long a connection is kept that nobody uses."""
+        if self.connection.is_openai:
+            return _OPENAI_IDLE_SECONDS
+        named = re.search(r"\btimeout=(\d{1,6})\b", answer.headers.get("keep-alive", ""))
+        # A second less, so that a request does not meet the server as it closes.
+        return int(named[1]) - 1 if named else _IDLE_SECONDS
 
     def _answer(
         self, request: httpcore.Request, until: float, *, may_fail: bool, only_once: bool
@@ -287,6 +307,9 @@ class HttpClient:
                 is_under_way = isinstance(error, _UNDER_WAY) or may_be_at_work
                 # Closed by the server while it was kept. The new connection does not count as a retry.
                 if is_kept and not is_under_way and not network.has_answered:
+                    _LOGGER.warning(
+                        "The server has closed an idle connection: the request is sent once more, on a new one"
+                    )
                     (connection, network), is_kept = self._connect(), False
                 elif may_fail and not is_under_way:
                     return None
@@ -305,7 +328,7 @@ class HttpClient:
     def _take(self) -> Steps[tuple[Any, Network | AsyncNetwork, bool]]:
         """Return the most recently used idle connection, or a new one, and whether it was kept."""
         # The newest serve, so the oldest would stay: only a transport looks at them in between.
-        yield from self.close_old()
+        yield from self.close_old(looks=False)
         while True:
             with self._lock:
                 if not self._idle:
