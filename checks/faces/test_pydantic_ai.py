@@ -8,6 +8,7 @@ from pydantic_ai import (
     BinaryContent,
     DeferredToolRequests,
     FunctionToolCallEvent,
+    NativeOutput,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
@@ -17,6 +18,8 @@ from pydantic_ai import (
 )
 from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
 from pydantic_ai.providers.openai import OpenAIProvider
+
+from served_agents import Step, Sum
 
 
 @pytest.fixture
@@ -106,6 +109,22 @@ async def test_a_picture_reaches_the_agent(model_of):
     _, (_, content) = json.loads(result.output)
     assert [one["type"] for one in content] == ["input_text", "input_image"]
     assert content[1]["image_url"] == "data:image/png;base64,cG5n"
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "answer"),
+    [
+        ("filler", Sum, Sum(total=4)),
+        (
+            "planner",
+            Step,
+            Step(name="go", weight=2, steps=[Step(name="left", weight=None, steps=[])]),
+        ),
+    ],
+)
+async def test_an_answer_has_the_form_that_the_agent_has(name, form, answer, model_of):
+    result = await Agent(model_of(name), output_type=NativeOutput(form)).run("?")
+    assert result.output == answer
 
 
 async def test_what_a_person_would_have_to_allow_is_no_answer_to_it(model_of):

@@ -221,6 +221,9 @@ async def test_a_form_is_the_agents_own_in_each_way_of_writing_its_class(tmp_pat
     agent = Agent(script('{"kin": {"kind": "cat"}}'), answer=Order)
     plain = Order.model_json_schema()
     told = {"type": "array", "items": {"$ref": "#/$defs/Pet"}}
+    # Pydantic AI 2.68 gives a reference with a default the choice of one.
+    chosen = {"anyOf": [{"$ref": "#/$defs/Pet"}], "default": {"name": "Rex"}}
+    one_of = {**plain, "properties": {**plain["properties"], "best": chosen}}
     circle = {
         "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
         "$ref": "#/$defs/a",
@@ -241,7 +244,7 @@ async def test_a_form_is_the_agents_own_in_each_way_of_writing_its_class(tmp_pat
         None,
     ]
     async with asked(tmp_path, {"agent": agent}) as client:
-        for schema in (plain, strict(plain), dict(agent.answer_schema)):
+        for schema in (plain, strict(plain), dict(agent.answer_schema), one_of):
             form = {"type": "json_schema", "name": "order", "schema": schema}
             answered = await create(client, input="?", text={"format": form})
             assert Order.model_validate_json(text(answered)).best.name == "Rex"

@@ -103,14 +103,15 @@ class _Schema:
         return self._read[id(part)][1]
 
     def _write(self, part: _Part) -> _Part:
-        said: _Part = dict(part)
+        said = _leave_choice(part)
         found: set[str] = set()
         # What refers to nothing, or round in a circle, stays.
         while "$ref" in said and str(said["$ref"]) not in found:
             found.add(reference := str(said["$ref"]))
-            said = self._find(reference) | {name: said[name] for name in said if name != "$ref"}
+            beside = {name: said[name] for name in said if name != "$ref"}
+            said = _leave_choice(self._find(reference) | beside)
         either = _list_alternatives(said)
-        said = {"anyOf": either} if either else _leave_out(said)
+        said = _leave_out({"anyOf": either} if either else said)
         if "const" in said:
             said["enum"] = [said.pop("const")]
         values: Any = said.get("enum")
@@ -158,6 +159,12 @@ def _list_alternatives(part: Any) -> list[Any]:
     if name not in _CHOICES or not _is_list(members):
         return []
     return [one for member in members for one in _list_alternatives(member) or [member]]
+
+
+def _leave_choice(part: _Part) -> _Part:
+    """Return what a choice of one leaves; any other part as it is."""
+    either = _list_alternatives(part)
+    return either[0] if len(either) == 1 and _is_object(either[0]) else part
 
 
 def _is_object(value: Any) -> TypeGuard[_Part]:
