@@ -31,7 +31,7 @@ class Result[Answer]:
         text: What the model said last, without thoughts.
         error: Why there is no answer, in a sentence; None where there is one, or where the run waits.
         waiting: The calls that a person has to decide about, with the snapshot that the run is resumed from; None where it does not wait.
-        cause: The exception that has ended the run, for a log; None where none has.
+        cause: The exception that has ended the run, such as what the model's client has raised, for a log; None where none has.
         messages: The whole conversation without the agent's instruction: the `history` of the next turn.
         usage: What all model calls have used, those of agents that were called as tools included.
         budgets: How much of each budget was used.
@@ -45,7 +45,7 @@ class Result[Answer]:
     text: str = ""
     error: str | None = None
     waiting: AskApproval | None = None
-    cause: BaseException | None = field(default=None, repr=False)
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
     messages: Sequence[Any] = field(default=(), repr=False)
     usage: Usage = field(default_factory=Usage, repr=False)
     budgets: tuple[BudgetUse, ...] = ()
@@ -113,6 +113,7 @@ def read_ending[Answer](
                 messages=messages,
                 usage=usage,
                 budgets=ending.budgets,
+                cause=ending.cause,
                 models=ending.models,
                 agents=ending.agents,
                 _value=ending.value if is_typed else ending.answer,

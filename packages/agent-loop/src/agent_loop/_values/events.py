@@ -268,6 +268,7 @@ class Finished:
         final_text: The text that the run ends with, without thoughts and without what the model has said around tool calls: its answer, by a schema the JSON alone; or what is shown in
             its place, such as a sentence and the results of tools. Empty if the run is not answered, or answered with files alone.
         agents: The usage of the agents that the run has called as tools, which is part of `usage`.
+        cause: The exception behind the failed model call that has ended the run, if its driver has told it.
     """
 
     reason: StopReason
@@ -283,6 +284,7 @@ class Finished:
     value: Any = None
     final_text: str = field(default="", compare=False)
     agents: tuple[AgentUse, ...] = ()
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,7 @@ class ModelFailure:
         wait_seconds: How long to wait before that.
         has_time: Whether there is time for that.
         may_pass_elsewhere: Whether another model may answer at once, as after a rate limit, an overload, a content filter or for a model that is gone.
+        cause: The exception behind it, for a log only, which `Finished` hands on if the failure ends the run; it is never saved.
     """
 
     message: str
@@ -81,6 +82,7 @@ class ModelFailure:
     wait_seconds: float = 0.0
     has_time: bool = True
     may_pass_elsewhere: bool = False
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
