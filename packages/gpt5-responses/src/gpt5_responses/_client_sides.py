@@ -109,7 +109,7 @@ class AsyncSide(_Settings):
 
 
 class BlockingSide(_Settings):
-    """A client that sends through a transport shared with others."""
+    """A client that sends through a transport shared with others, and may be used as a context manager."""
 
     def __init__(
         self,
@@ -128,6 +128,16 @@ class BlockingSide(_Settings):
         self._background = partial(
             BackgroundStream, connection, transport=transport, flex_fallback=flex_fallback
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the client's connections; those in use are closed with their responses, and a later call opens others."""
+        self._transport.release(self._connection)
 
     @staticmethod
     def _begin[S: ResponseStream](stream: S) -> S:
