@@ -736,7 +736,7 @@ FORMAT = {  # What stands in a snapshot by name: whoever changes it raises the v
 NOT_SAVED = {  # What is empty, or found out again, whenever a run waits for a person.
     "RunState": "cause compaction held_files is_rewritten request_size status to_check window_use",
     "Round": "told",
-    "ModelAnswer": "fragments in_commentary shown spoken thoughts",
+    "ModelAnswer": "fragments hosted_calls in_commentary shown spoken thoughts",
 }
 
 

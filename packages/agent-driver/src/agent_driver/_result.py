@@ -38,6 +38,7 @@ class Result[Answer]:
         models: The model of each round, where they have names.
         agents: What each agent that was called as a tool has used; part of `usage`.
         notice: What the person has to know of calls that they approved in an earlier turn, whose process died over them; None for nothing. `text` begins with it, except that of a typed answer.
+        left_out_tools: The names of the server's own tools that were left out, because the fallback model has taken over and lacks them.
         unsaved: Why the turn does not stand in its session, in a sentence; None where it does, or where there is no session.
     """
 
@@ -53,6 +54,7 @@ class Result[Answer]:
     agents: tuple[AgentUse, ...] = ()
     unsaved: str | None = None
     notice: str | None = None
+    left_out_tools: tuple[str, ...] = ()
     _value: Any = field(default=None, repr=False)
 
     @property

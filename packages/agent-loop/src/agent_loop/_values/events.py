@@ -75,6 +75,8 @@ class CallModel:
             itself feeds a `CompactedWindow` with what has become of the other messages.
         is_rewritten: Whether the request does not begin with the previous one, because the run was compacted or is about to be, or because the
             oldest open reasoning was left out for want of room.
+        hosted_tools: The names of the tools to offer that the model's server runs by itself; None if the run was not told of any, and its model's client offers those that it has.
+        max_hosted_calls: How many calls of them the run's budgets leave; None for any number.
     """
 
     round: int
@@ -89,6 +91,8 @@ class CallModel:
     left_out: int = 0
     is_compaction: bool = False
     is_rewritten: bool = False
+    hosted_tools: tuple[str, ...] | None = None
+    max_hosted_calls: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ class ModelDelta:
         phase: The kind of the text, if the model's client knows it: `commentary` is said on the way to something else, most often
             to a tool call. None and any other value mean that it is not commentary.
         files: Images and the like that the model has made, in any form; `ShowFile` hands them on, and the model does not read them again.
+        hosted_calls: How many calls of tools its server has made by itself; they count as tool calls of the run.
     """
 
     text: str = ""
@@ -49,6 +50,7 @@ class ModelDelta:
     finish_reason: str | None = None
     phase: str | None = None
     files: tuple[Any, ...] = field(default=(), repr=False)
+    hosted_calls: int = 0
 
     @property
     def is_empty(self) -> bool:
