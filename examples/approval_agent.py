@@ -9,7 +9,7 @@ import sys
 from agent_driver import Agent, AskApproval, Decision
 from agent_driver.sessions import SqliteSession
 from agent_tooling import tool
-from gpt5_responses import ModelConfig, ResponsesClient
+from gpt5_responses import ModelConfig, ResponsesClient, SettingsError
 
 
 @tool(approval="always")
@@ -28,14 +28,18 @@ def decide(waiting: AskApproval) -> dict[str, Decision]:
     return decisions
 
 
-agent = Agent(
-    ResponsesClient(ModelConfig.from_env()),
-    [send_money],
-    snapshot_key=os.environ["APPROVAL_KEY"].encode(),
-)
+try:
+    agent = Agent(
+        ResponsesClient(ModelConfig.from_env()),
+        [send_money],
+        snapshot_key=os.environ["APPROVAL_KEY"].encode(),
+    )
+except (SettingsError, KeyError) as error:
+    sys.exit(f"Not started, for want of a variable in the environment: {error}")
 session = SqliteSession("waiting.db", "money")
 if question := " ".join(sys.argv[1:]):
-    print(agent.run(question, session=session).text)
+    result = agent.run(question, session=session)
+    print(result.error or result.text)
 if notice := session.load().notice:  # It has died over an approved call.
     print(notice)
 while waiting := session.load().waiting:

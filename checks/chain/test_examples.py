@@ -172,6 +172,20 @@ def approval_settings(simulator, folder):
     return {"env": environment, "cwd": folder, "text": True, "stdout": subprocess.PIPE}
 
 
+def test_the_agent_that_asks_says_why_it_does_not_start_or_answer(simulator, tmp_path):
+    told = {}
+    for name in ("OPENAI_API_KEY", "APPROVAL_KEY", "refused"):
+        how = approval_settings(simulator, tmp_path) | {"stderr": subprocess.STDOUT}
+        how["env"] = {one: value for one, value in how["env"].items() if one != name}
+        if name == "refused":
+            how["env"]["OPENAI_BASE_URL"] += "/nowhere"
+        told[name] = subprocess.run([*APPROVAL_AGENT, "Hello"], check=False, **how).stdout
+    assert [text.count("\n") for text in told.values()] == [1, 1, 1]
+    assert "OPENAI_API_KEY" in told["OPENAI_API_KEY"]
+    assert "APPROVAL_KEY" in told["APPROVAL_KEY"]
+    assert "The model call of round 1 failed" in told["refused"]
+
+
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     """Kill an agent while it asks; return the folder that it has left, and what it had sent to its model."""

@@ -27,8 +27,8 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     f"{_RESPONSES}/_async_client.py": (
         f"{_RESPONSES}/_client.py",
         {
-            "An asynchronous client for one model. Use it as an asynchronous context manager, or call `aclose`.": "A blocking client for one model.",
-            "and tool choice.\n": "and tool choice.\n        transport: Who sends; the process's own by default.\n",
+            "An asynchronous client for one model. Use it as an asynchronous context manager, or call `aclose`.": "A blocking client for one model. It may be used as a context manager; connections that nobody uses are closed after a while anyway.",
+            "the server runs by itself.\n": "the server runs by itself.\n        transport: Who sends; the process's own by default.\n",
             "Return the response to a request as a stream of events; the request is sent when the stream is entered.": "Send a request and return its response as a stream of events.",
             "AsyncSide": "BlockingSide",
             "async_stream": "stream",

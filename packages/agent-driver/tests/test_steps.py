@@ -675,3 +675,15 @@ async def test_steps_stand_beside_neither_a_session_nor_a_blocking_drive():
         drive(AgentRun([], maximum_iterations=1), print, steps=Book())
     with pytest.raises(TypeError, match="steps: expected none in a blocking drive"):
         Agent(print).run("?", steps=Book())
+
+
+async def test_what_a_models_client_raises_is_in_the_result_and_its_text_when_it_is_played_again():
+    error, book = OSError("no route"), Book()
+
+    async def broken(_: object) -> Any:
+        raise error
+
+    first = await Agent(broken).arun("?", steps=book)
+    again = await Agent(silent).arun("?", steps=Book(book.records))
+    assert (first.cause, again) == (error, first)
+    assert (type(again.cause), str(again.cause)) == (RecordedError, "no route")

@@ -62,9 +62,14 @@ def test_the_agents_of_a_module_are_served_under_their_names(served, place, expe
         ("served:nothing", "served:nothing: expected an Agent"),
         ("served:other", "served:other: expected an Agent"),
         ("json", "json: expected an Agent"),
+        ("keyless:unset", "keyless: expected SUPPORT_MODEL_KEY in the environment"),
+        ("keyless:wrong", "keyless: SUPPORT_MODEL_URL must be an address"),
     ],
 )
-def test_a_place_without_agents_is_refused(served, place, told):
+def test_a_place_without_agents_is_refused(served, monkeypatch, place, told):
+    monkeypatch.setenv("KEYLESS", place.partition(":")[2])
+    monkeypatch.setenv("SUPPORT_MODEL_URL", "nowhere")
+    monkeypatch.delitem(sys.modules, "keyless", raising=False)
     result = CliRunner().invoke(app, [place])
 
     assert (result.exit_code, served) == (2, [])
@@ -97,3 +102,10 @@ def test_an_agents_version_is_what_its_runs_depend_on():
     )
     assert one.version == same.version
     assert one.version != other.version
+
+
+def test_a_mistake_of_the_modules_own_is_told_as_it_is(served, monkeypatch):
+    monkeypatch.setenv("KEYLESS", "")
+    result = CliRunner().invoke(app, ["keyless"])
+
+    assert (str(result.exception), served) == ("a mistake of the module's own", [])

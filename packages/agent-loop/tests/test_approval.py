@@ -734,9 +734,9 @@ FORMAT = {  # What stands in a snapshot by name: whoever changes it raises the v
     "Marks": "fixed pinned summary",
 }
 NOT_SAVED = {  # What is empty, or found out again, whenever a run waits for a person.
-    "RunState": "compaction held_files is_rewritten request_size status to_check window_use",
+    "RunState": "cause compaction held_files is_rewritten request_size status to_check window_use",
     "Round": "told",
-    "ModelAnswer": "fragments in_commentary shown spoken thoughts",
+    "ModelAnswer": "fragments hosted_calls in_commentary shown spoken thoughts",
 }
 
 

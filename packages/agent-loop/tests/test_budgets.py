@@ -9,6 +9,7 @@ from agent_loop import (
     Budgets,
     InvalidSettingError,
     Message,
+    MessageError,
     ModelDelta,
     ModelDone,
     ModelFailure,
@@ -258,3 +259,21 @@ def test_a_budget_of_seconds_says_how_much_is_left():
     assert [Budgets(max_seconds=30).seconds_left(now) for now in (0, 20, 40)] == [30, 10, 0]
     assert Budgets().seconds_left(0) is None
     assert start(max_seconds=30).budgets == Budgets(max_seconds=30)
+
+
+def test_calls_that_the_models_server_makes_count_as_tool_calls():
+    run = start(max_tool_calls=3)
+    run.feed(ModelDelta(hosted_calls=1))
+    request = give(run, ask(run, "add"))[-1]
+    assert (request.max_hosted_calls, request.is_closing) == (1, False)
+    run.feed({"hosted_calls": 2})
+    request = run.feed(BROKEN)[-1]
+    assert (request.max_hosted_calls, request.is_closing) == (0, True)
+    assert [use.used for use in answer(run)[-1].budgets] == [4]
+
+
+def test_no_budget_of_tool_calls_leaves_the_server_any_number():
+    run = AgentRun(QUESTION, maximum_iterations=2)
+    assert run.start()[-1].max_hosted_calls is None
+    with pytest.raises(MessageError, match="hosted_calls: expected a whole number"):
+        run.feed({"hosted_calls": -1})

@@ -243,3 +243,32 @@ def test_an_answer_in_another_currency_is_one_and_its_money_is_not_added():
     assert finished.is_answered
     usage = finished.usage
     assert (usage.total_tokens, usage.total_price, usage.currency) == (20, Decimal("0.5"), "USD")
+
+
+def test_tools_of_a_server_that_the_other_model_lacks_are_left_out_and_it_is_told():
+    lacking = FallbackModel(name="b", lacking_tools=("web_search",))
+    run, events = start(
+        lacking,
+        hosted_tools=("web_search", "docs"),
+        allowed_tools=("web_search", "add"),
+        tool_choice="web_search",
+    )
+    request = events[-1]
+    assert (request.hosted_tools, request.tool_choice) == (("web_search", "docs"), "web_search")
+    assert (request.allowed_tools, run.left_out_tools) == (("web_search", "add"), ())
+    request = run.feed(LIMITED)[-1]
+    assert (request.hosted_tools, request.tool_choice) == (("docs",), "auto")
+    assert (request.allowed_tools, run.left_out_tools) == (("add",), ("web_search",))
+    assert "not available: web_search" in request.messages[-1].content
+
+
+def test_a_model_without_tool_choice_closes_without_tools_of_its_server():
+    run = AgentRun(
+        QUESTION,
+        maximum_iterations=2,
+        has_tool_choice=False,
+        hosted_tools=("web_search",),
+        tools=("add",),
+    )
+    assert run.start()[-1].hosted_tools == ("web_search",)
+    assert use_tool(run)[-1].hosted_tools == ()

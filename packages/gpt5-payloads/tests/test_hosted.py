@@ -15,6 +15,7 @@ from gpt5_payloads import (
     image_generation_tool,
     mcp_tool,
     namespace_tool,
+    read_hosted_tool,
     tool_search_tool,
     web_search_tool,
 )
@@ -198,3 +199,79 @@ def test_an_object_that_declares_a_function_is_one():
     request = build_request(model="gpt-5.6", input="hi", parameters={}, tools=[tool])
 
     assert request["tools"] == [function_tool(CLOCK)]
+
+
+def mcp(**settings):
+    return mcp_tool("docs", url="https://docs.example/mcp", **settings)
+
+
+READ_ONLY = {"read_only": True}
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "needs"),
+    [
+        (web_search_tool(), "web_search", None),
+        ({"type": "web_search_preview_2025_03_11"}, "web_search", None),
+        (code_interpreter_tool(), "code_interpreter", None),
+        ({"type": "x_search"}, "x_search", None),  # another server's
+        ({"type": "shell", "environment": {"type": "container_auto"}}, "shell", None),
+        (tool_search_tool(), "tool_search", None),
+        (mcp(require_approval="never"), "docs", None),
+        (mcp(require_approval={"never": READ_ONLY}, allowed_tools=READ_ONLY), "docs", None),
+        (
+            mcp(require_approval={"never": {"tool_names": ["a", "b"]}}, allowed_tools=["a"]),
+            "docs",
+            None,
+        ),
+        (mcp(), "docs", "require_approval"),
+        (mcp(require_approval="always"), "docs", "require_approval"),
+        (mcp(require_approval={"never": {"tool_names": ["a"]}}), "docs", "require_approval"),
+        (
+            mcp(require_approval={"never": READ_ONLY}, allowed_tools=["a"]),
+            "docs",
+            "require_approval",
+        ),
+        (
+            mcp(require_approval={"never": {"tool_names": ["a"]}}, allowed_tools=["a", "b"]),
+            "docs",
+            "require_approval",
+        ),
+        (
+            mcp(
+                require_approval={
+                    "never": {"tool_names": ["a"]},
+                    "always": {"tool_names": ["a"]},
+                },
+                allowed_tools=["a"],
+            ),
+            "docs",
+            "require_approval",
+        ),
+        (CLOCK, "clock", "caller"),
+        (custom_tool("sql"), "sql", "caller"),
+        ({"type": "shell"}, "shell", "caller"),
+        ({"type": "apply_patch"}, "apply_patch", "caller"),
+        ({"type": "computer_use_preview"}, "computer", "caller"),
+        (tool_search_tool(description="Finds tools."), "tool_search", "caller"),
+    ],
+)
+def test_a_tool_tells_its_name_and_whom_it_needs(tool, name, needs):
+    read = read_hosted_tool(tool, model="gpt-5.6")
+    assert (read.name, read.is_lacking) == (name, False)
+    assert (read.need is None) if needs is None else (needs in read.need)
+
+
+@pytest.mark.parametrize(("model", "is_lacking"), [("gpt-5.2", True), ("any-model", False)])
+def test_a_tool_tells_whether_the_model_is_known_to_lack_it(model, is_lacking):
+    assert read_hosted_tool(tool_search_tool(), model=model).is_lacking == is_lacking
+
+
+def test_a_choice_may_name_a_tool_without_the_date_of_its_version():
+    request = build_request(
+        model="gpt-5.5",
+        input="hi",
+        parameters={"tool_choice": "web_search"},
+        tools=[{"type": "web_search_2025_08_26"}],
+    )
+    assert request["tool_choice"] == {"type": "web_search_2025_08_26"}

@@ -1,7 +1,7 @@
 """A client answers what an agent run asks for, in pieces that the run takes as they are."""
 
 import asyncio
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpt5_messages import MessageError, build_input
-from gpt5_payloads import PayloadError
+from gpt5_payloads import PayloadError, image_generation_tool, mcp_tool, web_search_tool
 from gpt5_responses import (
     AnswerDelta,
     AsyncResponsesClient,
@@ -25,7 +25,14 @@ from gpt5_responses import (
     acreate,
     aopen_stream,
 )
-from gpt5_simulator import FunctionCall, Reasoning, ResponsesSimulator, ScriptedModel, Text
+from gpt5_simulator import (
+    FunctionCall,
+    OutputItem,
+    Reasoning,
+    ResponsesSimulator,
+    ScriptedModel,
+    Text,
+)
 
 
 TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "object"}}
@@ -214,3 +221,62 @@ def test_an_error_of_the_server_is_raised_as_it_is_read() -> None:
 def test_a_client_says_that_it_takes_a_schema_as_the_format_of_an_answer() -> None:
     with ResponsesSimulator() as server:
         assert ResponsesClient(config(server)).has_answer_format
+
+
+SEARCH = web_search_tool()
+DRAW = image_generation_tool()
+HOSTED = Request(tools=[SEARCH, DRAW], max_tool_calls=9)
+DRAWN = {"type": "image_generation_call", "result": "iVBORw0KGgo=", "output_format": "png"}
+SEARCHED = {"type": "web_search_call", "action": {"type": "search", "query": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("more", "sent"),
+    [
+        ({}, ([SEARCH, DRAW], "auto", 9)),
+        ({"max_hosted_calls": 3}, ([SEARCH, DRAW], "auto", 3)),
+        ({"max_hosted_calls": 10**9}, ([SEARCH, DRAW], "auto", 9)),
+        ({"max_hosted_calls": 0, "is_closing": True}, ([SEARCH, DRAW], "none", 9)),
+        ({"is_compaction": True}, ([SEARCH, DRAW], "none", 9)),
+        ({"hosted_tools": ("web_search",)}, ([SEARCH], "auto", 9)),
+        ({"hosted_tools": (), "max_hosted_calls": 3}, ([], "auto", 9)),
+        ({"tool_choice": "web_search"}, ([SEARCH, DRAW], SEARCH, 9)),
+        (
+            {"allowed_tools": ["web_search", "lookup"]},
+            (
+                [SEARCH, DRAW],
+                {
+                    "type": "allowed_tools",
+                    "mode": "auto",
+                    "tools": [SEARCH, {"type": "function", "name": "lookup"}],
+                },
+                9,
+            ),
+        ),
+    ],
+)
+def test_tools_of_the_defaults_go_out_beside_those_of_the_call(more: Any, sent: Any) -> None:
+    script = [[OutputItem(item=SEARCHED), OutputItem(item=DRAWN), Text(text="Found.")]]
+    with ResponsesSimulator(model=ScriptedModel(script)) as server:
+        client = ResponsesClient(config(server), defaults=HOSTED)
+        last = list(client.answer(wanted([QUESTION], **more)))[-1]
+        body = server.requests[0].body
+    function, *beside = body["tools"]
+    assert function["name"] == "lookup"
+    assert (beside, body["tool_choice"], body["max_tool_calls"]) == sent
+    assert last.hosted_calls == 2
+    assert last.files == ({"media_type": "image/png", "data": DRAWN["result"]},)
+    assert (client.hosted_tools, client.lacking_tools) == (("web_search", "image_generation"), ())
+
+
+def test_a_tool_of_the_defaults_that_needs_somebody_here_is_refused_by_name() -> None:
+    defaults = Request(tools=[SEARCH, mcp_tool("docs", url="https://docs.example")])
+    fixed = ModelConfig(model_id="gpt-4o", api_key="k")
+    client = ResponsesClient(fixed, defaults=defaults)
+    reason = (
+        r"defaults.tools\[1\]: docs cannot go out beside an agent's tools: its require_approval"
+    )
+    with pytest.raises(PayloadError, match=reason):
+        client.answer(wanted([QUESTION]))
+    draws = AsyncResponsesClient(replace(fixed, model_id="gpt-5-codex"), defaults=HOSTED)
+    assert (client.lacking_tools, draws.no_agent_reason) == ((), None)

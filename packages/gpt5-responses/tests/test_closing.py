@@ -14,6 +14,8 @@ from gpt5_messages import BlockDelta
 from gpt5_responses import (
     BackgroundStream,
     Connection,
+    ModelConfig,
+    ResponsesClient,
     ResponseStream,
     StreamInterruptedError,
     Transport,
@@ -127,3 +129,21 @@ def _connect(base_url: str) -> Connection:
 def _read(stream: ResponseStream) -> None:
     with suppress(StreamInterruptedError):
         list(stream)
+
+
+def test_a_client_is_a_context_manager_that_closes_its_connections(transport: Transport) -> None:
+    left = threading.Event()
+
+    def answer(peer: socket.socket) -> None:
+        whole(json.dumps(SILENT).encode())(peer)
+        while peer.recv(65_536):
+            pass
+        left.set()
+
+    with Wire(answer) as wire:
+        config = ModelConfig(model_id="gpt-5.5", api_key="k", base_url=wire.base_url)
+        with ResponsesClient(config, transport=transport) as client:
+            assert client.retrieve("resp_1").status == SILENT["status"]
+            assert not left.is_set()
+        assert left.wait(120)
+        client.close()  # There is nothing left.

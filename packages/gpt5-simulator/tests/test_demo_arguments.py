@@ -40,6 +40,12 @@ OPTIONAL = {"optional": True}
         ("Wait 14 seconds", "delay", {"type": "integer", "maximum": 10}, 10),
         ("Wait 14 seconds", "delay", {"type": "integer", "exclusiveMaximum": 10}, 9),
         ("Wait", "delay", {"type": "number", "exclusiveMinimum": 0}, 1),
+        ("Between 3 and 4, with delay 5", "delay", {"type": "integer"}, 5),
+        ("Make 7 calls, 12 max results", "max_results", {"type": "integer"}, 12),
+        ("Order 7 came broken", "order", STRING, "7"),
+        ("The 7 orders came", "order", STRING, "The 7 orders came"),
+        ("In one word, blue", "colour", STRING | {"enum": ["on", "blue"]}, "blue"),
+        ("In miles", "unit", STRING | {"enum": ["kilometre", "mile"]}, "mile"),
         ("Make it blue", "colour", STRING | {"enum": ["red", "blue"]}, "blue"),
         ("Make it", "colour", STRING | {"enum": ["red", "blue"]}, "red"),
         ("Make it", "kind", {"const": 5}, 5),
@@ -216,3 +222,10 @@ def test_a_schema_need_not_be_an_object(ask):
     with ResponsesSimulator() as simulator:
         response = ask(simulator, input="Give 7", text={"format": shape})
     assert json.loads(response.json()["output"][-1]["content"][0]["text"]) == 7
+
+
+def test_the_number_beside_the_name_is_that_parameters_alone(fill):
+    number = {"type": "integer"}
+    asked = "Order 7 came broken, refund my 30 euros 2 times."
+    told = fill(asked, count=number, order=STRING, euros=number)
+    assert told == {"count": 2, "order": "7", "euros": 30}

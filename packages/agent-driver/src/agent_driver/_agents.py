@@ -20,7 +20,7 @@ from agent_tooling import Tool, ToolError, ToolOptions, ToolOutput
 from ._approval import find_now
 from ._declaration import Declaration
 from ._guardrails import Guards
-from ._models import find_no_price_reason
+from ._models import find_reason
 from ._settings import DriveSettings
 from ._setup import Setup, offer_tools
 from ._tool_calls import Job, ToolCalls, find_seen, one_text
@@ -74,7 +74,7 @@ class AgentFunction:
     @property
     def no_price_reason(self) -> str | None:
         """Why the agent has no price, if its model or that of an agent below it says so."""
-        return find_no_price_reason(*self.declared.priced)
+        return find_reason("no_price_reason", *self.declared.priced)
 
     def __call__(self, task: str) -> str:
         """Play a run of its own to its end.

@@ -83,7 +83,8 @@ def to_failure(error: BaseException) -> ModelFailure:
     told = ""
     with suppress(Exception):  # What is raised here would pass for the end of the answer.
         told = str(error)
-    return ModelFailure(message=told or type(error).__name__, is_transient=is_transient)
+    message = told or type(error).__name__
+    return ModelFailure(message=message, is_transient=is_transient, cause=error)
 
 
 def name_piece(error: MessageError, index: int) -> MessageError:

@@ -9,7 +9,7 @@ from agent_loop import AgentRun, AskApproval, AskedCall, Decision, Event, valida
 
 from ._settings import DriveSettings
 from ._tool_calls import ToolCalls, find_seen
-from ._tool_options import iter_all
+from ._tool_options import iter_all, iter_hosted
 
 
 _MOST_SHOWN: Final = 500  # characters of the arguments of one call
@@ -58,6 +58,8 @@ def prepare_approval(
         # A rule may name the tool of an agent as well. Where two have a name, the run's own counts.
         known = [*iter_all(calls.tools.values())]
         schemas = {tool.name: tool.parameters for tool in reversed(known)}
+        hosted = (*(run.settings.hosted_tools or ()), *iter_hosted(known))
+        schemas = {name: dict[str, Any]() for name in hosted} | schemas
         run.approval_rules.for_tools(dict.fromkeys(schemas, ()), schemas)
     if settings.resume is None:
         if settings.decisions is not None:

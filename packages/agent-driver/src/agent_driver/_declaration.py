@@ -9,11 +9,12 @@ from agent_loop import AgentRun, AskApproval, Budgets, RunSettings, TimeBudget, 
 from agent_tooling import AnswerSchema, ApprovalOption, ApprovalRules, Tool
 
 from ._guardrails import Guardrails
-from ._models import Model, Models, validate_price
+from ._models import Model, Models, validate_models
 from ._settings import Decisions, DriveSettings
 from ._steps import Steps
 from ._time import Cancelled
 from ._tool_calls import Tools, read_tools
+from ._tool_options import iter_hosted, validate_hosted
 
 
 if TYPE_CHECKING:  # Who needs neither does not wait for them.
@@ -152,8 +153,11 @@ class Declaration:
         )
         # Made once here, so that a wrong setting is told where the agent is declared.
         run = declared.build_run(())
-        DriveSettings(run, models.call, declared.tools, **declared.drive)
-        validate_price(run.budgets, *declared.priced)
+        drive = DriveSettings(run, models.call, declared.tools, **declared.drive)
+        validate_hosted(
+            (*(models.hosted_tools or ()), *iter_hosted(declared.tools.values())), drive
+        )
+        validate_models(run.budgets, *declared.priced)
         return declared
 
     @property
@@ -200,6 +204,7 @@ def _read_run_settings(models: Models, answer: Any, settings: Mapping[str, Any])
         "checks_answer": isinstance(guardrails, Guardrails) and bool(guardrails.answer),
         "model": models.name,
         "fallback": models.fallback,
+        "hosted_tools": models.hosted_tools,
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, Protocol, cast
 
 from agent_loop import Budgets, CallModel, FallbackModel
@@ -11,7 +12,8 @@ class ModelClient(Protocol):
     """Client of a model, such as `ResponsesClient` and `AsyncResponsesClient` of gpt5-responses.
 
     It may say more of itself: `model_id`, its name; `has_answer_format`, whether it takes a JSON schema as the format of its answer; `no_price_reason`, why
-    its usage includes no cost, or None if it does.
+    its usage includes no cost, or None if it does; `hosted_tools`, the names of tools that its server runs and that it offers beside a call's, and `lacking_tools`, those of them that its model
+    does not have; `no_agent_reason`, why no agent can use it, or None if one can.
     """
 
     def answer(self, call: Any, /) -> Any:
@@ -36,6 +38,8 @@ class Models:
         has_answer_format: Whether the first one takes a JSON schema as the format of its answer.
         fallback: The one that takes over.
         no_price_reason: Why one of them has no price, if it says so.
+        no_agent_reason: Why an agent cannot use one of them, if it says so.
+        hosted_tools: The names of the tools that their servers run; None if none of them says anything of that.
     """
 
     call: Callable[[CallModel], Any]
@@ -43,6 +47,8 @@ class Models:
     has_answer_format: bool
     fallback: FallbackModel | None = None
     no_price_reason: str | None = None
+    no_agent_reason: str | None = None
+    hosted_tools: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, model: Model, fallback: Model | None) -> "Models":
@@ -53,9 +59,15 @@ class Models:
         """
         first, name = _read(model, "model"), tell(model, "model_id")
         has_format = tell(model, "has_answer_format") is True
-        reason = find_no_price_reason(model, fallback)
+        given = _tell_tools(model), _tell_tools(fallback)
+        told = [names for names, _ in given if names is not None]
+        common: dict[str, Any] = {
+            "no_price_reason": find_reason("no_price_reason", model, fallback),
+            "no_agent_reason": find_reason("no_agent_reason", model, fallback),
+            "hosted_tools": tuple(dict.fromkeys(chain(*told))) if told else None,
+        }
         if fallback is None:
-            return cls(call=first, name=name, has_answer_format=has_format, no_price_reason=reason)
+            return cls(call=first, name=name, has_answer_format=has_format, **common)
         second = _read(fallback, "fallback")
         names = name or _PRIMARY, tell(fallback, "model_id") or _FALLBACK
         if names[0] == names[1]:  # Such as one model at two providers.
@@ -65,9 +77,11 @@ class Models:
             name=names[0],
             has_answer_format=has_format,
             fallback=FallbackModel(
-                name=names[1], has_answer_format=tell(fallback, "has_answer_format") is True
+                name=names[1],
+                has_answer_format=tell(fallback, "has_answer_format") is True,
+                lacking_tools=_find_lacking(*given),
             ),
-            no_price_reason=reason,
+            **common,
         )
 
 
@@ -77,20 +91,35 @@ def tell(model: object, name: str) -> Any:
     return getattr(model, name, getattr(owner, name, None))
 
 
-def find_no_price_reason(*models: object) -> str | None:
-    """Return why one of some models, or of the functions of agents, has no price, if it says so."""
-    reasons = (tell(model, "no_price_reason") for model in models)
+def find_reason(name: str, *models: object) -> str | None:
+    """Return why one of some models, or of the functions of agents, has no price or can be used by no agent, if it says so."""
+    reasons = (tell(model, name) for model in models)
     return next((reason for reason in reasons if isinstance(reason, str)), None)
 
 
-def validate_price(budgets: Budgets, *models: object) -> None:
-    """Refuse models without a price if there is a budget of money.
+def validate_models(budgets: Budgets, *models: object) -> None:
+    """Refuse models that an agent cannot use, and those without a price if there is a budget of money.
 
     Raises:
-        ValueError: If one of them says that it has no price.
+        ValueError: If one of them says that it is such.
     """
-    if budgets.max_cost and (reason := find_no_price_reason(*models)):
+    if reason := find_reason("no_agent_reason", *models):
+        raise ValueError(f"model: {reason}")
+    if budgets.max_cost and (reason := find_reason("no_price_reason", *models)):
         raise ValueError(f"max_cost cannot be kept: {reason}")
+
+
+def _tell_tools(model: object) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the names of the tools that a model's server runs, and of those that the model does not have; None for the former if it says nothing of them."""
+    names, lacking = tell(model, "hosted_tools"), tell(model, "lacking_tools")
+    return (None if names is None else tuple(names)), tuple(lacking or ())
+
+
+def _find_lacking(first: Any, second: Any) -> tuple[str, ...]:
+    """Return the tools that a fallback model lacks: its own that it does not have, and those of the first that it does not offer."""
+    (names, _), (own, lacking) = first, second
+    offered = set(own or ()) - set(lacking)
+    return tuple(name for name in dict.fromkeys((*(names or ()), *lacking)) if name not in offered)
 
 
 def _read(model: object, field: str) -> Callable[[CallModel], Any]:

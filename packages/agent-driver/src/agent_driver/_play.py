@@ -143,6 +143,9 @@ class Play:
             usage=self.run.usage,
             cause=cause,
         )
+        if left_out := self.run.left_out_tools:
+            _log.warning("the fallback model has no %s: left out", ", ".join(left_out))
+            result = replace(result, left_out_tools=left_out)
         if self.notice is None:
             return result
         return add_notice(result, self.notice, is_typed=self._is_typed)

@@ -191,6 +191,7 @@ class Recorder:
             "tool_choice": call.tool_choice,
             "answer_schema": call.answer_schema,
             "allowed_tools": call.allowed_tools,
+            "hosted_tools": call.hosted_tools,
         }
         self.writer.request(
             call.round,

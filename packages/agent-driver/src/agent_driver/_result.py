@@ -31,13 +31,14 @@ class Result[Answer]:
         text: What the model said last, without thoughts.
         error: Why there is no answer, in a sentence; None where there is one, or where the run waits.
         waiting: The calls that a person has to decide about, with the snapshot that the run is resumed from; None where it does not wait.
-        cause: The exception that has ended the run, for a log; None where none has.
+        cause: The exception that has ended the run, such as what the model's client has raised, for a log; None where none has.
         messages: The whole conversation without the agent's instruction: the `history` of the next turn.
         usage: What all model calls have used, those of agents that were called as tools included.
         budgets: How much of each budget was used.
         models: The model of each round, where they have names.
         agents: What each agent that was called as a tool has used; part of `usage`.
         notice: What the person has to know of calls that they approved in an earlier turn, whose process died over them; None for nothing. `text` begins with it, except that of a typed answer.
+        left_out_tools: The names of the server's own tools that were left out, because the fallback model has taken over and lacks them.
         unsaved: Why the turn does not stand in its session, in a sentence; None where it does, or where there is no session.
     """
 
@@ -45,7 +46,7 @@ class Result[Answer]:
     text: str = ""
     error: str | None = None
     waiting: AskApproval | None = None
-    cause: BaseException | None = field(default=None, repr=False)
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
     messages: Sequence[Any] = field(default=(), repr=False)
     usage: Usage = field(default_factory=Usage, repr=False)
     budgets: tuple[BudgetUse, ...] = ()
@@ -53,6 +54,7 @@ class Result[Answer]:
     agents: tuple[AgentUse, ...] = ()
     unsaved: str | None = None
     notice: str | None = None
+    left_out_tools: tuple[str, ...] = ()
     _value: Any = field(default=None, repr=False)
 
     @property
@@ -113,6 +115,7 @@ def read_ending[Answer](
                 messages=messages,
                 usage=usage,
                 budgets=ending.budgets,
+                cause=ending.cause,
                 models=ending.models,
                 agents=ending.agents,
                 _value=ending.value if is_typed else ending.answer,

@@ -11,7 +11,7 @@ from agent_tooling import ToolOutput
 
 from ._approval import prepare_approval, seal
 from ._guardrails import Guards
-from ._models import validate_price
+from ._models import validate_models
 from ._settings import DriveSettings
 from ._steps import Stepper
 from ._time import Clock
@@ -117,7 +117,7 @@ def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
         SnapshotError: If what is to be resumed cannot be.
         TypeError: If an argument is of a kind that cannot be it, or `deps` not of the type that a tool takes.
         ValueError: If two tools have one name, there is no key for a run that may ask, or not one decision for each call that waits; or if there is a budget of money, and the model
-            or that of an agent among the tools says that it has no price.
+            or that of an agent among the tools says that it has no price; or if the model says that no agent can use it.
     """
     run = settings.run
     # The order matters from here on: the lock before an agent can be adopted, the tools before
@@ -127,7 +127,7 @@ def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
     guards = Guards(guardrails=settings.guardrails)
     calls = offer_tools(run, settings.tools, settings, guards)
     validate_tools(calls.tools.values(), settings)
-    validate_price(run.budgets, settings.model, *(tool.function for tool in calls.tools.values()))
+    validate_models(run.budgets, settings.model, *(tool.function for tool in calls.tools.values()))
     decisions, resumes = prepare_approval(settings, calls)
     # Before a person is asked about a call; and after the run was resumed, since it is known only then which calls were approved as what.
     run.bind_by(calls.find_arguments)

@@ -34,6 +34,7 @@ from ._answers import is_end
 from ._errors import AgentDriverError
 from ._guardrails import GuardrailCall, GuardrailError
 from ._step_records import (
+    RecordedError,
     find_kind,
     find_problem,
     from_said,
@@ -246,7 +247,12 @@ class Stepper:
         if answer.unrecorded is not None:
             return (answer.unrecorded,)
         inputs = self._read(key, task.result())
-        return inputs[-1:] if answer.is_made else inputs
+        *pieces, last = inputs
+        if isinstance(last, ModelFailure):
+            # Made now, its error is there in full.
+            cause = answer.cause if answer.is_made else RecordedError(last.message)
+            last = replace(last, cause=cause)
+        return (last,) if answer.is_made else (*pieces, last)
 
     async def _step(self, key: StepKey, work: StepWork) -> bytes:
         try:
@@ -333,11 +339,13 @@ class _Answer:
         is_made: Whether the call is made now.
         told: The pieces that have come, without the last.
         unrecorded: How it has ended if that is not to be recorded.
+        cause: The exception behind its failure.
     """
 
     def __init__(self, ask: Callable[[], AsyncGenerator[Any]]) -> None:
         self._ask = ask
         self.is_made = False
+        self.cause: BaseException | None = None
         self.told: asyncio.Queue[Any] = asyncio.Queue()
         self.unrecorded: Failure | None = None
 
@@ -352,6 +360,7 @@ class _Answer:
                     break
                 self.told.put_nowait(read)
         last = taken[-1]
+        self.cause = last.cause if isinstance(last, ModelFailure) else None
         # Played again, the run may be wanted.
         if isinstance(last, Failure) and last.reason == "cancelled":
             self.unrecorded = last

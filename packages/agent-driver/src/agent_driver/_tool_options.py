@@ -93,6 +93,28 @@ def iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
             yield from iter_all(function.declared.tools.values())
 
 
+def iter_hosted(tools: Iterable[Tool]) -> Iterator[str]:
+    """Yield the names of the tools that the servers of the agents among some tools run by themselves."""
+    for tool in iter_all(tools):
+        declared: Any = getattr(tool.function, "declared", None)
+        yield from (declared and declared.models.hosted_tools) or ()
+
+
+def validate_hosted(names: Iterable[str], settings: "DriveSettings") -> None:
+    """Refuse tools that a model's server runs by itself where a person would have to approve their calls.
+
+    Raises:
+        ValueError: If there is one.
+    """
+    rules = [settings.run.approval_rules or ApprovalRules(), *find_common_rules(settings)]
+    for name in names:
+        if any(rule.find(name).ask != "never" for rule in rules):
+            why = "the model's server runs it by itself, and nobody can be asked"
+            raise ValueError(
+                f"approval: {name} would need a person's leave, but {why}; a rule may say 'never' for it"
+            )
+
+
 def _asks(tool: Tool) -> bool:
     """Return whether a tool, or the agent that it is, may have a person approve a call."""
     from ._agents import AgentFunction  # noqa: PLC0415 - likewise

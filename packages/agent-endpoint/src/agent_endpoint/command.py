@@ -1,6 +1,7 @@
 """The command `agent-endpoint`, which serves the agents of a module."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -15,6 +16,9 @@ from ._serving import EndpointSettings, serve
 
 
 __all__ = ["app"]
+
+# As clients of models name what they miss, whoever wrote them.
+_SECRET_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET|PASSWORD)\b")
 
 _MODULE = typer.Argument(
     metavar="MODULE[:NAME]",
@@ -42,6 +46,16 @@ def serve_module(
     serve(_find_agents(module), settings)
 
 
+def _find_setting(error: Exception) -> str | None:
+    """Return what is wrong with the environment that a module has found, in a sentence; None if it has failed for another reason."""
+    text = str(error)
+    missing = [name for name in _SECRET_VARIABLE.findall(text) if not os.environ.get(name)]
+    if missing:
+        return f"expected {missing[0]} in the environment"
+    field = getattr(error, "field", None)
+    return text if isinstance(field, str) and field in os.environ else None
+
+
 def _find_agents(place: str) -> Mapping[str, Agent[Any, Any]]:
     """Return the agents of a module by their names."""
     module_name, _, name = place.partition(":")
@@ -52,6 +66,10 @@ def _find_agents(place: str) -> Mapping[str, Agent[Any, Any]]:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise
         refuse(f"{module_name}: expected a module that can be imported from here")
+    except Exception as error:
+        if (problem := _find_setting(error)) is None:
+            raise
+        refuse(f"{module_name}: {problem}")
     found: Any = getattr(module, name, None) if name else vars(module)
     if isinstance(found, Agent):
         return {name: cast("Agent[Any, Any]", found)}

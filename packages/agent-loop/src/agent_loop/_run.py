@@ -41,7 +41,7 @@ from agent_tooling import ApprovalRules
 
 from ._rules.agents import Agents
 from ._rules.dispatch import start_run, take_input
-from ._rules.requests import begin_conversation
+from ._rules.requests import begin_conversation, find_lacking
 from ._rules.rounds import may_retry
 from ._rules.saving import digest_run, load_run, save_run
 from ._rules.settings import RunSettings, takes_settings
@@ -168,6 +168,11 @@ class AgentRun:
     def models(self) -> tuple[str, ...]:
         """The model of each request so far, if the run has names for its models."""
         return tuple(self._run.state.models)
+
+    @property
+    def left_out_tools(self) -> tuple[str, ...]:
+        """The names of the `hosted_tools` that are no longer offered, because the fallback model has taken over and lacks them."""
+        return find_lacking(self._run)
 
     @property
     def seconds(self) -> float:

@@ -30,6 +30,7 @@ from ._profiles import profile_for
 from ._request import build_request
 from ._tokens import count_tokens, estimate_text_tokens
 from ._tools import function_tool, sendable_tools
+from ._unattended import HostedTool, read_hosted_tool
 from ._values import coerce_bool
 from ._wire_rules import WireRules
 
@@ -37,6 +38,7 @@ from ._wire_rules import WireRules
 __all__ = [
     "CacheTtl",
     "Effort",
+    "HostedTool",
     "ImageDetail",
     "McpTokens",
     "ModelProfile",
@@ -64,6 +66,7 @@ __all__ = [
     "namespace_tool",
     "omit_media",
     "profile_for",
+    "read_hosted_tool",
     "sendable_tools",
     "tool_search_tool",
     "web_search_tool",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ._errors import PayloadError, refused
+from ._hosted import plain_kind
 from ._values import parse_json, quote
 
 
@@ -98,9 +99,9 @@ def resolve_tool_choice(
 
 
 def _find(name: str, tools: Sequence[Mapping[str, Any]], *, field: str) -> dict[str, Any]:
-    """Return the form of the first tool with a name, which is its own name, the label of its server, or its type."""
+    """Return the form of the first tool with a name, which is its own name, the label of its server, or its type with or without a date."""
     for form in map(_form, tools):
-        if name == _name(form):
+        if name in {_name(form), _label(form)}:
             return form
     raise _not_offered(name, field=field)
 
@@ -111,6 +112,15 @@ def _form(tool: Mapping[str, Any]) -> dict[str, Any]:
     form = {"type": tool["type"]}
     key = keys.get(tool["type"])
     return form | {key: tool.get(key)} if key else form
+
+
+def tool_label(tool: Mapping[str, Any]) -> str:
+    """Return the name by which a choice may name a tool: its own, the label of its server, or its type without a date."""
+    return _label(_form(tool))
+
+
+def _label(form: Mapping[str, Any]) -> str:
+    return _name(form) if len(form) > 1 else plain_kind(form)
 
 
 def _name(form: Mapping[str, Any]) -> str:

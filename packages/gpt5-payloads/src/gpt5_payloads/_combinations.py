@@ -4,20 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ._errors import PayloadError, refused
-from ._hosted import tool_kind
+from ._hosted import plain_kind
 from ._model_profile import HOSTED_TOOLS, ModelProfile
 from ._parameters import Parameters
 
 
 # Source: docs/evidence/responses-api.md, R30.
 _NOT_WITH_MINIMAL = frozenset({"web_search", "image_generation"})
-
-# The API's other names of a tool.
-_OTHER_NAMES = {
-    "web_search_preview": "web_search",
-    "computer_use": "computer",
-    "computer_use_preview": "computer",
-}
 
 
 def validate_settings(settings: Parameters, profile: ModelProfile) -> None:
@@ -60,9 +53,9 @@ def validate_tools(
         PayloadError: If there is one; `field` is the parameter's name.
     """
     for field, tool in () if profile.family == "default" else tools:
-        kind = _OTHER_NAMES.get(tool_kind(tool), tool_kind(tool))
+        kind = plain_kind(tool)
         name = kind if field == kind else f"{field} {kind}"
-        if kind in HOSTED_TOOLS and kind not in profile.hosted_tools:
+        if is_lacking(tool, profile):
             raise PayloadError(f"{name} is not available for this model", field=field)
         if effort == "minimal" and kind in _NOT_WITH_MINIMAL:
             raise PayloadError(
@@ -74,3 +67,9 @@ def validate_tools(
                 f"{name} does not go with response_format json_object; json_schema does",
                 field=field,
             )
+
+
+def is_lacking(tool: Mapping[str, Any], profile: ModelProfile) -> bool:
+    """Return whether a model is known not to have a tool; an unknown model may have any."""
+    kind = plain_kind(tool)
+    return kind in HOSTED_TOOLS and kind not in profile.hosted_tools

@@ -18,6 +18,12 @@ type ContextSize = Literal["low", "medium", "high"]
 type ImageFormat = Literal["png", "webp", "jpeg"]
 
 _MOST_DOMAINS = 100  # of each kind
+# The API's other names of a tool.
+_OTHER_NAMES = {
+    "web_search_preview": "web_search",
+    "computer_use": "computer",
+    "computer_use_preview": "computer",
+}
 
 
 def web_search_tool(
@@ -254,6 +260,12 @@ def tool_kind(tool: Mapping[str, Any]) -> str:
     """Return the type of a tool without the date of its version: `web_search` for `web_search_2025_08_26`."""
     kind: str = tool["type"]
     return kind.partition("_20")[0]
+
+
+def plain_kind(tool: Mapping[str, Any]) -> str:
+    """Return the type of a tool without a date, and under the newest of its names."""
+    kind = tool_kind(tool)
+    return _OTHER_NAMES.get(kind, kind)
 
 
 def _is_api_tool(tool: object) -> bool:

@@ -24,7 +24,7 @@ from ._calls.calls import (
 )
 from ._client_sides import AsyncSide
 from ._scheme import Request
-from ._streams.answer import AsyncAnswer, read_wanted
+from ._streams.answer import AsyncAnswer
 from ._streams.async_stream import AsyncResponseStream
 
 
@@ -34,10 +34,11 @@ class AsyncResponsesClient(AsyncSide):
     Args:
         config: The model and where it is.
         scheme: The decisions about the wire.
-        defaults: What to ask for in `answer` besides messages, tools and tool choice.
+        defaults: What to ask for in `answer` besides messages, tools and tool choice. Tools in it go out beside the call's: those that the server runs by itself.
 
     Raises:
         SettingsError: If the configuration is not usable.
+        PayloadError: If something among the tools in `defaults` is no tool.
     """
 
     @overload
@@ -132,14 +133,15 @@ class AsyncResponsesClient(AsyncSide):
         """Return the answer to an agent run's model call, such as a `CallModel` of `agent_loop`, in pieces that the run accepts as they are.
 
         Args:
-            call: Anything with the attributes or keys `messages`, `tools`, `tool_choice` and, if wanted, `allowed_tools` (the names of the only tools that may be called) and
-                `answer_schema` (a JSON schema).
+            call: Anything with the attributes or keys `messages`, `tools`, `tool_choice` and, if wanted, `allowed_tools` (the names of the only tools that may be called),
+                `answer_schema` (a JSON schema), `hosted_tools` (the names of those tools in the client's `defaults` that are offered), `max_hosted_calls` (how often the server may call
+                them in this answer), and `is_closing` or `is_compaction` (no tool may be called).
 
         Raises:
             PayloadError: If part of the request cannot be sent.
             MessageError: If a message cannot be read.
         """
-        return AsyncAnswer(self._open(read_wanted(call, self._defaults)))
+        return AsyncAnswer(self._open(self._wanted(call)))
 
     async def input_tokens(self, request: Request) -> int:
         """Return the number of input tokens in a request, as the server counts them; no response is made.

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any, Final, Literal, Self
 
 from gpt5_messages import Completion
+from gpt5_payloads import PayloadError, read_hosted_tool
 from gpt5_prices import READ_ON, ModelPrice, price_of
 
 from ._background.async_stream import AsyncBackgroundStream
@@ -16,6 +17,7 @@ from ._http.steps import Asynchronous
 from ._pricing import with_price
 from ._scheme import Request, ResponsesScheme
 from ._settings.model_config import ModelConfig
+from ._streams.answer import read_wanted
 from ._streams.async_stream import AsyncResponseStream
 from ._streams.reader import with_marks
 from ._streams.stream import ResponseStream
@@ -27,6 +29,9 @@ class _Settings:
     Attributes:
         model_id: The model's name.
         has_answer_format: True: an agent's answer schema is sent as the format of the answer.
+        hosted_tools: The names of the tools in `defaults`, which go out beside an agent's: their types, and the labels of MCP servers.
+        lacking_tools: Those of them that the model is known not to have.
+        no_agent_reason: Why no agent can use the client: a tool in `defaults` that needs somebody here; None if there is none.
     """
 
     has_answer_format: Final = True
@@ -38,6 +43,17 @@ class _Settings:
         self._connection = config.connect()
         self._scheme = scheme or ResponsesScheme()
         self._defaults = defaults or Request()
+        self._hosted = [
+            read_hosted_tool(tool, model=self.model_id) for tool in self._defaults.tools
+        ]
+        self.hosted_tools = tuple(tool.name for tool in self._hosted)
+        self.lacking_tools = tuple(tool.name for tool in self._hosted if tool.is_lacking)
+        needs = (
+            f"defaults.tools[{index}]: {tool.name} cannot go out beside an agent's tools: {tool.need}"
+            for index, tool in enumerate(self._hosted)
+            if tool.need
+        )
+        self.no_agent_reason = next(needs, None)
         self._price: ModelPrice | Literal["listed"] | None = config.price
 
     @property
@@ -58,6 +74,16 @@ class _Settings:
         if self._price != "listed":
             return self._price
         return price_of(model or self.model_id) if self._connection.is_default_server else None
+
+    def _wanted(self, call: object) -> Request:
+        """Return the request for an agent run's model call.
+
+        Raises:
+            PayloadError: If the defaults have a tool that needs somebody here.
+        """
+        if self.no_agent_reason is not None:
+            raise PayloadError(self.no_agent_reason, field="tools")
+        return read_wanted(call, self._defaults, self._hosted)
 
     def _body(self, request: Request) -> dict[str, Any]:
         return self._scheme.build_body(
@@ -109,7 +135,7 @@ class AsyncSide(_Settings):
 
 
 class BlockingSide(_Settings):
-    """A client that sends through a transport shared with others."""
+    """A client that sends through a transport shared with others, and may be used as a context manager."""
 
     def __init__(
         self,
@@ -128,6 +154,16 @@ class BlockingSide(_Settings):
         self._background = partial(
             BackgroundStream, connection, transport=transport, flex_fallback=flex_fallback
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the client's connections; those in use are closed with their responses, and a later call opens others."""
+        self._transport.release(self._connection)
 
     @staticmethod
     def _begin[S: ResponseStream](stream: S) -> S:

@@ -52,7 +52,7 @@ def end_answer(run: RunContext) -> Iterator[Event]:
     """End a model call that has succeeded."""
     current = run.state.round
     usage = current.answer.usage
-    add_usage(run, usage)
+    add_usage(run, usage, current.answer.hosted_calls)
     find_unknown(run, usage)
     take_usage(run, usage)
     rest = current.answer.complete()
@@ -72,7 +72,8 @@ def break_answer(run: RunContext, error: str, *, shows_rest: bool) -> Iterator[E
     if shows_rest:
         yield from _show_answer(run, rest)
     # A call that broke off may have reported its usage, and that was paid for.
-    add_usage(run, run.state.round.answer.usage)
+    answer = run.state.round.answer
+    add_usage(run, answer.usage, answer.hosted_calls)
     yield _to_call_ended(run, error)
 
 

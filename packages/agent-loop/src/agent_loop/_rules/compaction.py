@@ -12,7 +12,14 @@ from agent_loop._values.models import Window
 from .calls import end_summary
 from .cuts import SUMMARY_REQUEST, Cut, build_gap, build_summary, count_reasoning, find_cut, rebuild
 from .ending import fail, find_stop
-from .requests import bound_requests, build_request, get_window_use, open_round, take_over
+from .requests import (
+    bound_requests,
+    build_request,
+    find_hosted,
+    get_window_use,
+    open_round,
+    take_over,
+)
 from .round_messages import ModelAnswer
 from .spending import find_used_up_above, wait
 from .state import Compaction, RunContext
@@ -127,6 +134,7 @@ def _ask(run: RunContext, wait_seconds: float = 0.0) -> CallModel | None:
         allowed_tools=run.settings.allowed_names,
         model=state.model,
         is_compaction=True,
+        hosted_tools=find_hosted(run),
         is_rewritten=len(messages) < len(state.messages),
     )
 

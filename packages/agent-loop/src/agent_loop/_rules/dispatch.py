@@ -175,6 +175,7 @@ def _take_model_failure(run: RunContext, failure: ModelFailure) -> Iterator[Even
     error = build_model_failure(run.state.round.number, failure.message)
     again = begin_again(run, failure, error)
     if again is None:
+        run.state.cause = failure.cause
         return end_failed(run, error, "error", is_answered=failure.is_transient)
     # `again` is a generator that has not begun: the round that failed is still the current one.
     run.move("retry")

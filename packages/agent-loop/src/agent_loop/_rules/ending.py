@@ -188,6 +188,7 @@ def finish(
         value=value,
         final_text=_build_final_text(run) if is_answered else "",
         agents=find_agent_uses(run),
+        cause=state.cause,
     )
 
 

@@ -20,8 +20,8 @@ from stream_text import (
 
 from .display import open_display
 from .round_messages import Round
-from .sentences import build_schema_request
-from .spending import find_used_up, find_used_up_above
+from .sentences import build_lacking, build_schema_request
+from .spending import count_calls_left, find_used_up, find_used_up_above
 from .state import RunContext
 from .window_use import WindowUse
 
@@ -75,6 +75,7 @@ def build_request(run: RunContext, wait_seconds: float = 0.0) -> CallModel:
     # Source: docs/decisions/0012-closing-call.md.
     tools = settings.offered if state.has_tool_choice or not is_closing else ()
     choice = "none" if is_closing else state.tool_choice
+    hosted = find_hosted(run) if state.has_tool_choice or not is_closing else ()
     if state.model is not None:
         state.models.append(state.model)
     # Said by this request alone; the one after it begins with this one again.
@@ -83,15 +84,36 @@ def build_request(run: RunContext, wait_seconds: float = 0.0) -> CallModel:
         round=state.round.number,
         messages=state.messages,
         tools=tools,
-        tool_choice=choice if tools and state.has_tool_choice else None,
+        tool_choice=choice if (tools or hosted) and state.has_tool_choice else None,
         is_closing=is_closing,
         wait_seconds=wait_seconds,
-        allowed_tools=settings.allowed_names,
+        allowed_tools=_find_allowed(run),
         answer_schema=None if settings.answer_schema is None else settings.answer_schema.schema,
         model=state.model,
         left_out=left_out,
         is_rewritten=is_rewritten,
+        hosted_tools=hosted,
+        max_hosted_calls=count_calls_left(run),
     )
+
+
+def find_hosted(run: RunContext) -> tuple[str, ...] | None:
+    """Return the names of the tools of its server that the model of the next request has; None if the run does not know them."""
+    names, lacking = run.settings.hosted_tools, find_lacking(run)
+    return None if names is None else tuple(name for name in names if name not in lacking)
+
+
+def find_lacking(run: RunContext) -> tuple[str, ...]:
+    """Return the names of the tools that were left out because the fallback model, which has taken over, lacks them."""
+    fallback = run.settings.fallback
+    if fallback is None or run.state.model != fallback.name:
+        return ()
+    return fallback.lacking_tools
+
+
+def _find_allowed(run: RunContext) -> tuple[str, ...] | None:
+    allowed, lacking = run.settings.allowed_names, find_lacking(run)
+    return allowed if allowed is None else tuple(name for name in allowed if name not in lacking)
 
 
 def add_messages(run: RunContext, *messages: Message, pinned: frozenset[str] = frozenset()) -> None:
@@ -145,6 +167,10 @@ def take_over(run: RunContext, fallback: FallbackModel) -> None:
     bound_requests(run)  # The messages are smaller.
     if state.window_use is not None:
         state.window_use.forget()
+    if fallback.lacking_tools:
+        add_user_text(run, build_lacking(fallback.lacking_tools))
+    if state.tool_choice in fallback.lacking_tools:
+        state.tool_choice = "auto"
     if run.settings.has_answer_format and not fallback.has_answer_format:
         _ask_for_schema(run)
 

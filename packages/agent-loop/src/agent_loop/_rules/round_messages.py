@@ -38,6 +38,7 @@ class ModelAnswer:
         spoken: The filter that does so for `words`.
         thoughts: What reads the thoughts for the reader; None where nobody wants them.
         in_commentary: Whether the last piece was commentary.
+        hosted_calls: How many calls of tools the model's server has made, which are counted when the answer ends.
     """
 
     text: list[str] = field(default_factory=list[str])
@@ -56,6 +57,7 @@ class ModelAnswer:
     spoken: ThinkFilter = field(init=False, default_factory=_no_thoughts)
     thoughts: ThinkReader | None = field(init=False, default=None)
     in_commentary: bool = field(init=False, default=False)
+    hosted_calls: int = field(init=False, default=0)
 
     @property
     def said(self) -> str:
@@ -115,6 +117,7 @@ class ModelAnswer:
         self.usage = delta.usage.counted() if delta.usage else self.usage
         self.finish_reason = delta.finish_reason or self.finish_reason
         self.has_files = self.has_files or bool(delta.files)
+        self.hosted_calls += delta.hosted_calls
 
     def complete(self) -> str:
         """Settle the tool calls of a complete answer, and return the text that is still to be shown."""

@@ -71,7 +71,12 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
     )
 }
 _FIELDS: Final[Mapping[Any, tuple[str, ...]]] = {
-    kind: tuple(known.name for known in fields(kind) if known.init) for kind in _CLASSES.values()
+    kind: tuple(
+        known.name
+        for known in fields(kind)
+        if known.init and (kind, known.name) != (ModelFailure, "cause")  # Which no JSON expresses.
+    )
+    for kind in _CLASSES.values()
 }
 _OF_MESSAGE: Final = {known.name: known.default for known in fields(Message)}
 

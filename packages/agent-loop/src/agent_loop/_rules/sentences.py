@@ -1,7 +1,7 @@
 """The fixed sentences that a run says to its model and its reader."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agent_loop._values.budgets import BudgetName, Unknown
@@ -96,6 +96,11 @@ def build_unknown(unknown: Unknown) -> str:
 def build_budget_above(budget: BudgetName) -> str:
     """Return the error of an agent when a run above it has no budget left."""
     return f"The budget of the run ({budget}) is used up."
+
+
+def build_lacking(names: Iterable[str]) -> str:
+    """Return what a fallback model is told of tools that it lacks."""
+    return f"From here on these tools are not available: {', '.join(names)}. Answer without them, and say what is missing for that."
 
 
 def build_too_deep(depth: int) -> str:

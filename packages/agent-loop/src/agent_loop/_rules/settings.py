@@ -39,6 +39,9 @@ def _is_no_text(value: object) -> bool:
     return not isinstance(value, str)
 
 
+_NAMES: Final = ("names of tools, and not one text", _is_no_text)
+
+
 def _as_it_is(value: Any) -> Any:
     return value
 
@@ -70,6 +73,8 @@ class RunSettings:
             the task, pinned results and the last rounds (`RunCompacted`).
         redact: Removes secrets from the names and results of tools before they are shown.
         max_agent_depth: How deeply agents may be nested: with 1, the agents that this run calls may not call any.
+        hosted_tools: The names of tools that the models' servers run by themselves, which their clients offer beside the run's; None if the driver does not know them. Their calls are seen
+            only afterwards: they count as tool calls, and nobody approves them.
         own: The own functions by name.
         offered: The tools, and after them the own functions.
         allowed: The names of the only tools that may be called, as a tuple; None for all.
@@ -90,7 +95,7 @@ class RunSettings:
     budgets: Budgets | None = field(default=None, metadata=_one_of(Budgets))
     allowed_tools: Iterable[str] | None = field(
         default=None,
-        metadata={_CHECK: ("names of tools, and not one text", _is_no_text), _SHARED: _as_it_is},
+        metadata={_CHECK: _NAMES, _SHARED: _as_it_is},
     )
     approval_rules: ApprovalRules | None = field(
         default=None, metadata=_one_of(ApprovalRules, shared=lambda rules: rules.text)
@@ -108,6 +113,7 @@ class RunSettings:
     window: Window | None = field(default=None, metadata=_one_of(Window))
     redact: Callable[[str], str] = str
     max_agent_depth: int = field(default=2, metadata=_whole(0))
+    hosted_tools: Sequence[str] | None = field(default=None, metadata={_CHECK: _NAMES})
     own: Mapping[str, OwnFunction] = field(init=False)
     offered: tuple[Any, ...] = field(init=False)
     allowed: tuple[str, ...] | None = field(init=False)

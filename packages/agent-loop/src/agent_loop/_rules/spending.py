@@ -51,8 +51,14 @@ def find_used_up_above(run: RunContext) -> BudgetName | None:
     return _find((use for use in above if use.name != "max_tool_calls"), Decimal(1))
 
 
-def add_usage(run: RunContext, usage: Usage) -> None:
-    """Count a model call of a run; if its prices are in another currency, all but the money."""
+def count_calls_left(run: RunContext) -> int | None:
+    """Return how many tool calls the budgets of a run, and of those above it, leave; None for any number."""
+    uses = [use for use in _iter_uses(run) if use.name == "max_tool_calls"]
+    return min((max(0, int(use.maximum) - int(use.used)) for use in uses), default=None)
+
+
+def add_usage(run: RunContext, usage: Usage, hosted_calls: int = 0) -> None:
+    """Count a model call of a run, with the calls that its server has made; if its prices are in another currency, all but the money."""
     # Outside the lock: only the thread that feeds this run writes it.
     run.state.spending.model_calls += 1
     with run.lock:
@@ -60,6 +66,7 @@ def add_usage(run: RunContext, usage: Usage) -> None:
             spent = each.state.spending
             if not spent.usage.total_price:  # What has cost nothing has no currency.
                 spent.usage = replace(spent.usage, currency="")
+            spent.tool_calls += hosted_calls
             differs = _is_in_another_currency(spent.usage, usage)
             spent.usage += replace(usage, **_NO_MONEY) if differs else usage
 

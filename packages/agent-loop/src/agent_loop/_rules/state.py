@@ -124,6 +124,7 @@ class RunState:
         agent_uses: The usage of agents that were called in another process.
         status: The state in which the run is.
         to_check: The answer that the driver checks, in the status `check`.
+        cause: The exception behind the failed model call that ends the run.
         compaction: The compaction under way, in the status `summary`.
         is_rewritten: Whether the next request does not begin with the previous one.
         request_size: Keeps requests within their bound; None if there is none.
@@ -158,6 +159,7 @@ class RunState:
     # Agents of this process are in `RunContext.called`, which is in no snapshot.
     agent_uses: tuple[AgentUse, ...] = ()
     status: State = field(init=False, default="ready")
+    cause: BaseException | None = field(init=False, default=None)
     compaction: Compaction | None = field(init=False, default=None)
     to_check: CheckAnswer | None = field(init=False, default=None)
     held_files: list[Any] = field(init=False, default_factory=list[Any])

@@ -75,6 +75,8 @@ class CallModel:
             itself feeds a `CompactedWindow` with what has become of the other messages.
         is_rewritten: Whether the request does not begin with the previous one, because the run was compacted or is about to be, or because the
             oldest open reasoning was left out for want of room.
+        hosted_tools: The names of the tools to offer that the model's server runs by itself; None if the run was not told of any, and its model's client offers those that it has.
+        max_hosted_calls: How many calls of them the run's budgets leave; None for any number.
     """
 
     round: int
@@ -89,6 +91,8 @@ class CallModel:
     left_out: int = 0
     is_compaction: bool = False
     is_rewritten: bool = False
+    hosted_tools: tuple[str, ...] | None = None
+    max_hosted_calls: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,6 +272,7 @@ class Finished:
         final_text: The text that the run ends with, without thoughts and without what the model has said around tool calls: its answer, by a schema the JSON alone; or what is shown in
             its place, such as a sentence and the results of tools. Empty if the run is not answered, or answered with files alone.
         agents: The usage of the agents that the run has called as tools, which is part of `usage`.
+        cause: The exception behind the failed model call that has ended the run, if its driver has told it.
     """
 
     reason: StopReason
@@ -283,6 +288,7 @@ class Finished:
     value: Any = None
     final_text: str = field(default="", compare=False)
     agents: tuple[AgentUse, ...] = ()
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

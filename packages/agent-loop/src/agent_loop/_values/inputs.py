@@ -40,6 +40,7 @@ class ModelDelta:
         phase: The kind of the text, if the model's client knows it: `commentary` is said on the way to something else, most often
             to a tool call. None and any other value mean that it is not commentary.
         files: Images and the like that the model has made, in any form; `ShowFile` hands them on, and the model does not read them again.
+        hosted_calls: How many calls of tools its server has made by itself; they count as tool calls of the run.
     """
 
     text: str = ""
@@ -49,6 +50,7 @@ class ModelDelta:
     finish_reason: str | None = None
     phase: str | None = None
     files: tuple[Any, ...] = field(default=(), repr=False)
+    hosted_calls: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -74,6 +76,7 @@ class ModelFailure:
         wait_seconds: How long to wait before that.
         has_time: Whether there is time for that.
         may_pass_elsewhere: Whether another model may answer at once, as after a rate limit, an overload, a content filter or for a model that is gone.
+        cause: The exception behind it, for a log only, which `Finished` hands on if the failure ends the run; it is never saved.
     """
 
     message: str
@@ -81,6 +84,7 @@ class ModelFailure:
     wait_seconds: float = 0.0
     has_time: bool = True
     may_pass_elsewhere: bool = False
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,12 +59,14 @@ class FallbackModel:
         has_tool_choice: Whether it supports a tool choice.
         has_answer_format: Whether it takes a schema as the format of its answer.
         window: Its context window; None for the same as the first model's.
+        lacking_tools: The names of those of the run's `hosted_tools` that it does not have.
     """
 
     name: str
     has_tool_choice: bool = True
     has_answer_format: bool = False
     window: Window | None = None
+    lacking_tools: tuple[str, ...] = ()
 
 
 def without_reasoning(message: Any) -> Any:

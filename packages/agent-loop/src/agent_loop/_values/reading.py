@@ -7,6 +7,7 @@ from stream_text import MessageError, read_member, read_written_call
 
 from .inputs import Input, ModelDelta, ToolCallFragment, ToolResult
 from .messages import Message
+from .numbers import is_whole
 from .usage import Usage
 
 
@@ -14,7 +15,16 @@ from .usage import Usage
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _EXPECTED_ROLES = f"{', '.join(_ROLES[:-1])} or {_ROLES[-1]}"
 _TEXT = ("text", "content")
-_ANSWER = (*_TEXT, "tool_calls", "usage", "finish_reason", "phase", "opaque_body", "files")
+_ANSWER = (
+    *_TEXT,
+    "tool_calls",
+    "usage",
+    "finish_reason",
+    "phase",
+    "opaque_body",
+    "files",
+    "hosted_calls",
+)
 
 
 def read_messages(messages: object) -> tuple[Any, ...]:
@@ -93,6 +103,7 @@ def _read_delta(value: object) -> ModelDelta:
         finish_reason=_read_text(value, "finish_reason"),
         phase=_read_text(value, "phase"),
         files=files,
+        hosted_calls=_read_count(value, "hosted_calls"),
     )
 
 
@@ -108,6 +119,13 @@ def _read_list(value: object, name: str) -> tuple[Any, ...]:
     if not isinstance(items, list | tuple):
         raise _wrong_type(name, "a list", items)
     return tuple(cast("Sequence[Any]", items))
+
+
+def _read_count(value: object, name: str) -> int:
+    count: Any = read_member(value, name) or 0
+    if not is_whole(count, least=0):
+        raise _wrong_type(name, "a whole number, at least 0", count)
+    return count
 
 
 def _read_text(value: object, name: str) -> str | None:

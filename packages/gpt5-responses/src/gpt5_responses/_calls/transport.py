@@ -144,11 +144,17 @@ class Transport:
             client = self._clients.get(connection)
             return {} if client is None else client.shutdown_dates
 
+    def release(self, connection: Connection) -> None:
+        """Close the client of a connection; if it is in use, with its responses. The next call opens another."""
+        with self._lock:
+            if connection in self._clients:
+                self._retire(self._clients.pop(connection))
+
     def close(self) -> None:
         """Close all clients; those in use are closed with their responses."""
         with self._lock:
             while self._clients:
-                self._retire_oldest()
+                self._retire(self._clients.popitem(last=False)[1])
             if self._look is not None:
                 self._look.cancel()
                 self._look = None
@@ -179,7 +185,7 @@ class Transport:
             self._clients[connection] = client  # to the end: most recently used
             client.users += 1
             while len(self._clients) > self._max_clients:
-                self._retire_oldest()
+                self._retire(self._clients.popitem(last=False)[1])
             return client
 
     def _give_back(self, client: _Client) -> None:
@@ -205,8 +211,8 @@ class Transport:
             with self._lock:
                 self._look_later()
 
-    def _retire_oldest(self) -> None:
-        _, client = self._clients.popitem(last=False)
+    @staticmethod
+    def _retire(client: _Client) -> None:
         client.is_retired = True
         client.close_if_unused()
 

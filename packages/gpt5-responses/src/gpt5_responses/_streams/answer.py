@@ -4,8 +4,8 @@ Calls and answers are recognised by the names of their fields alone, so that any
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpt5_messages import (
@@ -16,6 +16,7 @@ from gpt5_messages import (
     Usage,
     VisibleText,
 )
+from gpt5_payloads import HostedTool
 from gpt5_responses._scheme import Request
 from stream_text import read_member
 
@@ -24,6 +25,7 @@ from .reader import StreamFacts
 from .stream import ResponseStream
 
 
+_MOST_CALLS = 10_000  # As many as `build_request` takes.
 _LOGGER = logging.getLogger("gpt5_responses")
 
 
@@ -36,6 +38,8 @@ class AnswerDelta:
         tool_calls: The calls of the answer, whole.
         usage: Token counts, if the server reported them.
         finish_reason: Why the model stopped.
+        files: The images that the server has drawn, each with its `media_type` and base64 `data`.
+        hosted_calls: How many calls of its own tools the server has made.
         phase: The server's name for the kind of text, such as `commentary`.
         opaque_body: Data to hand back with this answer, for `build_input`: `{"responses_output": [items]}`.
     """
@@ -46,6 +50,8 @@ class AnswerDelta:
     finish_reason: str | None = None
     phase: str | None = None
     opaque_body: dict[str, Any] | None = None
+    files: tuple[dict[str, str], ...] = field(default=(), repr=False)
+    hosted_calls: int = 0
 
 
 class Answer:
@@ -116,22 +122,40 @@ class _Pieces:
             usage=completion.usage,
             finish_reason=completion.finish_reason,
             opaque_body=completion.opaque_body,
+            files=tuple(
+                {"media_type": f"image/{image.format}", "data": image.data}
+                for image in completion.images
+            ),
+            hosted_calls=sum(call.type != "mcp_list_tools" for call in completion.hosted_calls),
         )
 
 
-def read_wanted(call: object, defaults: Request) -> Request:
-    """Return the request for an agent run's model call: `messages`, `tools`, `tool_choice`, `allowed_tools` and `answer_schema`, as attributes or keys."""
+def read_wanted(call: object, defaults: Request, hosted: Iterable[HostedTool]) -> Request:
+    """Return the request for an agent run's model call, of which `answer` says what is read.
+
+    Args:
+        call: The call, with attributes or keys.
+        defaults: What else to ask for.
+        hosted: The tools of the defaults.
+    """
     choice = read_member(call, "tool_choice") or defaults.tool_choice
     allowed: Any = read_member(call, "allowed_tools")
+    offered: Any = read_member(call, "hosted_tools")
+    beside = [tool.tool for tool in hosted if offered is None or tool.name in offered]
+    if beside and (read_member(call, "is_closing") or read_member(call, "is_compaction")):
+        choice = "none"
     if allowed and choice in (None, "auto", "required"):
-        named = [{"type": "function", "name": name} for name in allowed]
-        choice = {"type": "allowed_tools", "mode": choice or "auto", "tools": named}
+        defaults = replace(defaults, allowed_tools=tuple(allowed))
+    # The server takes no 0, and a run without any call left lets it call none.
+    left: Any = read_member(call, "max_hosted_calls") if beside else None
+    limits = defaults.max_tool_calls, left and min(left, _MOST_CALLS)
     schema: Any = read_member(call, "answer_schema")
     if schema:
         defaults = replace(defaults, response_format="json_schema", json_schema=schema)
     return replace(
         defaults,
         messages=tuple(read_member(call, "messages") or ()),
-        tools=tuple(read_member(call, "tools") or ()),
+        tools=(*(read_member(call, "tools") or ()), *beside),
         tool_choice=choice,
+        max_tool_calls=min(filter(None, limits), default=None),
     )

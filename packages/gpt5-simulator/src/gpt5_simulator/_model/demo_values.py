@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from functools import reduce
 
 from gpt5_simulator._json import Json, is_array, is_object, object_at, objects_in
@@ -32,13 +33,19 @@ def is_asked_for(parameter: str, part: str) -> bool:
 
 
 class Values:
-    """The values for a JSON schema out of `part`, each number and quotation once, and `text` for a string that has none."""
+    """The values for a JSON schema out of `part`, each number and quotation once, a number that stands beside a parameter's name for that parameter, and `text` for a string that has none."""
 
     def __init__(self, root: Json, *, part: str, text: str) -> None:
         self._root, self._part, self._text = root, part, text
         # Iterators, so that two parameters get the first and the second number, and not twice the first.
         self._quotations = iter(_QUOTED.findall(part))
-        self._numbers = (float(one) if "." in one else int(one) for one in _NUMBER.findall(part))
+        numbers = {found.start(): found.group() for found in _NUMBER.finditer(part)}
+        self._beside: dict[str, str] = {}
+        for name, schema in object_at(root, "properties").items():
+            may_precede = _resolve(schema, root)["type"] in {"integer", "number"}
+            if (place := _find_beside(name, part, numbers, may_precede=may_precede)) is not None:
+                self._beside[name] = numbers.pop(place)
+        self._numbers = iter(numbers.values())
 
     def fields(self, schema: Json, depth: int = 0) -> Json:
         """Return an object with the fields of a schema that are required or found."""
@@ -53,15 +60,15 @@ class Values:
         """Return a value for a schema."""
         plain = _resolve(schema, self._root)
         if plain.get("enum"):
-            words = self._part.lower()
-            named = (value for value in plain["enum"] if str(value).lower() in words)
+            named = (value for value in plain["enum"] if _says(self._part, str(value)))
             return next(named, plain["enum"][0])
         match plain["type"]:
             case "string":
                 text = self._string(name)[: plain.get("maxLength")]
                 return text.ljust(plain.get("minLength") or 0, ".")
             case "integer" | "number":
-                return _fit_number(next(self._numbers, 0), plain)
+                number = self._beside.get(name) or next(self._numbers, "0")
+                return _fit_number(float(number) if "." in number else int(number), plain)
             case "array" if depth < _MAX_DEPTH:
                 wanted = max(plain.get("minItems") or 0, 1)
                 count = min(wanted, plain.get("maxItems", wanted))
@@ -75,11 +82,31 @@ class Values:
     def _string(self, name: str) -> str:
         if found := self._found(name):
             return _ZONES.get(found, found) if name == "timezone" else found
+        if name in self._beside:
+            return self._beside[name]
         return _FALLBACKS.get(name) or next(self._quotations, self._text)
 
     def _found(self, name: str) -> str | None:
         match = _KINDS[name].search(self._part) if name in _KINDS else None
         return match and match.group()
+
+
+def _find_beside(
+    name: str, part: str, numbers: Mapping[int, str], *, may_precede: bool
+) -> int | None:
+    """Return the place of the number that stands beside a parameter's name, such as `30 euros` or `order 7`; None if none does."""
+    words = r"[\s_-]+".join(map(re.escape, name.split("_")))
+    sides = [rf"\b{words}(?:\s*[:=]\s*|\s+)({_NUMBER.pattern})"]
+    if may_precede:
+        sides.insert(0, rf"({_NUMBER.pattern})\s*{words}\b")
+    found = (match.start(1) for side in sides for match in re.finditer(side, part, re.IGNORECASE))
+    return next((place for place in found if place in numbers), None)
+
+
+def _says(part: str, value: str) -> bool:
+    """Return whether a text has a value as a word, which may be in the plural."""
+    word = rf"(?<![a-z0-9_]){re.escape(value.lower())}s?(?![a-z0-9_])"
+    return re.search(word, part.lower()) is not None
 
 
 def _resolve(schema: object, root: Json) -> Json:
