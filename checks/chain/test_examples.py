@@ -10,9 +10,12 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -148,6 +151,75 @@ def test_the_page_of_runs_under_control_runs_from_its_first_line_to_its_last(
         exec(compile(block, page.name, "exec"), space)
     assert len(blocks) >= 9
     assert all(len(block.splitlines()) <= 10 for block in blocks)
+
+
+class _Desk(BaseHTTPRequestHandler):
+    """The routes of OpenAI for files and batches, whose lines the simulator answers."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        kept, state = self.server.kept, {}
+        if self.path == "/v1/files":
+            state = {"id": f"file_{len(kept)}", "object": "file"}
+            kept[state["id"]] = body.split(b"\r\n\r\n")[-1].split(b"\r\n--")[0]
+        else:
+            asked = json.loads(body)
+            assert asked["endpoint"] == "/v1/responses"
+            answers = map(self._answer, kept[asked["input_file_id"]].splitlines())
+            kept["answers"] = "\n".join(map(json.dumps, answers)).encode()
+            state = {"id": "batch_1", "status": "completed", "output_file_id": "answers"}
+            kept["batch_1"] = json.dumps(state).encode()
+        self._send(json.dumps(state).encode())
+
+    def do_GET(self):
+        self._send(self.server.kept[self.path.removesuffix("/content").split("/")[-1]])
+
+    def _answer(self, line):
+        request = json.loads(line)
+        url, key = f"{self.server.upstream}/responses", self.headers["Authorization"]
+        answer = httpx.post(url, json=request["body"], headers={"Authorization": key})
+        assert answer.status_code == 200, answer.text
+        return {"custom_id": request["custom_id"], "response": {"body": answer.json()}}
+
+    def _send(self, body):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_the_recipes_run_from_the_first_to_the_last(monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    page = EXAMPLES.parent / "docs" / "recipes.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    space = {"__name__": "recipes"}
+    models = ["gpt-5.5", "gpt-6.1-sol", "support", "anthropic/claude-sonnet-5"]
+    with (
+        ResponsesSimulator(models=models) as simulator,
+        HTTPServer(("127.0.0.1", 0), _Desk) as desk,
+    ):
+        desk.kept, desk.upstream = {}, simulator.base_url
+        Thread(target=desk.serve_forever, daemon=True).start()
+        own = f"http://127.0.0.1:{desk.server_port}/v1"
+        try:
+            for block in blocks:
+                address = own if "OpenAI()" in block else simulator.base_url
+                monkeypatch.setenv("OPENAI_BASE_URL", address)
+                exec(compile(block, page.name, "exec"), space)
+        finally:
+            desk.shutdown()
+    told = capsys.readouterr().out
+    assert re.search(r"^0\.0\d+ USD$", told, re.MULTILINE)
+    assert len(re.findall("^(Ann|Bob) .+", told, re.MULTILINE)) == 2
+    assert space["result"].answered
+    sent = [json.dumps(request.body) for request in simulator.requests]
+    assert any('"file_id": "file_0"' in body for body in sent)
+    assert any("prompt_cache_breakpoint" in body for body in sent)
+    assert [request.body["model"] for request in simulator.requests].count("support") == 1
 
 
 def test_a_team_shares_one_budget(simulator):

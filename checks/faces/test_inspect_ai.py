@@ -1,5 +1,8 @@
 """inspect-ai, for which a served agent is a model that it evaluates. It shows nobody what a person has to allow."""
 
+import re
+from pathlib import Path
+
 import pytest
 from inspect_ai.model import ChatMessageUser, GenerateConfig, execute_tools, get_model
 from inspect_ai.tool import tool
@@ -58,3 +61,11 @@ async def test_what_the_agent_thinks_and_does_itself_is_told_and_goes_on(name, s
         answered = await model.generate(messages)
         assert answered.completion == said
         messages += [answered.message, ChatMessageUser(content="Again.")]
+
+
+def test_an_agent_is_evaluated_as_the_recipe_says(base_url, monkeypatch, tmp_path, capfd):
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs/recipes.md"
+    (block,) = re.findall(r"```py\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(block, page.name, "exec"), {"ADDRESS": base_url, "KEY": "k1"})
+    assert capfd.readouterr().out.split()[-2:] == ["success", "1.0"]

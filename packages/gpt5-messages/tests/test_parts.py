@@ -38,6 +38,20 @@ def built(*parts: object, role: str = "user") -> Any:
     return item["content"][1:]
 
 
+def test_a_text_with_a_cache_breakpoint_keeps_it_and_stands_alone() -> None:
+    mark = {"prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}}
+    parts = [{"type": "text", "text": "long"} | mark, text("see")]
+    empty = text("") | mark
+    kept = [text("long") | mark, text("see")]
+    call = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f"}}]}
+
+    for role in ("user", "developer", "system"):
+        (item,) = build_input([{"role": role, "content": [*parts, empty]}])
+        assert item["content"] == kept
+    *_, output = build_input([call, {"role": "tool", "tool_call_id": "c", "content": parts}])
+    assert output["output"] == kept
+
+
 class Detail(Enum):
     HIGH = "high"
 

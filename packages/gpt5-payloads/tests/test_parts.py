@@ -90,6 +90,21 @@ def test_an_image_keeps_its_detail_where_the_model_has_it(detail: object) -> Non
     assert sent("gpt-6.2-sol", message(part, FILE))["content"] == [part, FILE]
 
 
+@pytest.mark.parametrize("part", [image(PNG, detail="auto"), FILE, {"type": "input_text"}])
+@pytest.mark.parametrize("place", ["content", "output"])
+def test_a_cache_breakpoint_goes_to_models_that_have_it_and_is_refused_for_others(
+    part: dict[str, Any], place: str
+) -> None:
+    marked = {**part, "prompt_cache_breakpoint": {"mode": "explicit"}}
+    item = {"type": "message", "role": "user", place: [{"type": "input_text", "text": "a"}, marked]}
+
+    assert sent("gpt-5.6", item) == sent("another-model", item) == item
+    assert sent("gpt-5.5", {**item, place: [{**part, "prompt_cache_breakpoint": None}]})
+    with pytest.raises(PayloadError, match="is not available for this model") as refused:
+        sent("gpt-5.5", item)
+    assert refused.value.field == "prompt_cache_breakpoint"
+
+
 @pytest.mark.parametrize("given", [{}, {"detail": None}])
 def test_an_image_without_a_detail_goes_out_with_one_for_other_servers_demand_it(
     given: dict[str, None],
@@ -140,7 +155,7 @@ MARKED = {"type": "input_text", "text": "a", "prompt_cache_breakpoint": {"mode":
 def test_an_item_goes_out_in_the_shape_that_all_servers_take(
     item: dict[str, Any], wire: dict[str, Any]
 ) -> None:
-    assert sent("gpt-5.2", item) == wire
+    assert sent("gpt-5.6", item) == wire
     assert wire_item(wire) == wire
 
 

@@ -32,6 +32,8 @@ _KINDS = {
     **dict.fromkeys(("video", "video-url", "video_url"), "video"),
 }
 _OWN_KINDS = ("input_image", "input_file")
+# The member of the API's own parts that says that the prompt is to be cached up to there.
+CACHE_MARK = "prompt_cache_breakpoint"
 # Members in which some shapes keep what others have in the part itself.
 _HOLDERS = (
     "image_url",
@@ -101,7 +103,8 @@ def media_part(part: object) -> Part:
     if reason := "" if text else media.refusal():
         text = render_omission(media.kind, reason=reason, name=media.name)
     if text:
-        return {"type": "input_text", "text": text}
+        mark = read_member(part, CACHE_MARK)
+        return {"type": "input_text", "text": text, **({CACHE_MARK: mark} if mark else {})}
     return _further(part) | (media.to_image() if media.kind == "image" else media.to_file())
 
 

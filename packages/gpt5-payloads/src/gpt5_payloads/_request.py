@@ -10,7 +10,7 @@ from ._hosted import read_tool, tool_kind
 from ._mcp_tokens import McpTokens, read_tokens, with_token
 from ._model_profile import EFFORTS, SUMMARIES, VERBOSITIES, ModelProfile
 from ._parameters import Parameters, RequestParameters
-from ._parts import with_fitted_parts
+from ._parts import iter_parts, with_fitted_parts
 from ._profiles import fit, profile_for
 from ._tokens import iter_texts
 from ._values import is_blank
@@ -144,6 +144,9 @@ def _item(
     if not isinstance(item, Mapping):
         raise refused("input", "must contain only items, which are objects")
     members = cast("Mapping[str, Any]", item)
+    mark = "prompt_cache_breakpoint"
+    if not profile.cache_ttls and any(part.get(mark) is not None for part in iter_parts(members)):
+        raise refused(mark, "is not available for this model")
     plain = with_fitted_parts(members, profile, detail=settings.image_detail)
     role = plain.get("role")
     return plain | {"role": roles[role]} if isinstance(role, str) and role in roles else plain

@@ -17,7 +17,7 @@ from stream_text import MessageError, read_member
 
 from .compaction import compacts, is_compaction, without_compacted
 from .histories import Entry, iter_entries
-from .parts import read_media, read_parts, read_text
+from .parts import is_plain_text, read_media, read_parts, read_text
 from .replay import pair_id, replayable_items
 from .turns import History, Turn, call_key
 
@@ -233,14 +233,14 @@ class _InputBuilder:
             place = f"{entry.field}.tool_call_id"
             raise wrong_kind(place, "the id of the call that this answers", entry.call_id)
         call = self._made.get(call_id)
-        has_media = any(part["type"] != "input_text" for part in parts)
+        is_text = all(map(is_plain_text, parts))
         caller = self._callers.get(call.call_id) if call else None
         return [
             {
                 "type": CALL_OUTPUTS[CALL_TYPES[call.type if call else "function"]],
                 # As the call has it: platforms strip the blanks that some servers send around ids.
                 "call_id": call.call_id if call else call_id,
-                "output": parts if has_media else "".join(part["text"] for part in parts),
+                "output": "".join(part["text"] for part in parts) if is_text else parts,
                 **({"caller": caller} if caller else {}),
             }
         ]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
-from gpt5_messages._media import Part, kind_of, media_part
+from gpt5_messages._media import CACHE_MARK, Part, kind_of, media_part
 from gpt5_messages._members import has_member, wrong_kind
 from stream_text import MessageError, read_member
 
@@ -54,19 +54,24 @@ def read_media(content: object, *, field: str = "message") -> list[Part]:
 
 
 def read_parts(content: object, *, field: str = "message") -> list[Part]:
-    """Return content as parts, in order; if all are texts, they become one, a line break apart.
+    """Return content as parts, in order; if all are plain texts, they become one, a line break apart.
 
     Raises:
         MessageError: If a part of it can't be read.
     """
     parts = [
         {"type": "input_text", "text": part} if isinstance(part, str) else media_part(part)
-        for part in _iter_content(content, field, ignored=_READ_ELSEWHERE)
+        for part in _iter_content(content, field, ignored=_READ_ELSEWHERE, marked=True)
         if part != ""
     ]
-    if len(parts) > 1 and all(part["type"] == "input_text" for part in parts):
+    if len(parts) > 1 and all(map(is_plain_text, parts)):
         return [{"type": "input_text", "text": "\n".join(part["text"] for part in parts)}]
     return parts
+
+
+def is_plain_text(part: Part) -> bool:
+    """Return whether a part is a text and says nothing else."""
+    return part.keys() == {"type", "text"}
 
 
 def are_approvals(content: object) -> bool:
@@ -76,12 +81,18 @@ def are_approvals(content: object) -> bool:
 
 
 def _iter_content(
-    content: object, field: str, *, ignored: Collection[str] = _READ_ELSEWHERE | _OF_MODELS
+    content: object,
+    field: str,
+    *,
+    ignored: Collection[str] = _READ_ELSEWHERE | _OF_MODELS,
+    marked: bool = False,
 ) -> Iterator[object]:
-    """Yield the parts of content: texts as plain texts, anything else as it is."""
+    """Yield the parts of content: texts as plain texts, unless they are `marked`; anything else as it is."""
     if isinstance(content, (list, tuple)):
         for index, part in enumerate(cast("Sequence[object]", content)):
-            yield _text_or_part(part, f"{field}.content[{index}]", ignored)
+            text = _text_or_part(part, f"{field}.content[{index}]", ignored)
+            is_marked = marked and isinstance(text, str) and text and read_member(part, CACHE_MARK)
+            yield part if is_marked else text
     elif isinstance(content, (str, int, float)):
         yield str(content)
     elif kind_of(content) is not None:
