@@ -91,6 +91,8 @@ class Invocation:
         if answer and answer.decisions:
             run, self._events = self._start(resume=answer.snapshot, decisions=answer.decisions)
             self._begins_at = answer.question.begins_at
+            if self._memory:
+                self._memory.take_notes()  # The run does not begin with this history.
             self._turn.at_hand.load(answer.question.files)
             [*_, self._messages.model] = run.models
         else:
@@ -105,8 +107,7 @@ class Invocation:
         yield from self._messages.warn("Prompt policy overrides", self._parameters.unused_overrides)
         yield from self._messages.warn(_ABOVE, self._parameters.budgets_above, about="counts")
         yield from self._messages.warn(_NOT_TAKEN_UP, self._not_taken_up, about="why")
-        if not self._answer:
-            yield from self._warn_of_memory()
+        yield from self._warn_of_memory()
         try:
             # Tools that were given up may still be answering when the run ends.
             with closing(self._turn.toolbox.answers):

@@ -158,9 +158,10 @@ def test_a_question_for_approval_and_its_answer_are_part_of_the_turn(agent):
         [chunk("You are welcome.")],
     ]
     history = []
-    for query in ("Pay both.", "yes", "yes"):
-        history += visible(query, ask(agent, query, history=history, **given))
-    ask(agent, "Thanks", history=history, **given)
+    for query in ("Pay both.", "yes", "yes", "Thanks"):
+        answered = ask(agent, query, history=history, **given)
+        assert why(answered) == []
+        history += visible(query, answered)
 
     sent = requests(agent)
     assert sent[3][: len(sent[2])] == sent[2]
