@@ -267,7 +267,7 @@ async def test_nothing_more_is_built_for_streams_that_clients_leave_nor_kept(tmp
         return RunResult(status="succeeded")
 
     def build(event):
-        built.append(event.number)
+        built.append(event.size)
         return b"x" * size
 
     async def stream(request):
@@ -299,6 +299,7 @@ async def test_nothing_more_is_built_for_streams_that_clients_leave_nor_kept(tmp
         gc.enable()
 
     assert len(built) == before
+    assert size <= max(built) < 2 * size  # measured once, where it was stored
     assert held < streams * size / 2
 
 

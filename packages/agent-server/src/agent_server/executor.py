@@ -301,6 +301,7 @@ class StoredEvent:
         type: Its type.
         created_at: When it was emitted, in UTC.
         data: Its data, which must not be changed: all watchers of a run share it.
+        size: About how many characters its data has as JSON, measured once for all watchers; 0 for an event that was not stored.
         shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame.
     """
 
@@ -308,6 +309,7 @@ class StoredEvent:
     type: str
     created_at: datetime
     data: JsonObject
+    size: int = field(default=0, compare=False, repr=False)
     shared: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
 

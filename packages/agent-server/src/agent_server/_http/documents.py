@@ -1,9 +1,10 @@
 """The models of what clients send and read, used for validation, by the clients and in the OpenAPI description."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import (
@@ -32,24 +33,19 @@ type MetadataName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1
 type MetadataText = Annotated[str, StringConstraints(max_length=512)]
 
 
-def _refuse_many(most: int) -> Callable[[Any], Any]:
-    """Return a function that refuses too many names before any of them is validated: pydantic tells of each that is wrong, while no other thread can run."""
-
-    def refuse(value: Any) -> Any:
-        if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > most:
-            raise ValueError(f"expected at most {most} names")
-        return value  # pyright: ignore[reportUnknownVariableType] - any JSON
-
-    return refuse
+def _validate_few(value: Any, *, most: int = _MAX_NAMES) -> Any:
+    """Refuse too many names before any of them is validated: pydantic tells of each that is wrong, while no other thread can run."""
+    if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > most:
+        raise ValueError(f"expected at most {most} names")
+    return value  # pyright: ignore[reportUnknownVariableType] - any JSON
 
 
-_validate_few: Final = _refuse_many(_MAX_NAMES)
 _FEW: Final = BeforeValidator(_validate_few)
 
 type Metadata = Annotated[
     dict[MetadataName, MetadataText],
     Field(max_length=MAX_METADATA),
-    BeforeValidator(_refuse_many(MAX_METADATA)),
+    BeforeValidator(partial(_validate_few, most=MAX_METADATA)),
 ]
 
 

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent_server._store.records import measure_json
 from agent_server.runs import DatabaseAwayError, Runs, StoredEvent, TooManyWatchersError
 from agent_server.settings import ServerSettings
 
@@ -263,7 +263,7 @@ async def share_frames(batches: Batches, project: Project, *, view: str) -> Fram
     """
     async with aclosing(batches):
         async for batch in batches:
-            for size, group in group_small(batch, lambda event: measure_json(event.data)):
+            for size, group in group_small(batch, attrgetter("size")):
                 yield size, partial(_project_once, group, project, view)
 
 

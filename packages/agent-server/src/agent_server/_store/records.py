@@ -80,7 +80,13 @@ def dump_events(events: Iterable[Event]) -> bytes:
 def load_events(first: int, body: bytes) -> list[StoredEvent]:
     """Return the events of a batch whose first event has this number."""
     return [
-        StoredEvent(number=number, type=type_, created_at=to_datetime(created_at), data=data)
+        StoredEvent(
+            number=number,
+            type=type_,
+            created_at=to_datetime(created_at),
+            data=data,
+            size=measure_json(data),
+        )
         for number, (type_, created_at, data) in enumerate(json.loads(body), start=first)
     ]
 
@@ -92,6 +98,7 @@ def to_stored(event: Event) -> StoredEvent:
         type=event.type,
         created_at=to_datetime(event.created_at),
         data=json.loads(event.text),
+        size=len(event.text),
     )
 
 
