@@ -319,7 +319,8 @@ class MemoryExecution:
 
     def __init__(self, request, *, recorded=None, told=None, attempt=1, retries=3):
         self.run_id = "run-1"
-        self.request = request
+        self._stored = request
+        self.request = dict(request)  # which may be emptied
         self.attempt = attempt
         self.recorded = {} if recorded is None else recorded
         self.told = [] if told is None else told
@@ -328,7 +329,7 @@ class MemoryExecution:
     def again(self):
         """Return the next attempt, after a crash of this one."""
         return MemoryExecution(
-            self.request, recorded=self.recorded, told=self.told, attempt=self.attempt + 1
+            self._stored, recorded=self.recorded, told=self.told, attempt=self.attempt + 1
         )
 
     async def tell(self, type_, data):

@@ -84,8 +84,9 @@ def test_our_own_names_of_settings_come_first_and_keys_are_added(monkeypatch):
     }
 
 
-def test_a_conversation_with_images_fits_into_a_request():
-    assert DifyAgentSettings().max_request_bytes == 64 * 1024 * 1024
+def test_two_pictures_as_large_as_dify_takes_them_fit_into_a_request():
+    picture = 10 * 1024 * 1024 * 4 // 3  # in base64
+    assert DifyAgentSettings().max_request_bytes > 2 * picture + 1024 * 1024
 
 
 def test_an_empty_variable_is_no_setting(monkeypatch):

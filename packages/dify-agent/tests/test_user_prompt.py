@@ -1,6 +1,7 @@
 """What the user of one of Dify's agent apps says."""
 
 import base64
+import weakref
 
 import pytest
 from pydantic import ValidationError
@@ -35,6 +36,15 @@ def test_a_text_stands_before_its_files():
     assert isinstance(image, BinaryContent)
     assert (image.data, image.media_type) == (PNG, "image/png")
     assert image.vendor_metadata == {"filename": "chart.png", "detail": "high"}
+
+
+def test_a_file_is_decoded_once_and_nobody_keeps_its_base64():
+    config = UserPromptLayerConfig.model_validate({"text": "What is on it?", "files": [IMAGE]})
+    layer, known = UserPromptLayer.from_config(config), weakref.ref(config)
+    del config
+
+    assert layer.user_prompts[1] is layer.user_prompts[1]
+    assert known() is None
 
 
 def test_a_blank_text_says_nothing():

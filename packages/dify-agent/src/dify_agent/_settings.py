@@ -76,8 +76,8 @@ class DifyAgentSettings(ServerSettings):
 
     port: int = Field(default=8081, ge=0, le=65535)
     concurrency: int = Field(default=64, ge=1, le=1000)  # A run mostly waits for its model.
-    # A conversation comes with all of its images in each request.
-    max_request_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    # Two pictures of 10 MB, the most that Dify takes, in base64: while one such request is read and run, memory rises by 100 MB at most.
+    max_request_bytes: int = Field(default=28 * 1024 * 1024, ge=1024)
     plugin_daemon_url: str = "http://localhost:5002"
     plugin_daemon_api_key: SecretStr = SecretStr("")
     inner_api_url: str | None = None

@@ -157,7 +157,7 @@ class RunStore:
             run_id=row.run_id,
             tenant=row.tenant,
             agent=row.agent,
-            request=await parse_stored(content.request),
+            request=await parse_stored(content.request.decode()),
             metadata=content.metadata,
             part=row.part,
             resumption=resumption,

@@ -70,7 +70,7 @@ class RunExecution:
 
     async def read_request(self) -> None:
         """Parse the request, a large one outside the event loop. Called before the executor reads it, and once: its text is not kept."""
-        text, self.claim = self.claim.request, replace(self.claim, request=b"")
+        text, self.claim = self.claim.request.decode(), replace(self.claim, request=b"")
         self.request = await parse_stored(text)
 
     async def read_events(self) -> Sequence[StoredEvent]:

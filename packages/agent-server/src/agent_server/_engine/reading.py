@@ -16,10 +16,10 @@ from agent_server.runs import DatabaseAwayError
 from stream_text import LARGE_TEXT, TRUSTED_DEPTH, parse_json
 
 
-async def parse_stored(text: bytes) -> Any:
+async def parse_stored(text: str) -> Any:
     """Return stored JSON, a large one parsed outside the event loop."""
     # What is stored has limits, so that to parse it holds nobody up for long.
-    parse = partial(parse_json, text.decode(), max_depth=TRUSTED_DEPTH)
+    parse = partial(parse_json, text, max_depth=TRUSTED_DEPTH)
     return await asyncio.to_thread(parse) if len(text) > LARGE_TEXT else parse()
 
 

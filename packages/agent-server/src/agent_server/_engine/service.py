@@ -106,7 +106,7 @@ class RunService(Runs):
     @override
     async def read_shown(self, run_id: str, *, tenant: str) -> JsonObject | None:
         text = await self._parts.readers.read(self._repository.read_shown, run_id, tenant)
-        return None if text is None else await parse_stored(text)
+        return None if text is None else await parse_stored(text.decode())
 
     @override
     async def read_events(

@@ -16,7 +16,7 @@ from .endings import Ended, RunEnding, cancelled, end_idle, with_result, write_e
 from .errors import StorageError
 from .holds import Hold, append
 from .records import Event, decrypt_text, dump_events, load_answer, now
-from .schema import runs, servers, steps
+from .schema import SEEN, runs, servers, steps
 from .servers import TABLES, Server, have_runs, requeue
 from .writer import Write
 
@@ -36,7 +36,7 @@ _BEGIN = (
     )
 )
 _FIND_QUEUED = (
-    sa.select(runs)
+    sa.select(*SEEN)
     .where(
         runs.c.executor == sa.bindparam("kind"),
         runs.c.engine == TABLES,
@@ -51,6 +51,8 @@ _FIND_QUEUED = (
     # Servers that claim at the same time take different runs instead of waiting.
     .with_for_update(skip_locked=True)
 )
+_CONTENT = [runs.c[name] for name in ("request", "metadata", "answer", "state")]
+_FIND_CONTENT = sa.select(*_CONTENT).where(runs.c.seq == sa.bindparam("found"))
 # Another server that deregisters this one waits for the lock, and then finds what it has claimed.
 _FIND_ENTRY = (
     sa.select(servers.c.name)
@@ -146,7 +148,7 @@ def begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
     """Begin an attempt at a run that is queued, or end a run that may have no other."""
     is_first = row.attempt == row.part_attempt
     ending = None if is_first else _refuse(row, owner, write.encryption)
-    content = _read_content(row, write.encryption)
+    content = _read_content(write, row.seq)
     if content is None or ending is not None:
         return end_idle(write, row, ending or with_result(_UNREADABLE))
     attempt = row.attempt + 1
@@ -218,9 +220,11 @@ def load_content(row: sa.Row[Any], encryption: Encryption) -> RunContent:
     )
 
 
-def _read_content(row: sa.Row[Any], encryption: Encryption) -> RunContent | None:
+def _read_content(write: Write, seq: int) -> RunContent | None:
+    """Return what a run is executed with; None if it cannot be read."""
+    row = write.connection.execute(_FIND_CONTENT, {"found": seq}).one()
     try:
-        return load_content(row, encryption)
+        return load_content(row, write.encryption)
     except StorageError:
         return None
 

@@ -25,7 +25,7 @@ from agent_server.runs import (
     RunPage,
 )
 from agent_server.settings import ServerSettings
-from stream_text import dump_json
+from stream_text import LARGE_TEXT, dump_json
 
 from . import endings
 from .answers import find_problems
@@ -44,7 +44,7 @@ from .records import (
     now,
     to_microseconds,
 )
-from .schema import answers, labels, runs
+from .schema import SEEN, answers, labels, runs
 from .servers import Server
 from .signals import CANCELLED, QUEUED
 from .writer import Write
@@ -52,8 +52,6 @@ from .writer import Write
 
 _WAIT_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
-# The columns that clients see: all but those that may be as large as a body.
-_SEEN = [one for one in runs.c if one.name not in {"request", "answer", "state", "shown"}]
 _ROWS_PER_READ = 21  # A page of the default size, plus one row to see whether there are more.
 _PAGE_BYTES = 4 * 1024 * 1024
 
@@ -119,11 +117,14 @@ class RunRepository:
             "keep": None if run.keep_seconds is None else int(run.keep_seconds * 1_000_000),
         }
         # Another server may have stored the same key meanwhile. SQLite takes this form of insert, too.
-        entered = insert(runs).values(values).on_conflict_do_nothing().returning(*_SEEN)
+        entered = insert(runs).values(values).on_conflict_do_nothing().returning(*SEEN)
         row = write.connection.execute(entered).one_or_none()
         if row is None:  # pragma: no cover - nox -s postgresql
             # This time the other server's run is found.
             return self.create(write, run, (request, shown))
+        if len(request) > LARGE_TEXT:
+            # SQLite keeps what a statement was given until it is given something else; the run is there already.
+            write.connection.execute(entered.values(request=b"", shown=None))
         if run.metadata:
             rows = [{"run": row.seq, "label": label} for label in label_digests(run.metadata)]
             write.connection.execute(sa.insert(labels), rows)
@@ -160,7 +161,7 @@ class RunRepository:
         Raises:
             RunNotFoundError: If there is none.
         """
-        return load_run(self._find(connection, sa.select(*_SEEN), run_id, tenant), self.encryption)
+        return load_run(self._find(connection, sa.select(*SEEN), run_id, tenant), self.encryption)
 
     def list(
         self,
@@ -189,7 +190,7 @@ class RunRepository:
         for label in label_digests(which.metadata):
             found = sa.select(labels.c.run).where(labels.c.label == label)
             conditions.append(runs.c.seq.in_(found))
-        statement = sa.select(*_SEEN).where(*conditions).order_by(runs.c.seq.desc())
+        statement = sa.select(*SEEN).where(*conditions).order_by(runs.c.seq.desc())
         page: list[Run] = []
         last = size = 0
         for row in _iter_rows(connection, statement):
@@ -203,7 +204,7 @@ class RunRepository:
     def cancel(self, write: Write, run_id: str, tenant: str, reason: str | None) -> Run | Exception:
         """Record that a run is to be cancelled, and return it; one that no server executes ends at once."""
         try:
-            row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
+            row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
         except RunNotFoundError as error:
             return error
         if row.status not in FINISHED and not row.cancel_requested:
@@ -222,7 +223,7 @@ class RunRepository:
     def answer(self, write: Write, run_id: str, tenant: str, new: NewAnswer) -> bool | Exception:
         """Store the answer to what a run waits for, put the run into the queue, and return whether the answer is new; the same answer may come again."""
         try:
-            row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
+            row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
         except RunNotFoundError as error:
             return error
         text = dump_answer(new.answer)
@@ -266,7 +267,7 @@ class RunRepository:
     def delete(self, write: Write, run_id: str, tenant: str) -> Exception | None:
         """Delete a run that has ended."""
         try:
-            row = self._find(write.connection, sa.select(*_SEEN).with_for_update(), run_id, tenant)
+            row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
         except RunNotFoundError as error:
             return error
         if row.status not in FINISHED:
@@ -296,7 +297,7 @@ class RunRepository:
         return None if row.shown is None else self.encryption.decrypt(row.shown)
 
     def _known(self, connection: sa.Connection, tenant: str, key: bytes) -> sa.Row[Any] | None:
-        statement = sa.select(*_SEEN).where(*self._are_of(tenant), runs.c.idempotency == key)
+        statement = sa.select(*SEEN).where(*self._are_of(tenant), runs.c.idempotency == key)
         return connection.execute(statement).one_or_none()
 
     def _is_full(self, connection: sa.Connection, tenant: str) -> bool:

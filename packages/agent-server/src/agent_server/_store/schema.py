@@ -63,6 +63,9 @@ runs = sa.Table(
 The request of a finished run is deleted, since it may hold credentials; `shown` is what clients may read of it.
 """
 
+SEEN = [one for one in runs.c if one.name not in {"request", "answer", "state", "shown"}]
+"""The columns that may not be as large as a body: those that clients see."""
+
 
 def _index_some(where: sa.TextClause, name: str, *columns: sa.Column[Any]) -> sa.Index:
     """Return an index of only some rows."""

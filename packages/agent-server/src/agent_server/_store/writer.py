@@ -195,6 +195,7 @@ class Writer:
             self._busy_since = None
             if self._away_since is not None:
                 self._hold(undone)
+            del jobs, undone  # They may be large, and the next ones may not come soon.
 
     def _take(self) -> list[_Job] | None:
         with self._lock:

@@ -53,6 +53,7 @@ class Compositor:
         """
         # In a thread, because large configurations and states would hold up the event loop.
         slots = await asyncio.to_thread(self._make_slots, configs or {}, session_snapshot)
+        del configs, session_snapshot  # Layers keep what they need of them, which may be large.
         run = CompositorRun(slots)
         async with AsyncExitStack() as stack:
             for slot in run.slots.values():

@@ -104,19 +104,23 @@ class UserPromptLayer(PlainLayer[NoLayerDeps, UserPromptLayerConfig, EmptyRuntim
     """What the user of an agent app says.
 
     Attributes:
-        config: The text and the files.
+        prompts: The text, if it is not blank, and the files; their base64 is not kept beside their bytes.
     """
 
     type_id: ClassVar[str] = USER_PROMPT_LAYER_TYPE_ID
 
-    config: UserPromptLayerConfig
+    prompts: Sequence[UserPrompt]
+
+    @classmethod
+    @override
+    def from_config(cls, config: UserPromptLayerConfig) -> Self:
+        text = [config.text] if config.text.strip() else []
+        return cls(prompts=[*text, *map(_to_prompt, config.files)])
 
     @property
     @override
     def user_prompts(self) -> Sequence[UserPrompt]:
-        """Return the text, if it is not blank, and the files."""
-        text = [self.config.text] if self.config.text.strip() else []
-        return [*text, *(_to_prompt(file) for file in self.config.files)]
+        return self.prompts
 
 
 def _to_prompt(file: UserPromptFile) -> UserPrompt:

@@ -159,6 +159,8 @@ class AgentRunRunner:
                 await self._event_sink.emit(RunStartedEvent(run_id=run_id))
             async with AsyncExitStack() as stack:
                 run = await self._enter(request, resumption, stack)
+                # What the layers were made of may hold files, and nobody reads it again.
+                request = request.model_copy(update={"composition": RunComposition()})
                 async with _within(self._max_seconds):
                     end, said = await self._execute(
                         run_id, request, resumption, run=run, secrets=secrets

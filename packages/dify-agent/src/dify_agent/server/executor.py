@@ -124,8 +124,9 @@ class DifyAgentExecutor:
         if self._http_client is None:
             raise RuntimeError("An executor must be opened before it executes runs.")
         # In threads, because a large request would hold up the event loop.
-        request = await asyncio.to_thread(CreateRunRequest.model_validate, run.request)
-        secrets = await asyncio.to_thread(composition_secrets, request.composition)
+        requests = [await asyncio.to_thread(CreateRunRequest.model_validate, run.request)]
+        run.request.clear()
+        secrets = await asyncio.to_thread(composition_secrets, requests[0].composition)
         recorder = RunRecorder(self._settings.tenant_logs(run.tenant), run, secrets.known)
         try:
             sink = ExecutionSink(run, recorder)
@@ -147,7 +148,7 @@ class DifyAgentExecutor:
                 once=steps.do_once,
             )
             try:
-                waiting = await runner.run(run.run_id, request, resumption)
+                waiting = await runner.run(run.run_id, requests.pop(), resumption)
             except asyncio.CancelledError:
                 if run.cancel_reason is None:
                     raise  # Others may go on with it.
