@@ -38,6 +38,7 @@ _SHORT: Final = 1_000
 _TEXT: Final = rb'"(?:[^"\\]+|\\.)*+"'
 _TOKENS: Final = re.compile(_TEXT + rb"|[,\[{]", re.DOTALL)
 _PIECES: Final = re.compile(_TEXT + rb"|[\[\]{}]", re.DOTALL)
+_NAME: Final = re.compile(rb'"name"\s*:\s*(' + _TEXT + rb")", re.DOTALL)
 _WIDE: Final = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 _HALF_WIDE: Final = re.compile(rb"[\xc4-\xef]|\\u(?!00)")
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
@@ -64,14 +65,13 @@ def _find_excess(message: bytes, *, in_stream: bool) -> str | None:
     if at_most > _MAX_VALUES and next(islice(_TOKENS.finditer(message), _MAX_VALUES, None), None):
         return _TOO_MUCH
     most = MAX_EVENT_BYTES if in_stream else _MAX_TEXT_BYTES
-    is_plain = 4 * len(message) <= most or (message.isascii() and b"\\u" not in message)
-    if not is_plain and (
-        sum(_count_bytes(message, *one.span()) for one in _TOKENS.finditer(message)) > most
-    ):
-        return _TOO_MUCH
-    if message.count(b"[") + message.count(b"{") <= _MAX_LEVELS:
-        return None
-    return _TOO_DEEP if any(level > _MAX_LEVELS for level, _ in iter_pieces(message)) else None
+    if 4 * len(message) > most and not (message.isascii() and b"\\u" not in message):
+        texts = (_count_bytes(message, *one.span()) for one in _TOKENS.finditer(message))
+        if sum(texts) > most:
+            return _TOO_MUCH
+    may_be_deep = message.count(b"[") + message.count(b"{") > _MAX_LEVELS
+    is_deep = may_be_deep and any(level > _MAX_LEVELS for level, _ in iter_pieces(message))
+    return _TOO_DEEP if is_deep else None
 
 
 def _count_values(message: bytes) -> int:
@@ -118,10 +118,8 @@ def _iter_tools(message: bytes) -> Iterator[tuple[int, int, int, bytes]]:
                 begin, most, name = piece.start(), level, b"null"
             elif text == b"}":
                 yield begin, piece.end(), most, name
-            elif before == b'"name"' and message[
-                piece.start() - 20 : piece.start()
-            ].rstrip().endswith(b":"):
-                name = text
+            elif found := _NAME.match(message, piece.start()):
+                name = found[1]
         before = text
 
 
@@ -129,11 +127,6 @@ def _count_bytes(message: bytes, begin: int, end: int) -> int:
     """Return how many bytes a text takes as Python holds it, where it is not short."""
     if end - begin < _SHORT:
         return end - begin
-    width = (
-        4
-        if _WIDE.search(message, begin, end)
-        else 2
-        if _HALF_WIDE.search(message, begin, end)
-        else 1
-    )
-    return width * len(message[begin:end].translate(None, _CONTINUATION))
+    text = message[begin:end]
+    width = 4 if _WIDE.search(text) else 2 if _HALF_WIDE.search(text) else 1
+    return width * len(text.translate(None, _CONTINUATION))

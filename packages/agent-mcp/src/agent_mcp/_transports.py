@@ -7,12 +7,18 @@ server has chosen, which may take years.
 import json
 import re
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import anyio
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.abc import (
+    ByteReceiveStream,
+    ByteSendStream,
+    ObjectReceiveStream,
+    ObjectSendStream,
+    Process,
+)
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import types
 from mcp.os.posix.utilities import terminate_posix_process_tree
@@ -84,7 +90,7 @@ async def open_transport(
         yield _Reading(reading, asked, on_end), _Writing(writing, asked)
 
 
-class _Reading:
+class _Reading(ObjectReceiveStream["_Message"]):
     """A session's reading end, which closes once too much has come, and takes away what the session would do unbounded work on.
 
     Args:
@@ -110,7 +116,11 @@ class _Reading:
         Raises:
             anyio.EndOfStream: If there is none, or the server sends nothing but messages that nobody asked for.
         """
-        item: _Message = await self._inner.receive()
+        try:
+            item: _Message = await self._inner.receive()
+        except anyio.EndOfStream:
+            self._on_end()
+            raise
         message = item.message if isinstance(item, SessionMessage) else None
         is_answer = isinstance(message, types.JSONRPCResponse | types.JSONRPCError)
         if is_answer and str(message.id) in self._asked:
@@ -119,6 +129,7 @@ class _Reading:
         else:
             self._others += 1
         if self._others > MAX_OTHERS:
+            self._on_end()
             raise anyio.EndOfStream
         if isinstance(message, types.JSONRPCError):
             _mend_code(message.error)
@@ -130,22 +141,6 @@ class _Reading:
         """Read nothing more."""
         await self._inner.aclose()
 
-    def __aiter__(self) -> AsyncIterator[_Message]:
-        return self
-
-    async def __anext__(self) -> _Message:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            self._on_end()
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
 
 def _mend_code(error: types.ErrorData) -> None:
     """Change the code that the SDK has for a closed connection, where it is the server's: many use it for any error."""
@@ -155,7 +150,7 @@ def _mend_code(error: types.ErrorData) -> None:
         error.code = types.INTERNAL_ERROR
 
 
-class _Writing:
+class _Writing(ObjectSendStream[SessionMessage]):
     """A session's writing end, which notes what is asked.
 
     Args:
@@ -176,12 +171,6 @@ class _Writing:
     async def aclose(self) -> None:
         """Send nothing more."""
         await self._inner.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 """jsonschema validators and their findings."""
 
+import json
 from functools import lru_cache
 from typing import Any, Final
 
@@ -77,7 +78,23 @@ def find_drafts(schema: JsonSchema) -> list[Any]:
 
 def find_faults(kind: Any, schema: JsonSchema) -> list[Any]:
     """Return what a draft has against a schema; patterns are no concern of it, for we match them by rules of our own."""
-    return list(bound_class(kind)(kind.META_SCHEMA).iter_errors(schema))
+    return list(bound_class(kind)(_meta_schema(kind)).iter_errors(schema))
+
+
+# One entry for each draft that jsonschema knows.
+@lru_cache(maxsize=8)
+def _meta_schema(kind: Any) -> Any:
+    """Return the schema of a draft's schemas in one piece: by one vocabulary after the other, to check a schema takes four times as long."""
+    whole = kind.META_SCHEMA
+    find = kind(whole)._resolver.lookup  # noqa: SLF001 - it has all drafts' vocabularies
+    parts = [whole, *(find(one["$ref"]).contents for one in whole.get("allOf", ()))]
+    for word in ("properties", "$defs") if len(parts) > 1 else ():
+        whole = whole | {
+            "allOf": [],
+            word: {k: v for part in parts for k, v in part.get(word, {}).items()},
+        }
+    written = json.dumps(whole).replace('"$dynamicRef": "#meta"', '"$ref": "#"')
+    return json.loads(written.replace('"$recursiveRef": "#"', '"$ref": "#"'))
 
 
 def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False) -> Any:
@@ -120,7 +137,7 @@ def bound_validator(kind: Any, schema: JsonSchema) -> Any:
 
 def _check_schema(kind: Any, schema: JsonSchema) -> None:
     """Raise the first finding of a draft about a schema, as `kind.check_schema` does, which compares each item of some lists with each other."""
-    checker = bound_class(kind)(kind.META_SCHEMA, format_checker=kind.FORMAT_CHECKER)
+    checker = bound_class(kind)(_meta_schema(kind), format_checker=kind.FORMAT_CHECKER)
     for error in checker.iter_errors(schema):
         raise error
 
