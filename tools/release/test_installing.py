@@ -12,7 +12,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -95,9 +94,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> str:
     return folder.as_uri()
 
 
-@cache  # Documents name the same packages again.
 def resolve(clone: Path, index: str, *words: str) -> dict[str, str]:
-    """Return what an installer would take for the words of its line, each name with where it comes from."""
+    """Return what uv would take for the words of a line, each name with where it comes from."""
     # Other tests fill the environment of this session, which here is not to matter.
     empty = ("--python", sys.executable, "--target", "nowhere")
     command = ("uv", "pip", "install", "--dry-run", *empty, "--extra-index-url", index)
@@ -112,21 +110,36 @@ def assert_from_the_clone(clone: Path, found: dict[str, str], *names: str) -> No
     assert {found[name].rpartition("/")[0] for name in found.keys() & PACKAGES.keys()} == {place}
 
 
-@pytest.mark.parametrize("line", [*documented(), *sorted(set(containers()))])
-def test_a_documented_line_takes_our_packages_and_no_strangers(
-    line: str, clone: Path, index: str
-) -> None:
-    words = [FROM_GIT.split(word) for word in shlex.split(line)]
-    asked = [word for word in words if word[0].partition("[")[0] in PACKAGES]
-    names = [name for name, *_ in asked]
-    constraints = ("-c", "dist/constraints.txt")
-    for name, *folder in asked:
-        # pip knows nothing of a workspace, and no index has its packages.
-        assert line.startswith("uv add") if folder else shlex.join(constraints) in line
-        assert folder in ([], [PACKAGES[Requirement(name).name].folder.as_posix()])
+def wheel_name(path: str) -> str:
+    """Return the name of a wheel's distribution."""
+    return path.rpartition("/")[2].partition("-")[0].replace("_", "-")
 
-    found = resolve(clone, index, *constraints, *names)
-    assert_from_the_clone(clone, found, *(Requirement(name).name for name in names))
+
+def asked(line: str) -> dict[str, str]:
+    """Return what a line asks for of ours, each with the folder in the repository that it names, if it does."""
+    words = [FROM_GIT.split(word) for word in shlex.split(line)]
+    return {name: "".join(folder) for name, *folder in words if name.partition("[")[0] in PACKAGES}
+
+
+LINES = [*documented(), *sorted(set(containers()))]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_documented_line_says_where_our_packages_are(line: str) -> None:
+    # pip knows nothing of a workspace, and no index has its packages.
+    if line.startswith("uv add"):
+        for name, folder in asked(line).items():
+            assert folder == PACKAGES[Requirement(name).name].folder.as_posix()
+    else:
+        assert "pip install " in line
+        assert " -c dist/constraints.txt " in line
+        assert not any(asked(line).values())
+
+
+def test_the_documented_lines_take_our_packages_and_no_strangers(clone: Path, index: str) -> None:
+    names = {name for line in LINES for name in asked(line)} | PACKAGES.keys()
+    found = resolve(clone, index, "-c", "dist/constraints.txt", *sorted(names))
+    assert_from_the_clone(clone, found, *PACKAGES)
 
 
 def test_without_the_constraints_a_stranger_comes_in(clone: Path, index: str) -> None:
@@ -136,10 +149,10 @@ def test_without_the_constraints_a_stranger_comes_in(clone: Path, index: str) ->
 
 
 def test_pip_takes_ours_as_well(clone: Path, index: str) -> None:
-    asked = ("gpt5-responses", "gpt5-agent-driver[patterns]")
+    names = ("gpt5-responses", "gpt5-agent-driver[patterns]")
     options = ("--dry-run", "--ignore-installed", "--quiet", "--report", "-", "--no-cache-dir")
     command = (sys.executable, "-m", "pip", "install", *options, "--extra-index-url", index)
-    done = run(clone, *command, "-c", "dist/constraints.txt", *asked)
+    done = run(clone, *command, "-c", "dist/constraints.txt", *names)
 
     installed = json.loads(done.stdout)["install"]
     found = {one["metadata"]["name"]: one["download_info"]["url"] for one in installed}
@@ -153,11 +166,6 @@ def test_a_container_is_made_of_the_wheels_that_were_built(clone: Path) -> None:
     lines = run(clone, "sed", moved, "dist/constraints.txt").stdout.splitlines()
     assert "gpt5-prices @ file:///wheels/gpt5_prices-0.1.0-py3-none-any.whl" in lines
     assert len(lines) == len(PACKAGES)
-
-
-def test_siblings_agree_about_versions(clone: Path, index: str) -> None:
-    found = resolve(clone, index, "-c", "dist/constraints.txt", *PACKAGES)
-    assert_from_the_clone(clone, found, *PACKAGES)
 
 
 def test_every_wheel_holds_the_licence(clone: Path) -> None:
@@ -245,14 +253,20 @@ class Reader:
         """Do what the first block of a package's README says of installing, and return the language and text of the next."""
         page = (ROOT / PACKAGES[name].folder / "README.md").read_text("utf-8")
         (_, install), first, *_ = BLOCK.findall(page)
-        words = shlex.split(install.splitlines()[-1])
-        named = [FROM_GIT.split(word)[0] for word in words[words.index("install") + 1 :]]
-        asked = [word for word in named if word.partition("[")[0] in {*PACKAGES, "uv"}]
+        lines = install.splitlines()
+        # Whichever line one takes, it brings the same.
+        (named,) = {tuple(asked(line)) for line in lines}
+        others = ["uv"] if shlex.split(lines[-1])[-1] == "uv" else []
         # What an earlier README has installed goes, unless this one brings it, too.
         command = ("uv", "pip", "install", "--quiet", "--exact", "--python", str(self.place))
         # Nothing runs here that the lock does not know; what is compiled of that, other sessions have left.
         constraints = ("-c", "dist/constraints.txt", "-c", "locked.txt")
-        run(self.clone, *command, "--extra-index-url", self.index, *constraints, *asked)
+        run(self.clone, *command, "--extra-index-url", self.index, *constraints, *named, *others)
+        (own,) = self.place.glob("lib/python*/site-packages")
+        told = [json.loads(path.read_bytes()) for path in own.glob("*.dist-info/direct_url.json")]
+        found = {wheel_name(str(path)): "" for path in own.glob("*.dist-info")}
+        found |= {wheel_name(one["url"]): one["url"] for one in told}
+        assert_from_the_clone(self.clone, found, *(Requirement(name).name for name in named))
         share_bytecode(self.place)
         return first
 
