@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from sessions import cache, cpu, reference  # noqa: E402 - from the folder above
 from sessions.checked import find_unchecked  # noqa: E402
+from sessions.contracts import write_contracts  # noqa: E402
 from sessions.environments import sync  # noqa: E402
 from sessions.members import (  # noqa: E402
     IMPORT_NAMES,
@@ -136,7 +137,9 @@ def imports(session: nox.Session) -> None:
     # Which the lock does not show: inside a workspace uv ignores the version bounds between siblings.
     place = f"--python={session.virtualenv.location}"
     session.run("uv", "pip", "check", "--quiet", place, external=True)
-    session.run("lint-imports", "--no-cache", silent=True)
+    contracts = ROOT / ".nox" / "contracts.toml"
+    write_contracts(ROOT / "pyproject.toml", IMPORT_NAMES.values(), contracts)
+    session.run("lint-imports", "--no-cache", "--config", str(contracts), silent=True)
     names = ",".join(f"{package}={module}" for package, module in IMPORT_NAMES.items())
     session.run(
         *("python", "-P", "tools/sessions/run_deptry.py", names, *map(str, PACKAGES.values())),
@@ -180,8 +183,8 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def release_tests(session: nox.Session) -> None:
     """Test the release itself, on a clone of the repository, and what documents say of installing, with the wheels of all packages."""
-    session.install("packaging", "pytest", "pyyaml")
-    session.run(*PYTEST, "-o", "pythonpath=tools/release", "tools/release", *session.posargs)
+    session.install("packaging", "pip", "pytest", "pyyaml")
+    session.run(*PYTEST, "-o", "pythonpath=tools tools/release", "tools/release", *session.posargs)
 
 
 @nox.session

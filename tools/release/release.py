@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from submission import fill_submission
+from wheels import build, read_repository
 
 
 BUMPS = ("current", "patch", "minor", "major")
@@ -162,6 +163,7 @@ def check(root: Path, members: list[Member], member: Member, version: Version) -
         *_changelog_problems(root / member.folder / "CHANGELOG.md"),
         *_bound_problems(members, member, version),
         *_plugin_problems(root, member),
+        *_repository_problems(root, member),
     ]
     if problems:
         raise ReleaseError("; ".join(problems))
@@ -195,6 +197,14 @@ def _plugin_problems(root: Path, member: Member) -> list[str]:
         return []
     declared = _manifest_version(root, member)
     return [] if declared == str(member.version) else [f"manifest.yaml has version {declared}"]
+
+
+def _repository_problems(root: Path, member: Member) -> list[str]:
+    if member.is_plugin or read_repository(root):
+        return []
+    return [
+        "pyproject.toml: expected [tool.dify-plugins] repository, to which the README's links lead on an index"
+    ]
 
 
 def _manifest_version(root: Path, member: Member) -> str:
@@ -247,17 +257,10 @@ def _build(root: Path, member: Member, version: Version) -> list[Path]:
         )
         expected = {f"{member.folder.name}-{version}.difypkg"}
     else:
-        _run(
-            root,
-            "uv",
-            "build",
-            "--quiet",
-            "--package",
-            member.name,
-            "--no-sources",
-            "--out-dir",
-            str(out),
-        )
+        try:
+            build(root, out, member.folder, sdist=True)
+        except subprocess.CalledProcessError as error:
+            raise ReleaseError(f"uv build ended with {error.returncode}") from None
         stem = f"{member.name.replace('-', '_')}-{version}"
         expected = {f"{stem}.tar.gz", f"{stem}-py3-none-any.whl"}
     built = sorted(path for path in out.iterdir() if path.name != ".gitignore")

@@ -12,6 +12,7 @@ from release import Member, ReleaseError, next_version, read_members, rehearse, 
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("packages/gpt5-payloads")
+REPOSITORY = "https://git.example/team/agents"
 _IDENTITY = ("-c", "user.name=Tester", "-c", "user.email=tester@example.invalid")
 _NO_SETTINGS = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
 
@@ -36,6 +37,9 @@ def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes((ROOT / name).read_bytes())
+    named = (root / "pyproject.toml").read_text("utf-8")
+    named = named.replace('repository = ""', f'repository = "{REPOSITORY}"')
+    (root / "pyproject.toml").write_text(named, "utf-8")
     git(root, "checkout", "--quiet", "-B", "main")
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--allow-empty", "--message", "As it is now")

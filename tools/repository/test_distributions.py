@@ -1,5 +1,6 @@
 """Every distribution of the repository has a name that is ours, and no requirement brings a stranger's in its place."""
 
+import re
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -120,3 +121,21 @@ def test_a_readme_says_both_names_where_they_differ() -> None:
         if canonicalize_name(names[name]) != name:
             expected = f"Install it as `{name}`, import it as `{names[name]}`."
             assert expected in project.with_name("README.md").read_text(encoding="utf-8")
+
+
+def test_wheels_say_alike_what_they_are_tested_on() -> None:
+    tested = read(ROOT / "packages/agent-loop/pyproject.toml")["project"]["classifiers"]
+    (row,) = re.findall(
+        r"^\| Python \|.*", (ROOT / "docs/supported.md").read_text("utf-8"), re.MULTILINE
+    )
+    versions = set(re.findall(r"Python :: (3\.\d+)", " ".join(tested)))
+    assert versions == set(re.findall(r"\b3\.\d+\b", row.partition("What is newer")[0]))
+    for path in ROOT.glob("packages/*/pyproject.toml"):
+        assert read(path)["project"]["classifiers"] == tested, path
+
+
+def test_the_first_release_of_a_changelog_says_what_the_package_is() -> None:
+    for path in ROOT.glob("p*s/*/CHANGELOG.md"):
+        *_, first = re.split(r"^## .*\n\n", path.read_text("utf-8"), flags=re.MULTILINE)
+        # Beside it, and before it where two branches were merged, stand the entries.
+        assert re.search(r"^The first release\. [A-Z]", first, re.MULTILINE), path

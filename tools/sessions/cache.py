@@ -1,5 +1,7 @@
 """What outlives a clone: a folder in the user's cache, of which every part can be made anew."""
 
+import atexit
+import hashlib
 import os
 import shutil
 import time
@@ -8,6 +10,7 @@ from pathlib import Path
 
 
 FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpt5-for-dify"
+_LOCK = Path(__file__).parents[2] / "uv.lock"
 _KEPT_SECONDS = 14 * 24 * 3600.0
 
 
@@ -35,3 +38,35 @@ def keep(source: Path, place: Path) -> None:
     shutil.copytree(source, made)
     shutil.rmtree(place, ignore_errors=True)
     made.replace(place)
+
+
+def share_bytecode(environment: Path) -> None:
+    """Bring what other sessions, or those of another clone, have compiled of the same files, and leave what this one compiles to the next.
+
+    uv links the same files into each environment, and to compile them anew in each takes seconds.
+    Python itself leaves bytecode aside whose source has another time or size.
+    """
+    lock = hashlib.sha256((_LOCK).read_bytes()).hexdigest()
+    shared = use(FOLDER / "bytecode" / lock[:16])
+    (own,) = environment.glob("lib/python*/site-packages")
+    _link_bytecode(shared, own, everywhere=False)
+    atexit.register(_link_bytecode, own, shared, everywhere=True)
+
+
+def _link_bytecode(source: Path, target: Path, *, everywhere: bool) -> None:
+    """Link the bytecode of each `__pycache__` below `source` to its place below `target`, and replace none; unless `everywhere`, only where the package is.
+
+    Each session looks, and nearly always there is nothing to link.
+    """
+    for folder, inner, names in os.walk(source):  # in a third of the time that `rglob` takes
+        place = Path(f"{target}{folder.removeprefix(str(source))}")
+        if not folder.endswith("__pycache__"):
+            if not (everywhere or place.is_dir()):
+                inner.clear()  # A folder of its name alone would be a package to Python.
+            continue
+        there = os.listdir(place) if place.is_dir() else []  # noqa: PTH208 - all but a few names are there
+        for name in set(names).difference(there):
+            if name.endswith(".pyc"):  # and not one that is being written
+                place.mkdir(parents=True, exist_ok=True)
+                with suppress(FileExistsError):
+                    (place / name).hardlink_to(Path(folder, name))
