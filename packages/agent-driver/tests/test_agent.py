@@ -25,6 +25,7 @@ from agent_loop import (
     SnapshotError,
 )
 from agent_tooling import AnswerSchema, Context, DeclarationError, Tool, tool
+from run_log import RunFeed
 
 
 class Ticket(BaseModel):
@@ -276,8 +277,10 @@ def test_an_agent_keeps_its_tools_whatever_they_were_given_in():
 def test_with_other_settings_it_is_another_agent():
     agent = Agent(Script("Two."), maximum_iterations=3)
     other = agent.with_(instruction="Be brief.", answer=Note, model=Script('{"text": "x"}'))
+    feed = RunFeed()
     assert other.run("?").value == Note("x")
     assert agent.run("?").value == "Two."
+    assert (agent.log, agent.with_(log=feed).log) == (None, feed)
 
 
 @pytest.mark.parametrize(

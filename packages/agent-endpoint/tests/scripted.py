@@ -62,7 +62,7 @@ def settings_of(folder, **changes):
 async def engine(folder, agents, *, deps=None, **changes):
     """Yield the runs of a server of agents, and its executor."""
     settings = settings_of(folder, **changes)
-    executor = AgentExecutor(agents, deps=deps, run_logs=settings.run_logs)
+    executor = AgentExecutor(agents, deps=deps, run_logs=settings.run_logs, traces=settings.traces)
     async with open_engine(settings, executor) as runs:
         yield runs, executor
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import BaseModel, Field
 from scripted import adding, asked, call, calls, pay, paying, script
 
@@ -59,7 +62,11 @@ async def test_an_agent_answers_with_its_calls_and_its_text(tmp_path):
     assert [model["id"] for model in models["data"]] == ["agent"]
 
 
-async def test_a_conversation_goes_on_from_a_response(tmp_path):
+async def test_a_conversation_goes_on_from_a_response(tmp_path, monkeypatch):
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr("opentelemetry.trace.get_tracer_provider", lambda: provider)
+
     def recall(asked_):
         said = [one.content for one in asked_.messages[1:] if one.role == "user"]
         return " and ".join(said)
@@ -68,7 +75,8 @@ async def test_a_conversation_goes_on_from_a_response(tmp_path):
         return "|".join(f"{one.role}:{one.content}" for one in asked_.messages)
 
     agent = Agent(script(recall), instruction="Be brief.")
-    async with asked(tmp_path, {"agent": agent, "other": Agent(script(repeat))}) as client:
+    agents = {"agent": agent, "other": Agent(script(repeat))}
+    async with asked(tmp_path, agents, traces=True) as client:
         first = await create(client, input="One")
         second = await create(client, input="two", previous_response_id=first["id"])
         third = await create(
@@ -82,6 +90,13 @@ async def test_a_conversation_goes_on_from_a_response(tmp_path):
 
     assert text(third) == "One and two and three "
     assert text(referring) == "assistant:One |user:two "
+    runs = [one for one in exporter.get_finished_spans() if one.name == "invoke_agent agent"]
+    assert [one.attributes["agent_server.run.id"].replace("-", "") for one in runs] == [
+        one["id"].split("_")[1] for one in (first, second, third)
+    ]
+    assert {one.attributes["gen_ai.conversation.id"].replace("-", "") for one in runs} == {
+        first["id"].split("_")[1]
+    }
 
 
 async def test_a_response_that_waits_for_approval_goes_on_with_it(tmp_path):

@@ -6,9 +6,11 @@ import os
 import re
 import signal
 import socket
+import sys
 import threading
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +19,7 @@ import psutil
 import pytest
 import typer
 from agents import Scripted
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from serving import ToySettings, app
 from typer.testing import CliRunner
 
@@ -121,9 +124,61 @@ def _keep_after_large_work():
     return process.memory_info().rss - before
 
 
+@contextmanager
+def _collector():
+    """Yield the address of a collector of spans, and the spans by their names."""
+    spans = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+                for scope in resource.scope_spans:
+                    spans.update((one.name, one) for one in scope.spans)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_args):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", spans
+        finally:
+            server.shutdown()
+
+
+def _check_log(text, *, run_id):
+    """Check the lines of a server that has refused a request, and had a run fail by an error with secrets."""
+    refused, raised, failed = map(json.loads, text.splitlines())
+    assert {one["level"] for one in (refused, raised, failed)} == {"WARNING", "ERROR"}
+    assert all(datetime.fromisoformat(one["time"]) for one in (refused, raised, failed))
+    assert {one["server"] for one in (refused, raised, failed)} == {"here"}
+    assert "1 requests were refused with 401 Unauthorized" in refused["message"]
+    assert "GET /v1/runs" in refused["message"]
+    fields = {name: failed[name] for name in ("run", "tenant", "agent", "attempt")}
+    assert fields == {"run": run_id, "tenant": "team", "agent": "leaky", "attempt": 1}
+    assert "internal_error" in failed["message"]
+    assert "ValueError: [redacted] and [redacted]" in raised["exception"]
+    assert not re.search("key-of|sk-of", text)
+
+
+def test_without_the_extra_traces_are_refused_by_its_name(monkeypatch):
+    monkeypatch.delitem(sys.modules, "agent_server._command.traces", raising=False)
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    result = _run("--traces")
+
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "--traces: expected OpenTelemetry (opentelemetry), which the extra `traces` brings: gpt5-agent-server[traces]\n"
+    )
+
+
 def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path, monkeypatch):
     port, told, ready, delays = _free_port(), [], [], []
     key = {"X-Api-Key": "key-of-the-operator"}
+    caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
     def visit():
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", verify=False, headers=key) as client:
@@ -133,7 +188,8 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path, monkey
                         told.extend([client.get("/ready").json(), client.get("/toy").text])
                 options = (socket.IPPROTO_TCP, socket.TCP_NODELAY)
                 delays.extend(not one.getsockopt(*options) for one in _served_connections(port))
-                client.get("/v1/runs", headers={"X-Api-Key": "key-of-nobody"})
+                refused = {"X-Api-Key": "key-of-nobody", "traceparent": caller}
+                client.get("/v1/runs", headers=refused)
                 run = client.post("/v1/runs", json={"agent": "leaky"}).json()["run_id"]
                 told.append(run)
                 while client.get(f"/v1/runs/{run}").json()["finished_at"] is None:
@@ -151,7 +207,10 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path, monkey
     keys = {"TOY_API_KEYS": f"team:{key['X-Api-Key']}", "MODEL_API_KEY": "sk-of-the-model"}
     # Otherwise it would take the place of the log of all tests.
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    result = _run("--port", str(port), "--state", str(tmp_path), *flags, **keys)
+    with _collector() as (address, spans):
+        flags += ["--traces"]
+        keys |= {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
+        result = _run("--port", str(port), "--state", str(tmp_path), *flags, **keys)
     logging.getLogger("agent_server").setLevel(logging.NOTSET)
     visitor.join()
 
@@ -161,17 +220,11 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path, monkey
     assert delays == [False]
     assert result.exit_code == 0
     assert result.stdout == f"scripted listens on http://127.0.0.1:{port}\n"
-    refused, raised, failed = map(json.loads, result.stderr.splitlines())
-    assert {one["level"] for one in (refused, raised, failed)} == {"WARNING", "ERROR"}
-    assert all(datetime.fromisoformat(one["time"]) for one in (refused, raised, failed))
-    assert {one["server"] for one in (refused, raised, failed)} == {"here"}
-    assert "1 requests were refused with 401 Unauthorized" in refused["message"]
-    assert "GET /v1/runs" in refused["message"]
-    fields = {name: failed[name] for name in ("run", "tenant", "agent", "attempt")}
-    assert fields == {"run": told[2], "tenant": "team", "agent": "leaky", "attempt": 1}
-    assert "internal_error" in failed["message"]
-    assert "ValueError: [redacted] and [redacted]" in raised["exception"]
-    assert not re.search("key-of|sk-of", result.stderr)
+    _check_log(result.stderr, run_id=told[2])
+    assert {"GET /toy", "GET /v1/runs", "POST /v1/runs", "GET /v1/runs/{run_id}"} == spans.keys()
+    assert spans["GET /v1/runs"].trace_id.hex() == caller.split("-")[1]
+    assert spans["GET /v1/runs"].parent_span_id.hex() == caller.split("-")[2]
+    assert "key-of" not in str(spans)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     # What clients have not read for a while does not stay for as long as the process.
     assert _keep_after_large_work() < 10_000_000

@@ -13,7 +13,7 @@ from pydantic_ai.models.function import FunctionModel
 from dify_agent.server.recorder import RunRecorder
 from dify_agent.server.sink import ExecutionSink
 from dify_agent.server.steps import RunSteps
-from stream_text import KnownSecrets
+from run_log import RunLog
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def run_twice(build_execution):
 
 
 def take_steps(execution):
-    recorder = RunRecorder(None, execution, KnownSecrets([]))
+    recorder = RunRecorder(None)
     sink = ExecutionSink(execution, recorder)
     return RunSteps(execution, sink, recorder, repeat_shown=True)
 
@@ -193,7 +193,7 @@ async def test_a_stream_that_no_agent_reads_is_read_to_its_end(build_execution):
 
 def test_an_attempt_that_ends_nowhere_has_no_result(build_execution):
     execution = build_execution({})
-    sink = ExecutionSink(execution, RunRecorder(None, execution, KnownSecrets([])))
+    sink = ExecutionSink(execution, RunRecorder(None))
     with pytest.raises(RuntimeError, match="without a result"):
         sink.take_end()
 
@@ -208,7 +208,7 @@ async def test_an_error_by_which_a_tool_answers_stands_in_the_log(build_executio
         return ModelResponse([TextPart("Gone.")])
 
     execution = build_execution({})
-    recorder = RunRecorder(tmp_path, execution, KnownSecrets([]))
+    recorder = RunRecorder(RunLog(tmp_path))
     steps = RunSteps(execution, ExecutionSink(execution, recorder), recorder, repeat_shown=True)
     agent = Agent(
         steps.wrap_model(FunctionModel(answer), hear_nothing),

@@ -162,7 +162,10 @@ def test_a_run_that_breaks_says_what_broke_it(spans):
 
 
 def test_an_agent_that_is_a_tool_stands_below_its_call(spans):
-    feed = RunFeed([Traces(spans.provider)])
+    # A server says so of all that one of its runs does.
+    caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    server = {"traceparent": caller, "run_id": "r1", "tenant": "ada", "attempt": "2"}
+    feed = RunFeed().extended(server, [Traces(spans.provider)])
     parent = feed.begin({"agent": "boss"})
     parent.call("c1", "research", "{}")
     parent.started("c1")
@@ -176,6 +179,11 @@ def test_an_agent_that_is_a_tool_stands_below_its_call(spans):
     call = found["execute_tool research"]
     assert found["invoke_agent clerk"].parent.span_id == call.context.span_id
     assert found["invoke_agent stray"].parent is None
+    boss = found["invoke_agent boss"]
+    assert format(boss.context.trace_id, "032x") == caller.split("-")[1]
+    assert format(boss.parent.span_id, "016x") == caller.split("-")[2]
+    told = {key: boss.attributes[f"agent_server.{key}"] for key in ("run.id", "tenant", "attempt")}
+    assert told == {"run.id": "r1", "tenant": "ada", "attempt": "2"}
 
 
 @pytest.mark.parametrize(

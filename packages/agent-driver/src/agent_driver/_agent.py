@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     # A type variable with a default, which the standard library has from Python 3.13 on.
     from typing_extensions import TypeVar as _TypeVar
 
+    from run_log import RunFeed
+
     Answer_co = _TypeVar("Answer_co", covariant=True, default=str)
     Deps_contra = _TypeVar("Deps_contra", contravariant=True, default=None)
 else:
@@ -107,6 +109,11 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
     def tools(self) -> tuple[Tool[Deps_contra], ...]:
         """Its tools: `agent.with_(tools=[*agent.tools, another])` is an agent with one more."""
         return tuple(self._declared.tools.values())
+
+    @property
+    def log(self) -> "RunFeed | None":
+        """Where its runs are written, as it was declared."""
+        return self._declared.drive.get("log")
 
     @property
     def instruction(self) -> str:

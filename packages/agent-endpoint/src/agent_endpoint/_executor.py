@@ -29,8 +29,7 @@ from agent_server.executor import (
     WaitingCall,
 )
 from agent_server.http import are_parts, check_schemas, read_content
-from agent_server.logs import about
-from run_log import RunLog
+from agent_server.logs import RunFeeds, about
 from stream_text import has_many_values
 
 from ._apart import ApartSteps, StepMaker
@@ -54,6 +53,7 @@ class AgentExecutor:
         agents: The agents by the names under which they are served.
         deps: What the tools of an agent get by their `Context`, by the agent's name: the same for all of its runs.
         run_logs: Folder for a log of each attempt, with a folder for each tenant; None for no logs, or those that an agent writes itself.
+        traces: Whether attempts are told as spans, to the provider that the process has set.
     """
 
     def __init__(
@@ -62,10 +62,11 @@ class AgentExecutor:
         *,
         deps: Mapping[str, Any] | None = None,
         run_logs: Folder | None = None,
+        traces: bool = False,
     ) -> None:
         self._agents = dict(agents)
         self._deps = dict(deps or {})
-        self._run_logs = run_logs
+        self._feeds = RunFeeds(self.name, run_logs, traces=traces)
         self._maker = StepMaker()
         self._described = [
             AgentDescription(name=name, version=agent.fingerprint)
@@ -195,10 +196,9 @@ class AgentExecutor:
     def _begin(self, run: Execution, *, is_last: bool = False) -> "_Begun":
         request, state = read_request(run.request), _State.of(run.resumption)
         agent = self._build(run.agent, request, state)
-        if self._run_logs is not None:
-            about = {"program": self.name, "agent": run.agent}
-            about |= {"run_id": run.run_id, "attempt": str(run.attempt)}
-            agent = agent.with_(log=RunLog(self._run_logs / run.tenant, about=about))
+        # What is played in many places at a time is told in none of them.
+        if not run.is_apart:
+            agent = agent.with_(log=self._feeds.open(run, own=agent.log))
         return _Begun(
             agent=agent,
             state=state,

@@ -38,4 +38,5 @@ def serve(
     """
     named = {"agent": agents} if isinstance(agents, Agent) else agents
     read = settings or command.read_settings(EndpointSettings, {})
-    command.serve(AgentExecutor(named, deps=deps, run_logs=read.run_logs), read)
+    executor = AgentExecutor(named, deps=deps, run_logs=read.run_logs, traces=read.traces)
+    command.serve(executor, read)

@@ -1,13 +1,19 @@
-"""What the lines of a server's log say besides their message."""
+"""What is told of runs besides their events: lines of the server's log that name them, run logs and traces."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
+
+from run_log import Observer, RunFeed, RunLog
+from stream_text import KnownSecrets
+
+from .executor import Execution
 
 
-__all__ = ["about", "read_about"]
+__all__ = ["RunFeeds", "about", "read_about"]
 
 _NOTHING: Final = MappingProxyType[str, object]({})
 _about = ContextVar[Mapping[str, object]]("agent_server_about", default=_NOTHING)
@@ -34,3 +40,47 @@ def about(**fields: object) -> Generator[None]:
 def read_about() -> Mapping[str, object]:
     """Return the fields of lines that are logged here."""
     return _about.get()
+
+
+class RunFeeds:
+    """Where the runs of an executor are told: in a folder of run logs for each tenant, and as spans.
+
+    Args:
+        program: The name of the system.
+        folder: The folder of the logs; None for none.
+        traces: Whether spans go to the provider that the process has set; needs the extra `traces`.
+    """
+
+    def __init__(self, program: str, folder: Path | None, *, traces: bool = False) -> None:
+        self._program = program
+        self._folder = folder
+        self._observers: list[Observer] = []
+        if traces:
+            # What it imports is an extra.
+            from run_log.traces import Traces  # noqa: PLC0415
+
+            self._observers.append(Traces())
+
+    def open(
+        self,
+        run: Execution,
+        *,
+        known: KnownSecrets | Iterable[str] = (),
+        own: RunFeed | None = None,
+    ) -> RunFeed | None:
+        """Return where an attempt is told; None for nowhere. Called where the executor executes it.
+
+        Args:
+            run: The attempt.
+            known: Secrets that nobody is told.
+            own: Where the agent itself is told, if there is no folder; None for nowhere.
+        """
+        if self._folder is None and not self._observers:
+            return own
+        origin: Any = _about.get().get("origin", {})
+        about = {"program": self._program, "agent": run.agent, "run_id": run.run_id, **origin}
+        about |= {"tenant": run.tenant, "attempt": str(run.attempt)}
+        if self._folder is not None:
+            folder = self._folder / run.tenant
+            return RunLog(folder, known=known, about=about, observers=self._observers)
+        return (own or RunFeed(known=known)).extended(about, self._observers)

@@ -64,6 +64,7 @@ class NewRun:
     fingerprint: str = ""
     keep_seconds: float | None = None
     shown: JsonObject | None = None
+    origin: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +118,7 @@ class Run:
         waiting_for: What it waits for; None if it does not wait.
         part: How often it has waited and was answered.
         is_kept: Whether it is kept as long as the settings say, and not only for its own `keep_seconds`.
+        conversation: The id of the first run of its conversation.
     """
 
     run_id: str
@@ -135,6 +137,7 @@ class Run:
     waiting_for: WaitingFor | None = None
     part: int = 0
     is_kept: bool = True
+    conversation: str = ""
 
 
 LAST_EVENTS: frozenset[str] = frozenset({"run_succeeded", "run_failed", "run_cancelled"})

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Final, Literal
 
@@ -111,6 +112,7 @@ class ServerSettings(BaseSettings):
         stop_seconds: How long runs may go on after the server was told to stop.
         responses: Whether agents that can be talked to are served at `/v1/responses`.
         log_format: Form of the log on standard error: `text`, or `json` with an object on each line.
+        traces: Whether requests and runs are told as OpenTelemetry spans, over OTLP (HTTP) to the place that the variables `OTEL_…` name, by default port 4318 of this machine; needs the extra `traces`.
         run_logs: Folder for the logs of runs, as `gpt5-run-log` writes them, with a folder for each tenant; none are written without it.
         webhook_url: URL that is told when a run waits or has ended; `https`, or `http` on this machine.
         webhook_secret: Secret that signs what `webhook_url` is told: `whsec_` and 24 to 64 bytes in base64.
@@ -151,6 +153,7 @@ class ServerSettings(BaseSettings):
     stop_seconds: float = Field(default=5, ge=0)
     responses: bool = True
     log_format: Literal["text", "json"] = "text"
+    traces: bool = False
     run_logs: Path | None = None
     webhook_url: str | None = None
     webhook_secret: SecretStr | None = None
@@ -224,6 +227,18 @@ class ServerSettings(BaseSettings):
     def _validate_server_name(cls, value: str | None) -> str | None:
         if value is not None and not (value.isprintable() and 0 < len(value.strip()) <= 100):  # noqa: PLR2004 - our choice
             raise ValueError("expected 1 to 100 characters that can be printed")
+        return value
+
+    @field_validator("traces")
+    @classmethod
+    def _validate_traces(cls, value: bool) -> bool:  # noqa: FBT001 - so a validator gets it
+        if value:
+            try:
+                import_module("agent_server._command.traces")
+            except ModuleNotFoundError as error:
+                raise ValueError(
+                    f"expected OpenTelemetry ({error.name}), which the extra `traces` brings: gpt5-agent-server[traces]"
+                ) from None
         return value
 
     @field_validator("run_logs", "state", mode="before")

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,6 +61,17 @@ class RunFeed:
         )
         writer.start({**self._about, **(about or {})}, resumes=resumes)
         return writer
+
+    def extended(self, about: Mapping[str, object], observers: Iterable[Observer]) -> Self:
+        """Return the same with more information and observers.
+
+        Args:
+            about: More information for the first record of each run.
+            observers: Observers that get each record as well.
+        """
+        more = copy(self)
+        more._about, more._observers = {**about, **self._about}, (*self._observers, *observers)  # noqa: SLF001 - its own
+        return more
 
     def _open(self, name: str) -> tuple[LineFile | NoFile | None, Path]:
         """Return the file for the records of a run, and the path that it has or would have."""

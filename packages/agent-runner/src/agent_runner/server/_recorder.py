@@ -2,36 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from agent_server.executor import Execution, InputAnswer, InputRequest, RunResult
-from run_log import RunLog, RunWriter
-from stream_text import KnownSecrets
+from agent_server.executor import InputAnswer, InputRequest, RunResult
+from run_log import RunFeed, RunWriter
 
 from ._requests import ScriptRequest
 from .usage import sum_usage
 
 
 class RunRecorder:
-    """The run log of one attempt to run a script; without a folder nothing is written.
+    """The run log of one attempt to run a script.
 
     Args:
-        folder: The folder for logs; None for none.
-        run: The run.
-        secrets: The secrets to redact.
+        feed: Where it is told; None for nowhere.
     """
 
-    def __init__(self, folder: Path | None, run: Execution, secrets: KnownSecrets) -> None:
-        self._writer: RunWriter | None = None
-        if folder is not None:
-            about = {
-                "program": "agent-runner",
-                "agent": run.agent,
-                "run_id": run.run_id,
-                "attempt": run.attempt,
-            }
-            self._writer = RunLog(folder, known=secrets, about=about).begin()
+    def __init__(self, feed: RunFeed | None) -> None:
+        self._writer: RunWriter | None = None if feed is None else feed.begin()
 
     def record_request(self, request: ScriptRequest, answer: InputAnswer | None) -> None:
         """Write the script's input, and the answer with which it goes on."""

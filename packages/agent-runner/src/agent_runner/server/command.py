@@ -64,7 +64,11 @@ def serve_scripts(
     except RunnerError as error:
         refuse(f"agent-runner: {error}")
     executor = ScriptExecutor(
-        agents, runner, on_crash=settings.on_crash, run_logs=settings.run_logs
+        agents,
+        runner,
+        on_crash=settings.on_crash,
+        run_logs=settings.run_logs,
+        traces=settings.traces,
     )
     serve(executor, settings)
 

@@ -38,6 +38,7 @@ from agent_server.executor import (
     UnknownAgentError,
     Waiting,
 )
+from agent_server.logs import RunFeeds
 
 from ._answer import ScriptAnswer
 from ._conversation import show_output, to_request
@@ -75,6 +76,7 @@ class ScriptExecutor:
         runner: Runs the scripts.
         on_crash: What happens to a run whose script was running when its server died: it fails, or the script is run again from its start.
         run_logs: Folder for a log of each run, with a folder for each tenant; None for no logs.
+        traces: Whether runs are told as spans, to the provider that the process has set.
     """
 
     def __init__(
@@ -84,11 +86,12 @@ class ScriptExecutor:
         *,
         on_crash: Literal["fail", "rerun"] = "fail",
         run_logs: Path | None = None,
+        traces: bool = False,
     ) -> None:
         self._agents = dict(agents)
         self._runner = runner
         self._on_crash = on_crash
-        self._run_logs = run_logs
+        self._feeds = RunFeeds(self.name, run_logs, traces=traces)
 
     @property
     def name(self) -> str:
@@ -192,7 +195,7 @@ class ScriptExecutor:
         try:
             folder = self._folder(run.agent)
             secrets = self._runner.find_secrets(folder)
-            with closing(RunRecorder(self._logs(run), run, secrets)) as recorder:
+            with closing(RunRecorder(self._feeds.open(run, known=secrets))) as recorder:
                 return await self._follow(run, folder, request, recorder)
         except RunnerError as error:
             # Only for the owner's log: the error may name folders and variables.
@@ -230,9 +233,6 @@ class ScriptExecutor:
                 agent, "expected to be served still, because a run of it is due"
             )
         return self._agents[agent]
-
-    def _logs(self, run: Execution) -> Path | None:
-        return None if self._run_logs is None else self._run_logs / run.tenant
 
 
 class _Attempt:

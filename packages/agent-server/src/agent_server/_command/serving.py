@@ -5,14 +5,15 @@ import ctypes
 import gc
 import signal
 import socket
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from tempfile import TemporaryFile
 from types import FrameType
 from typing import Final, cast
 
 import typer
 import uvicorn
+from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from agent_server._app import build_app
@@ -65,8 +66,12 @@ async def _serve(
 ) -> None:
     with _Stop().installed() as stop:
         try:
-            async with open_engine(settings, executor) as runs:
+            async with (
+                _tracing(executor, settings) as trace,
+                open_engine(settings, executor) as runs,
+            ):
                 app = build_app(settings, executor, runs, routes=routes)
+                trace(app)
                 server = Server(app, settings)
                 stop.server = server
                 host, port = listener.getsockname()[:2]
@@ -77,6 +82,20 @@ async def _serve(
             refuse(str(error))
         except asyncio.CancelledError:
             return  # A signal came before the server was started.
+
+
+@asynccontextmanager
+async def _tracing(
+    executor: Executor, settings: ServerSettings
+) -> AsyncGenerator[Callable[[Starlette], None]]:
+    if not settings.traces:
+        yield lambda _: None
+        return
+    # What it imports is an extra.
+    from .traces import trace_requests, tracing  # noqa: PLC0415
+
+    async with tracing(service=executor.name):
+        yield trace_requests
 
 
 class _Stop:

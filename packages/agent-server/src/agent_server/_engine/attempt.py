@@ -83,7 +83,8 @@ class Attempt:
 
     async def _execute(self, parts: Parts, executor: Executor) -> Outcome:
         run = self.execution
-        with about(run=run.run_id, tenant=run.tenant, agent=run.agent, attempt=run.attempt):
+        named = {"run": run.run_id, "tenant": run.tenant, "agent": run.agent}
+        with about(**named, attempt=run.attempt, origin=run.claim.origin):
             return await self._execute_and_store(parts, executor)
 
     async def _execute_and_store(self, parts: Parts, executor: Executor) -> Outcome:

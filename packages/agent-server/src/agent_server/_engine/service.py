@@ -56,6 +56,14 @@ class RunService(Runs):
     @override
     async def create(self, run: NewRun) -> tuple[Run, bool]:
         encrypted = None
+        if self._parts.settings.traces:
+            origin = dict(run.origin)
+            from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415 - of an extra
+                TraceContextTextMapPropagator,
+            )
+
+            TraceContextTextMapPropagator().inject(origin)
+            run = replace(run, origin={k: v for k, v in origin.items() if k != "tracestate"})
         if has_many_values(run.request) or measure_json(run.request) > LARGE_TEXT:
             # In a thread of its own: in the writer, all other writes would wait.
             encrypted = await asyncio.to_thread(self._repository.encrypt_request, run)

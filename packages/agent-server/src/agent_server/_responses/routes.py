@@ -93,7 +93,7 @@ async def create_response(request: Request) -> Response:
         found = await _answer_history(request, asked, body)
         if found is None:
             await resolve_references(request, asked.input, None)
-            found = await _begin(request, asked, None, key, body)
+            found = await _begin(request, asked, key, body)
     else:
         found = await _go_on(request, asked, asked.previous, key, body)
     is_stream, is_background = asked.is_stream, asked.is_background
@@ -128,8 +128,7 @@ async def _go_on(
     answered = await _answer_history(request, asked, body)
     if answered is not None:
         return answered
-    state = await _read_state(request, previous)
-    return await _begin(request, asked, state, key, body)
+    return await _begin(request, asked, key, body, previous)
 
 
 async def _answer_history(request: Request, asked: Creation, body: bytes) -> Found | None:
@@ -175,8 +174,13 @@ async def _read_state(request: Request, previous: Found) -> bytes:
 
 
 async def _begin(
-    request: Request, asked: Creation, state: bytes | None, key: str | None, body: bytes
+    request: Request,
+    asked: Creation,
+    key: str | None,
+    body: bytes,
+    previous: Found | None = None,
 ) -> Found:
+    state = None if previous is None else await _read_state(request, previous)
     require_start(request)
     settings: ServerSettings = request.app.state.settings
     executor, tenant = request.app.state.executor, find_tenant(request)
@@ -190,6 +194,7 @@ async def _begin(
             idempotency_key=key,
             fingerprint="" if key is None else hashlib.sha256(body).hexdigest(),
             keep_seconds=None if asked.is_stored else settings.keep_unstored_seconds,
+            origin={} if previous is None else {"conversation": previous.run.conversation},
         )
     ]
     del new

@@ -15,7 +15,7 @@ from .encryption import Encryption
 from .endings import Ended, RunEnding, cancelled, end_idle, with_result, write_events
 from .errors import StorageError
 from .holds import Hold, append
-from .records import Event, decrypt_text, dump_events, load_answer, now
+from .records import Event, decrypt_text, dump_events, load_answer, load_origin, now
 from .schema import SEEN, runs, servers, steps
 from .servers import TABLES, Server, have_runs, requeue
 from .writer import Write
@@ -100,6 +100,7 @@ class Claim(Hold):
         part_event: The number of the event with which this part began, the answer; 0 for the first.
         is_first: Whether this is the first attempt at this part.
         resumption: What it goes on from; None until it was answered.
+        origin: What it comes from.
     """
 
     run_id: str
@@ -114,6 +115,7 @@ class Claim(Hold):
     part_event: int
     is_first: bool
     resumption: Resumption | None
+    origin: Mapping[str, str]
 
 
 def claim_runs(
@@ -186,6 +188,7 @@ def begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
         part_event=row.part_event,
         is_first=is_first,
         resumption=content.resumption,
+        origin=load_origin(row),
     )
 
 

@@ -121,7 +121,13 @@ def load_run(row: sa.Row[Any], encryption: Encryption) -> Run:
         waiting_for=load_wait(row, encryption),
         part=row.part,
         is_kept=row.keep is None,
+        conversation=load_origin(row)["conversation"],
     )
+
+
+def load_origin(row: sa.Row[Any]) -> Mapping[str, str]:
+    """Return what the run in a row comes from: the first run of its `conversation`, and the `traceparent` of the request for it if it had one."""
+    return {"conversation": row.run_id, **json.loads(row.origin or "{}")}
 
 
 def load_wait(row: sa.Row[Any], encryption: Encryption) -> WaitingFor | None:

@@ -112,6 +112,7 @@ class RunRepository:
             "fingerprint": "" if key is None else self.encryption.digest(run.fingerprint),
             "request": request,
             "shown": shown,
+            "origin": dump_json(dict(run.origin)) if run.origin else None,
             "last_event": 0,
             "bytes": len(request),
             "keep": None if run.keep_seconds is None else int(run.keep_seconds * 1_000_000),

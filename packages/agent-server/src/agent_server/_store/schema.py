@@ -50,6 +50,7 @@ runs = sa.Table(
     sa.Column("state", sa.LargeBinary),
     sa.Column("shown", sa.LargeBinary),
     sa.Column("engine", sa.Text, nullable=False, server_default="tables"),
+    sa.Column("origin", sa.Text),
     sa.UniqueConstraint("executor", "tenant", "idempotency"),
     sqlite_autoincrement=True,
 )
@@ -58,7 +59,7 @@ runs = sa.Table(
 `keep` is for how many microseconds it is kept once it has ended, if less than others. `part` counts the answers to what a run has waited for; `part_attempt` and `part_event` are its attempts and events by the last of them. A waiting run has `wait_id`, `waiting_since` and
 `question`; `state` and `answer` are what it goes on from. The `state` of a finished run is for the next run of its conversation.
 
-`engine` executes it: `tables` for the servers themselves.
+`engine` executes it: `tables` for the servers themselves. `origin` is what a run comes from, as JSON: `traceparent`, and the first run of its `conversation`.
 
 The request of a finished run is deleted, since it may hold credentials; `shown` is what clients may read of it.
 """
@@ -242,9 +243,11 @@ _FROM_4_TO_5 = (
     "CREATE TABLE agent_run_payloads (run BIGINT NOT NULL, id TEXT NOT NULL, body {bytes} NOT NULL, PRIMARY KEY (run, id))",
 )
 
+_FROM_5_TO_6 = ("ALTER TABLE agent_runs ADD COLUMN origin TEXT",)
+
 # The first migrates a database from version 1 to 2, and so on. Released migrations are never changed;
 # new ones are added after them.
-_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3, _FROM_3_TO_4, _FROM_4_TO_5)
+_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3, _FROM_3_TO_4, _FROM_4_TO_5, _FROM_5_TO_6)
 _VERSION = 1 + len(_MIGRATIONS)
 
 

@@ -19,6 +19,7 @@ from agent_server.executor import (
     Waiting,
 )
 from agent_server.http import build_model, check_schemas
+from agent_server.logs import RunFeeds
 from dify_agent._daemon_client import make_http_client
 from dify_agent._settings import DifyAgentSettings
 from dify_agent.compositor import CompositorSessionSnapshot, LayerProvider
@@ -80,6 +81,7 @@ class DifyAgentExecutor:
         self._settings = settings
         self._layer_providers = [*build_layer_providers(settings), *layer_providers]
         self._http_client: httpx.AsyncClient | None = None
+        self._feeds = RunFeeds(self.name, settings.run_logs, traces=settings.traces)
 
     def agents(self) -> Sequence[AgentDescription]:
         """Return the one agent, with the schema of a composition."""
@@ -127,7 +129,7 @@ class DifyAgentExecutor:
         requests = [await asyncio.to_thread(CreateRunRequest.model_validate, run.request)]
         run.request.clear()
         secrets = await asyncio.to_thread(composition_secrets, requests[0].composition)
-        recorder = RunRecorder(self._settings.tenant_logs(run.tenant), run, secrets.known)
+        recorder = RunRecorder(self._feeds.open(run, known=secrets.known))
         try:
             sink = ExecutionSink(run, recorder)
             answers: Sequence[ModelResponse] = ()

@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from pydantic_ai import ModelResponse
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 
-from agent_server.executor import Approval, Execution, InputRequest, RunResult
+from agent_server.executor import Approval, InputRequest, RunResult
 from dify_agent.adapters.llm._messages import build_prompt_messages
 from dify_agent.adapters.llm._settings import build_tool
 from dify_agent.layers.dify_plugin.tools_layer import find_failure
 from dify_agent.protocol import RunEvent, TextDeltaEvent
-from run_log import RunFeed, RunLog
-from stream_text import KnownSecrets
+from run_log import RunFeed
 
 from ._records import to_tool_return
 
@@ -26,22 +24,17 @@ __all__ = [
 
 
 class RunRecorder:
-    """The log of one attempt to execute a run; without a folder nothing is written.
+    """The log of one attempt to execute a run.
 
     Args:
-        folder: The folder for logs; None for no log.
-        run: The run.
-        secrets: The texts that no line may show.
+        feed: Where it is told; None for nowhere.
     """
 
-    def __init__(self, folder: Path | None, run: Execution, secrets: KnownSecrets) -> None:
+    def __init__(self, feed: RunFeed | None) -> None:
         self._round = 0
-        if folder is None:
-            self._writer = RunFeed().begin()
+        self._writer = (feed or RunFeed()).begin()
+        if feed is None:
             self._writer.close()  # A closed log takes nothing, so no method has to ask.
-        else:
-            about = {"program": "dify-agent", "run_id": run.run_id, "attempt": run.attempt}
-            self._writer = RunLog(folder, known=secrets, about=about).begin()
 
     def ask(self, number: int, asked: ModelRequestContext) -> None:
         """Write a model request."""

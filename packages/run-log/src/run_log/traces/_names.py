@@ -43,5 +43,11 @@ OUTCOME: Final = "run_log.outcome"
 REASON: Final = "run_log.end_reason"
 PRICE: Final = "run_log.total_price"
 CURRENCY: Final = "run_log.currency"
+SERVER: Final = {
+    "run_id": "agent_server.run.id",
+    "tenant": "agent_server.tenant",
+    "attempt": "agent_server.attempt",
+}
+"""The attribute for what a server says about a run of its own."""
 WAITING: Final = "run_log.waiting_tools"
 COMPACTION: Final = "run_log.compaction"

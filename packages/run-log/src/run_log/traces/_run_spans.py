@@ -60,6 +60,7 @@ class RunSpans:
                 names.CONVERSATION: self._text(about.get("conversation")),
                 names.MODEL: self._model,
                 names.RUN: start["run"],
+                **{key: self._text(about.get(told)) for told, key in names.SERVER.items()},
                 names.RESUMES: self._text(start.get("resumes")),
             },
         )

@@ -1,5 +1,6 @@
 """The spans of runs, made from their records."""
 
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -10,13 +11,29 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from run_log import Record
 
 from ._run_spans import RunSpans
 
 
+_PARENTS = TraceContextTextMapPropagator()
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+def build_provider(service: str, *, shutdown_on_exit: bool = True) -> TracerProvider:
+    """Return a provider that sends spans over OTLP (HTTP) to where the process's variables `OTEL_EXPORTER_OTLP_…` say, by default to port 4318 of this machine.
+
+    Args:
+        service: The service's name, if `OTEL_SERVICE_NAME` gives none.
+        shutdown_on_exit: Whether the process sends what is left at its end, which may take it half a minute if nobody is there.
+    """
+    name = os.environ.get("OTEL_SERVICE_NAME") or service
+    resource = Resource.create({SERVICE_NAME: name})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=shutdown_on_exit)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider
 
 
 class Traces:
@@ -67,9 +84,7 @@ class Traces:
         if not any(environ.get(name) for name in _ENDPOINTS):
             return None
         name = environ.get("OTEL_SERVICE_NAME") or service
-        provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        return cls(provider, content=content)
+        return cls(build_provider(name), content=content)
 
     def flush(self, seconds: float) -> bool:
         """Send the spans that have not been sent, in a thread of its own; wait for that up to so many seconds, and return whether all were sent by then.
@@ -121,7 +136,8 @@ class Traces:
         # The agent's first record names the call. Its caller's span is known only in this process.
         found = about.get("called_by")
         if not isinstance(found, dict):
-            return None
+            told = about.get("traceparent")
+            return None if told is None else _PARENTS.extract({"traceparent": str(told)})
         caller = cast("dict[str, object]", found)
         spans = self._runs.get(str(caller.get("run")))
         return None if spans is None else spans.context_of(str(caller.get("call_id")))
