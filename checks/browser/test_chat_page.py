@@ -136,14 +136,16 @@ def test_an_agent_is_talked_to_as_it_answers(chat, agents):
 
 
 def test_several_questions_are_answered_together(chat):
-    page = chat("two")
+    page = chat("two", height=420)
     say(page, "Pay both.")
     ended(page, 1)
+    assert page.locator(".question").first.bounding_box()["y"] > 0  # And not scrolled away.
     first, second = page.locator(".question").all()
     assert '{"to": "Bob", "euros": 9000}' in second.inner_text()
     send = page.get_by_role("button", name="Send 2 answers")
     first.get_by_role("button", name="Approve").click()
     assert send.is_disabled()
+    wait(page, "1 to go")
     second.get_by_label("Reason").fill("Too much.")
     second.get_by_role("button", name="Deny").click()
     send.click()
@@ -402,13 +404,16 @@ def test_pages_of_other_origins_act_only_where_they_are_allowed_to(chromium, age
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_accessible_and_narrow(chat, scheme):
     page = chat("two", scheme=scheme)
-    say(page, "Pay both.")
+    say(page, "W" * 49)
     ended(page, 1)
     rules = RULES if scheme == "light" else RULES | {"runOnly": ["color-contrast"]}
     found = Axe().run(page, options=rules).response["violations"]
     assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == []
-    for width in (360, 768, 1440):
+    new = page.get_by_role("button", name="New conversation with two")
+    for width in (360, 800, 1024, 1440, 1920):
         page.set_viewport_size({"width": width, "height": 700})
+        nav, button = page.locator("nav").bounding_box(), new.bounding_box()
+        assert button["x"] + button["width"] <= nav["x"] + nav["width"], width
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
         box = page.locator("textarea").bounding_box()
         assert box["y"] + box["height"] <= 700

@@ -54,8 +54,8 @@ function drawBar() {
 
 function drawList() {
   replace(list, page.agents.map((agent) => h("section", {},
-    h("header", {}, h("h2", {}, words(agent)), h("button", { "aria-label": `New conversation with ${agent}`, onclick: () => open(agent) }, "New")),
-    h("ul", {}, page.conversations.filter((one) => one.agent === agent).map((one) => h("li", {}, h("button.plain", { "aria-current": one === page.current ? "true" : null, onclick: () => show(one) }, words(one.title))))))));
+    h("header", {}, h("h2", { title: agent }, words(agent)), h("button", { "aria-label": `New conversation with ${agent}`, onclick: () => open(agent) }, "New")),
+    h("ul", {}, page.conversations.filter((one) => one.agent === agent).map((one) => h("li", {}, h("button.plain", { title: one.title, "aria-current": one === page.current ? "true" : null, onclick: () => show(one) }, words(one.title))))))));
 }
 
 function show(conversation) {
@@ -63,6 +63,7 @@ function show(conversation) {
   document.title = conversation.agent;
   replace(main, conversation.element);
   page.save();
+  list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   conversation.field.focus();
 }
 

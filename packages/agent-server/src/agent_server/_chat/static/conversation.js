@@ -208,12 +208,18 @@ export class Conversation {
     }
     const asked = isBusy ? [] : (this.last?.questions ?? []);
     const button = asked.length > 1 ? h("button.primary", { type: "button", disabled: true, onclick: () => this.sendAnswers() }, `Send ${asked.length} answers`) : null;
-    for (const one of asked) {
-      one.open(() => {
-        if (button) button.disabled = asked.some((other) => other.answer === null);
-        else this.sendAnswers();
-      });
-    }
-    if (this.last) replace(this.last.more, button);
+    const left = h("span.dim", { role: "status" });
+    const tell = () => {
+      const open = asked.filter((one) => one.answer === null).length;
+      if (button) button.disabled = open > 0;
+      replace(left, open ? `${open} to go` : null);
+    };
+    for (const one of asked) one.open(() => (button ? tell() : this.sendAnswers()));
+    if (this.last) replace(this.last.more, button, button && left);
+    if (!button) return;
+    tell();
+    // They are read from the first one on.
+    this.isAtEnd = false;
+    asked[0].element.scrollIntoView({ block: "nearest" });
   }
 }
