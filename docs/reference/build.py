@@ -23,6 +23,7 @@ from pdoc.doc import Module, Variable
 
 from faults import find_broken_links, find_undocumented, find_unknown_names
 from pages import ROOT, START, Page, Pages, read_packages
+from searching import build_search
 
 
 def main(folder: Path) -> int:
@@ -47,7 +48,7 @@ def main(folder: Path) -> int:
     for picture in pages.pictures:
         (folder / picture).parent.mkdir(parents=True, exist_ok=True)
         (folder / picture).write_bytes((ROOT / picture).read_bytes())
-    _write(folder / "search.js", pdoc.render.search_index(modules))
+    _write(folder / "search.js", build_search(modules, pages, written))
     texts = {str(page.source): (ROOT / page.source).read_text(encoding="utf-8") for page in written}
     faults = [
         *find_undocumented(modules.values()),

@@ -75,7 +75,8 @@ class Pages:
             return Path("index.html")
         if source.name == "README.md" and source.parent in self._packages:
             return Path(f"{self._packages[source.parent]}.html")
-        return Path("pages") / f"{source}.html"
+        # Without a dot of its own: the search makes a page's address of its name, as of a module's, whose dots are folders.
+        return Path("pages") / f"{source.as_posix().replace('.', '-')}.html"
 
     def _read(self, source: Path) -> Page:
         text = (ROOT / source).read_text(encoding="utf-8")
