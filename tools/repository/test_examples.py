@@ -1,12 +1,13 @@
-"""The apps of examples/dify name what the plugins declare, and nothing else."""
+"""The apps of examples/dify name what the plugins declare, and nothing else; packages of JavaScript are pinned, and the list of examples is whole."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
-from tracked import ROOT
+from tracked import ROOT, list_files
 
 
 APPS = sorted((ROOT / "examples/dify").glob("*.yml"))
@@ -153,3 +154,17 @@ def test_the_agent_has_three_tools_that_every_dify_has() -> None:
         settings, parameters = TOOLS[tool["provider_name"], tool["tool_name"]]
         assert (tool["enabled"], tool["type"]) == (True, "builtin")
         assert (tool["settings"].keys(), tool["parameters"].keys()) == (settings, parameters)
+
+
+def test_the_packages_of_an_example_in_javascript_are_pinned() -> None:
+    for file in (ROOT / "examples").glob("*/package.json"):
+        package = json.loads(file.read_text(encoding="utf-8"))
+        versions = package["dependencies"] | package["devDependencies"]
+        loose = [name for name, one in versions.items() if not re.fullmatch(r"\d+\.\d+\.\d+", one)]
+        assert not loose, file
+
+
+def test_each_example_is_in_the_list() -> None:
+    listed = (ROOT / "examples/README.md").read_text(encoding="utf-8")
+    names = {one.parts[1] for one in list_files() if one.parts[0] == "examples"} - {"README.md"}
+    assert not [name for name in names if f"]({name})" not in listed]
