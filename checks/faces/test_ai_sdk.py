@@ -30,6 +30,7 @@ def test_what_the_agent_does_itself_is_told_and_goes_on(told, kept):
 def test_a_person_is_asked_and_it_goes_on(told, kept):
     asked = ["tool-call", "tool-approval-request"]
     assert told[kept]["payer"] == [asked, "The bank says: 30 euros are on their way. ", asked]
+    assert "the user did not approve" in told[kept]["refused"]
 
 
 def test_an_answer_has_the_form_that_the_agent_has_and_another_is_named(told):

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 
 const [packages, baseURL, ai, provider] = process.argv.slice(2);
 const load = createRequire(`${packages}/`);
-const { generateText, Output, stepCountIs, streamText, tool } = load(ai);
+const { convertToModelMessages, generateText, Output, stepCountIs, streamText, tool } = load(ai);
 const openai = load(provider).createOpenAI({ baseURL, apiKey: "k1" });
 const { z } = load("zod");
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -60,6 +60,20 @@ for (const [name, settings] of [["stored", {}], ["unstored", { openai: { store: 
   talk.push(...paid.response.messages, { role: "user", content: "And again." });
   const more = await generateText({ model: openai("payer"), messages: talk, ...asked });
   told[name].payer = [kinds(waiting), paid.text, kinds(more)];
+
+  // A refusal on a page. Version 7 sends a result of it, too, under an id that nobody has given out.
+  const { toolName, toolCallId, input } = more.content[0];
+  const approval = { id: more.content[1].approvalId, approved: false };
+  const part = { type: "dynamic-tool", toolName, toolCallId, input, providerExecuted: true, approval };
+  const page = await convertToModelMessages([
+    { role: "user", parts: [{ type: "text", text: "Refund me." }] },
+    { role: "assistant", parts: [{ ...part, state: "approval-responded" }] },
+  ]);
+  for (const message of page.filter(({ role }) => role === "tool")) {
+    message.content = message.content.filter((one) => one.output?.type !== "execution-denied");
+  }
+  const refused = await generateText({ model: openai("payer"), messages: page, ...asked });
+  told[name].refused = refused.text;
 }
 
 // Answers in the agent's form, and in another.
