@@ -650,9 +650,6 @@ def test_of_a_schema_as_it_is_found_all_is_checked_that_can_be_read(a, fits, doe
     assert (made.parameters["type"], made.parameters["required"]) == ("object", ["a"])
 
 
-DRAFT_4 = "http://json-schema.org/draft-04/schema#"
-
-
 @pytest.mark.parametrize("draft", [4, None, ["x"], "urn:of-nobody", DRAFT_4])
 def test_whatever_draft_is_named_all_is_checked_that_can_be_read(draft):
     others = {"type": "any", "enum": ["x"]}
@@ -660,6 +657,7 @@ def test_whatever_draft_is_named_all_is_checked_that_can_be_read(draft):
         "$schema": draft,
         "properties": {"a": {"type": "integer"}},
         "additionalProperties": others,
+        "exclusiveMaximum": 2,
     }
     made = Tool.from_schema("t", "", schema, print)
 

@@ -139,6 +139,12 @@ def _read_idioms(node: JsonSchema) -> None:
 
 def _drop(schema: JsonSchema, fault: Any) -> None:
     """Take out of a schema what a fault is about; where a schema should be, one that takes anything comes in its place."""
+    if (
+        fault.validator == "dependencies"
+    ):  # of draft 4, where an exclusive bound is a boolean beside another
+        for word in fault.validator_value.keys() & fault.instance.keys():
+            del fault.instance[word]
+        return
     *way, last = fault.absolute_path
     place: Any = schema
     holder: Any = {}
