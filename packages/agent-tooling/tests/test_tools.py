@@ -626,6 +626,8 @@ LOST = {"$ref": "https://x.example/s"}
         ({"$ref": "#/$defs/missing"}, [1], []),
         ({"type": "string", "pattern": r"^\p{Lu}"}, ["É"], ["é"]),
         ({"type": "string", "pattern": r"^(?!x)"}, ["x"], [1]),
+        ({"items": [{"type": "string"}], "type": ["array"], "not": {"type": "any", "minItems": 2}}, [["x"]], [[1], ["x", 1]]),
+        ({"type": "object", "dependencies": {"x": ["y"], "y": {"maxProperties": 1}, "z": 3}}, [{"y": 1}], [{"x": 1}, {"y": 1, "z": 1}]),
         ({"not": {"type": "string"}}, [1], ["x"]),
         ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 2}}, ["xx", 2], ["x", 1]),
         ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, [1, 2.5], [2, 1.5]),
@@ -648,13 +650,20 @@ def test_of_a_schema_as_it_is_found_all_is_checked_that_can_be_read(a, fits, doe
     assert (made.parameters["type"], made.parameters["required"]) == ("object", ["a"])
 
 
-@pytest.mark.parametrize("draft", [4, None, ["x"], "urn:of-nobody"])
-def test_a_draft_that_nobody_knows_is_the_newest(draft):
-    schema = {"$schema": draft, "properties": {"a": {"type": "integer"}}}
+@pytest.mark.parametrize("draft", [4, None, ["x"], "urn:of-nobody", DRAFT_4])
+def test_whatever_draft_is_named_all_is_checked_that_can_be_read(draft):
+    others = {"type": "any", "enum": ["x"]}
+    schema = {
+        "$schema": draft,
+        "properties": {"a": {"type": "integer"}},
+        "additionalProperties": others,
+        "exclusiveMaximum": 2,
+    }
     made = Tool.from_schema("t", "", schema, print)
 
-    assert made.bind('{"a": 1}').ok
+    assert made.bind('{"a": 1, "b": "x"}').ok
     assert not made.bind('{"a": "x"}').ok
+    assert not made.bind('{"b": 1}').ok
 
 
 @pytest.mark.parametrize("levels", [120, 2_000])

@@ -14,7 +14,7 @@ from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema
 
 from .references import drop_lost_references, iter_schemas
-from .validation import bound_validator, find_drafts, find_faults
+from .validation import bound_validator, find_draft, find_faults
 
 
 _TYPES: Final[Mapping[object, tuple[type, ...]]] = {
@@ -80,42 +80,49 @@ def _is_of(value: object, kind: object) -> bool:
 
 
 def build_found_validator(schema: JsonSchema, *, is_checked: bool = False) -> Any:
-    """Return jsonschema's validator for what can be read of a schema, by the draft that takes most of it; None if that is not installed.
+    """Return jsonschema's validator for what can be read of a schema; None if that is not installed.
 
     Args:
         schema: The schema.
         is_checked: Whether all of it can be read, as far as is known.
     """
-    if not (drafts := find_drafts(schema)):
+    if (kind := find_draft(schema)) is None:
         return None
-    kind, *others = drafts
     read = copy.deepcopy(schema)
-    if "exclusiveMinimum" in kind.VALIDATORS:
-        for node in list(iter_schemas(read))[1:]:
-            _read_idioms(node)
+    nodes = list(iter_schemas(read))
+    for node in nodes if "prefixItems" in kind.VALIDATORS else ():
+        _read_older_words(node)
+    for node in nodes[1:] if "exclusiveMinimum" in kind.VALIDATORS else ():
+        _read_idioms(node)
     if is_checked:
         with suppress(Exception):  # where some part of it cannot be read after all
             return bound_validator(kind, read)
     # Deeper than jsonschema goes: what it reaches of the arguments is checked all the same.
     with suppress(RecursionError):
-        kind = _mend(read, kind, others)
+        _mend(read, kind)
     return bound_validator(kind, read)
 
 
-def _mend(read: JsonSchema, kind: Any, others: list[Any]) -> Any:
-    """Take out of a schema what cannot be read, and return the draft of the rest."""
+def _mend(read: JsonSchema, kind: Any) -> None:
+    """Take out of a schema what its draft cannot read."""
     drop_lost_references(read)
-    faults = find_faults(kind, read)
-    for other in others if faults else ():
-        if len(found := find_faults(other, read)) < len(faults):
-            kind, faults = other, found
-    for _ in range(_MOST_ROUNDS if faults else 0):
+    left = _MOST_ROUNDS
+    while left and (faults := find_faults(kind, read)):
+        left -= 1
         for fault in faults:
             # The place may have gone with another.
             with suppress(LookupError, TypeError):
                 _drop(read, fault)
-        faults = find_faults(kind, read)
-    return kind
+
+
+def _read_older_words(node: JsonSchema) -> None:
+    """Write the words that 2020-12 has no more in those that it has in their place."""
+    if isinstance(node.get("items"), list):
+        node |= {"prefixItems": node["items"], "items": node.pop("additionalItems", True)}
+    given: object = node.pop("dependencies", None)
+    for name, needed in cast("JsonSchema", given if isinstance(given, dict) else {}).items():
+        word = "dependentRequired" if isinstance(needed, list) else "dependentSchemas"
+        node.setdefault(word, {}).setdefault(name, needed)
 
 
 def _read_idioms(node: JsonSchema) -> None:
@@ -132,6 +139,12 @@ def _read_idioms(node: JsonSchema) -> None:
 
 def _drop(schema: JsonSchema, fault: Any) -> None:
     """Take out of a schema what a fault is about; where a schema should be, one that takes anything comes in its place."""
+    if (
+        fault.validator == "dependencies"
+    ):  # of draft 4, where an exclusive bound is a boolean beside another
+        for word in fault.validator_value.keys() & fault.instance.keys():
+            del fault.instance[word]
+        return
     *way, last = fault.absolute_path
     place: Any = schema
     holder: Any = {}

@@ -63,22 +63,28 @@ def validate_schema(schema: JsonSchema, *, field: str) -> None:
     validate_patterns(schema, field=field)
 
 
-def find_drafts(schema: JsonSchema) -> list[Any]:
-    """Return jsonschema's validator classes that may fit a schema: that of the draft it names, and an old one; none if jsonschema is not installed."""
+def find_draft(schema: JsonSchema) -> Any:
+    """Return jsonschema's validator class for the draft that a schema names, or else the newest; None if jsonschema is not installed."""
     try:
         import jsonschema  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
-        return []
+        return None
     library: Any = jsonschema
     is_named = isinstance(schema.get("$schema"), str)
     newest = library.Draft202012Validator
-    named = library.validators.validator_for(schema, default=newest) if is_named else newest
-    return [named, library.Draft7Validator]
+    return library.validators.validator_for(schema, default=newest) if is_named else newest
 
 
 def find_faults(kind: Any, schema: JsonSchema) -> list[Any]:
-    """Return what a draft has against a schema; patterns are no concern of it, for we match them by rules of our own."""
-    return list(bound_class(kind)(_meta_schema(kind)).iter_errors(schema))
+    """Return what a draft has against a schema, each at its innermost place; patterns are no concern of it, for we match them by rules of our own."""
+    found = list(bound_class(kind)(_meta_schema(kind)).iter_errors(schema))
+    return [inner for fault in found for inner in _find_innermost(fault)]
+
+
+def _find_innermost(fault: Any) -> list[Any]:
+    """Return what is wrong further inside, where a fault is that a schema fits none of several forms; else the fault."""
+    deeper = [one for one in fault.context if one.path and isinstance(fault.instance, dict)]
+    return [inner for one in deeper for inner in _find_innermost(one)] or [fault]
 
 
 # One entry for each draft that jsonschema knows.
@@ -108,18 +114,18 @@ def build_validator(schema: JsonSchema, *, field: str, is_checked: bool = False)
     Raises:
         DeclarationError: If it is not a valid schema.
     """
-    if not (kinds := find_drafts(schema)):
+    if (kind := find_draft(schema)) is None:
         return None
     from jsonschema import ValidationError  # noqa: PLC0415 - an extra
 
     try:
         if not is_checked:
-            _check_schema(kinds[0], schema)
+            _check_schema(kind, schema)
     except ValidationError as error:
         place = f"{path_text(error.path)} of {field}" if error.path else field
         found = shorten(error.message, _MAX_CHARACTERS)
         raise DeclarationError(place, "a valid JSON schema", found=found) from error
-    return bound_validator(kinds[0], schema)
+    return bound_validator(kind, schema)
 
 
 def bound_validator(kind: Any, schema: JsonSchema) -> Any:
