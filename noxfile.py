@@ -183,7 +183,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def release_tests(session: nox.Session) -> None:
     """Test the release itself, on a clone of the repository, and what documents say of installing, with the wheels of all packages."""
-    session.install("packaging", "pip", "pytest", "pyyaml")
+    session.install("packaging", "pip>=26.1", "pytest", "pyyaml")
     session.run(*PYTEST, "-o", "pythonpath=tools tools/release", "tools/release", *session.posargs)
 
 

@@ -42,7 +42,7 @@ def documented() -> list[str]:
 def containers() -> Iterator[str]:
     """Iterate over what a container of ours is made with: of itself, and with the argument that a document gives it."""
     text = (ROOT / "packages/agent-server/Containerfile").read_text("utf-8")
-    (line,) = re.findall(r"&& (pip install .*?) &&", text)
+    (line,) = re.findall(r"&& (pip install [^&]*-c .*?) &&", text)
     named = re.findall(r"ARG PACKAGE=(.*)", text)
     named += re.findall(r"PACKAGE='(.*?)'", (ROOT / "docs/operate.md").read_text("utf-8"))
     for name in named:

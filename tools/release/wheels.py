@@ -112,7 +112,8 @@ def _main() -> None:
         build(ROOT, options.out_dir, *options.folders, sdist=options.sdist)
         return
     build_all(ROOT, options.out_dir)
-    print(f"pip install -c {options.out_dir / 'constraints.txt'} NAME")  # noqa: T201 - the answer
+    constraints = options.out_dir / "constraints.txt"
+    print(f"pip install -c {constraints} NAME  # pip 26.1 or later, or uv pip")  # noqa: T201 - the answer
 
 
 if __name__ == "__main__":
