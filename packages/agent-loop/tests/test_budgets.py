@@ -266,7 +266,8 @@ def test_calls_that_the_models_server_makes_count_as_tool_calls():
     run.feed(ModelDelta(hosted_calls=1))
     request = give(run, ask(run, "add"))[-1]
     assert (request.max_hosted_calls, request.is_closing) == (1, False)
-    run.feed({"hosted_calls": 2})
+    kinds = ("mcp_list_tools", "mcp_call", "web_search_call")
+    run.feed({"hosted_calls": [{"type": kind} for kind in kinds]})
     request = run.feed(BROKEN)[-1]
     assert (request.max_hosted_calls, request.is_closing) == (0, True)
     assert [use.used for use in answer(run)[-1].budgets] == [4]
@@ -275,5 +276,5 @@ def test_calls_that_the_models_server_makes_count_as_tool_calls():
 def test_no_budget_of_tool_calls_leaves_the_server_any_number():
     run = AgentRun(QUESTION, maximum_iterations=2)
     assert run.start()[-1].max_hosted_calls is None
-    with pytest.raises(MessageError, match="hosted_calls: expected a whole number"):
+    with pytest.raises(MessageError, match="hosted_calls: expected calls or their number"):
         run.feed({"hosted_calls": -1})

@@ -123,8 +123,11 @@ def _read_list(value: object, name: str) -> tuple[Any, ...]:
 
 def _read_count(value: object, name: str) -> int:
     count: Any = read_member(value, name) or 0
+    if isinstance(count, list | tuple):  # The calls themselves, as a whole answer has them.
+        calls = cast("Sequence[object]", count)
+        count = sum(read_member(call, "type") != "mcp_list_tools" for call in calls)
     if not is_whole(count, least=0):
-        raise _wrong_type(name, "a whole number, at least 0", count)
+        raise _wrong_type(name, "calls or their number, at least 0", count)
     return count
 
 
