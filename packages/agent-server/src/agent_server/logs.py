@@ -43,7 +43,7 @@ def read_about() -> Mapping[str, object]:
 
 
 class RunFeeds:
-    """Where the runs of an executor are told: in a folder of run logs for each tenant, and as spans.
+    """The places to which an executor reports its runs: a folder of run logs for each tenant, and spans.
 
     Args:
         program: The name of the system.
