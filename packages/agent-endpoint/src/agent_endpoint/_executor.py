@@ -17,8 +17,6 @@ from agent_server.executor import (
     InputAnswer,
     InputRequest,
     JsonObject,
-    Problem,
-    RequestRefusedError,
     Resumption,
     RunResult,
     StepExecution,
@@ -28,7 +26,7 @@ from agent_server.executor import (
     Waiting,
     WaitingCall,
 )
-from agent_server.http import are_parts, check_schemas, read_content
+from agent_server.http import are_parts, check_schemas, read_content, refuse
 from agent_server.logs import RunFeeds, about
 from stream_text import has_many_values
 
@@ -95,10 +93,7 @@ class AgentExecutor:
             RequestRefusedError: If the agent does not take it.
         """
         if "history" in request:
-            raise RequestRefusedError(
-                Problem(field="history", message="expected to be absent: the server sets it"),
-                status=400,
-            )
+            raise refuse("history", "expected to be absent: the server sets it", status=400)
         return self._check(agent, request)
 
     def begin_turn(self, agent: str, turn: Turn) -> JsonObject:
@@ -146,20 +141,16 @@ class AgentExecutor:
         # Where steps are made apart, a run may start no thread.
         is_large = has_many_values(run.request) and not run.is_apart
         # A large request takes several times as much as its messages, and is given up as they are made.
-        began = (
-            await asyncio.to_thread(self._begin, run, is_last=True)
-            if is_large
-            else self._begin(run)
-        )
+        begin = partial(self._begin, run, is_last=is_large)
+        agent, state, functions, prompt = await asyncio.to_thread(begin) if is_large else begin()
         if is_large:
             run.request.clear()
-        state, agent, functions = began.state, began.agent, began.functions
         teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=functions)
         steps = ApartSteps(run, teller) if run.is_apart else _Steps(run, teller)
         options: dict[str, Any] = {"steps": steps, **state.options}
         if run.agent in self._deps:
             options["deps"] = self._deps[run.agent]
-        async with agent.astream(began.prompt, **options) as events:
+        async with agent.astream(prompt, **options) as events:
             async for event in events:
                 await teller.tell(event)
         result = events.result
@@ -190,21 +181,19 @@ class AgentExecutor:
         asked.build_agent(self._agents[agent], {})
         # One after the other, since there may be very many.
         if not sum(1 for _ in asked.iter_messages()):
-            raise RequestRefusedError(Problem(field="input", message="expected a message"))
+            raise refuse("input", "expected a message")
         return request
 
-    def _begin(self, run: Execution, *, is_last: bool = False) -> "_Begun":
+    def _begin(self, run: Execution, *, is_last: bool) -> "_Begun":
         request, state = read_request(run.request), _State.of(run.resumption)
         agent = self._build(run.agent, request, state)
         # What is played in many places at a time is told in none of them.
         if not run.is_apart:
             agent = agent.with_(log=self._feeds.open(run, own=agent.log))
-        return _Begun(
-            agent=agent,
-            state=state,
-            functions={tool.name for tool in request.tools},
-            prompt=list(request.iter_messages(is_last=is_last)) if run.resumption is None else None,
-        )
+        functions = {tool.name for tool in request.tools}
+        if run.resumption is not None:
+            return agent, state, functions, None
+        return agent, state, functions, list(request.iter_messages(is_last=is_last))
 
     def _build(self, name: str, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
         agent = request.build_agent(self._agents[name], state.results, is_checked=True)
@@ -246,21 +235,8 @@ class _State:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Begun:
-    """What an attempt begins with.
-
-    Attributes:
-        agent: The agent as the request has it.
-        state: What the run goes on from.
-        functions: The names of the client's functions.
-        prompt: The conversation; None for a run that goes on.
-    """
-
-    agent: Agent[Any, Any]
-    state: _State
-    functions: set[str]
-    prompt: list[Any] | None
+type _Begun = tuple[Agent[Any, Any], _State, set[str], list[Any] | None]
+"""What an attempt begins with: the agent as the request has it, what the run goes on from, the names of the client's functions, and the conversation; None for a run that goes on."""
 
 
 class _Steps:
@@ -336,4 +312,4 @@ def _check_format(agent: Agent[Any, Any], asked: JsonObject | None) -> None:
         if where is None:
             return
         said += f"; it is another at `{where}`" if where else ""
-    raise RequestRefusedError(Problem(field="text.format", message=said))
+    raise refuse("text.format", said)

@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent_driver import Agent, Message
 from agent_loop import Role, ToolCall, load_messages
-from agent_server.executor import JsonObject, Problem, RequestRefusedError
-from agent_server.http import are_parts, build_model, read_content
+from agent_server.executor import JsonObject, RequestRefusedError
+from agent_server.http import are_parts, build_model, read_content, refuse
 from agent_tooling import Context, DeclarationError, Tool
 from stream_text import dump_json, read_member
 
@@ -132,14 +132,14 @@ class AgentRequest(BaseModel):
         tools: list[Tool[Any]] = []
         for index, asked in enumerate(self.tools):
             if asked.name in own:
-                raise _refuse(f"tools[{index}].name", "expected a name that no other tool has")
+                raise refuse(f"tools[{index}].name", "expected a name that no other tool has")
             own.add(asked.name)
             try:
                 tools.append(asked.build(results, is_checked=is_checked))
             except DeclarationError as error:
                 # Without what it has found, which is of the request.
                 wanted = str(error).partition(", got ")[0]
-                raise _refuse(f"tools[{index}]", f"expected a function: {wanted}") from None
+                raise refuse(f"tools[{index}]", f"expected a function: {wanted}") from None
         changes: dict[str, Any] = {"tools": [*agent.tools, *tools]} if tools else {}
         if self.instructions:
             changes["instruction"] = "\n\n".join(
@@ -156,7 +156,7 @@ def read_request(value: JsonObject) -> AgentRequest:
     """
     # First, since pydantic would tell of each while no other thread can run.
     if unknown := value.keys() - AgentRequest.model_fields.keys():
-        raise _refuse(min(unknown), "is not a field of a request for a run")
+        raise refuse(min(unknown), "is not a field of a request for a run")
     return build_model(AgentRequest, value)
 
 
@@ -176,7 +176,7 @@ def _iter_messages(items: list[Any], *, is_last: bool) -> Iterator[Message]:
         if is_last:
             items[index] = None
         if not isinstance(item, dict):
-            raise _refuse(at, "expected an object")
+            raise refuse(at, "expected an object")
         yield from _read_item(cast("JsonObject", item), at)
 
 
@@ -197,13 +197,13 @@ def _read_item(item: JsonObject, at: str) -> Iterator[Message]:
         case str() as kind if kind in _SILENT:
             pass
         case _:
-            raise _refuse(f"{at}.type", "expected a kind of item that agents take")
+            raise refuse(f"{at}.type", "expected a kind of item that agents take")
 
 
 def _read_message(item: JsonObject, at: str) -> Message:
     role = item.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise _refuse(f"{at}.role", f"expected one of {', '.join(_ROLES)}")
+        raise refuse(f"{at}.role", f"expected one of {', '.join(_ROLES)}")
     return Message(role=_ROLES[role], content=_read_content(item.get("content"), f"{at}.content"))
 
 
@@ -262,9 +262,5 @@ def _join_round(calls: Sequence[Message], results: Sequence[Message]) -> Iterato
 def _read_text(item: JsonObject, name: str, at: str) -> str:
     value = item.get(name)
     if not isinstance(value, str):
-        raise _refuse(f"{at}.{name}", "expected a text")
+        raise refuse(f"{at}.{name}", "expected a text")
     return value
-
-
-def _refuse(field: str, message: str) -> RequestRefusedError:
-    return RequestRefusedError(Problem(field=field, message=message))

@@ -4,7 +4,7 @@ from ._app import build_app
 from ._http.access import find_tenant, require_start
 from ._http.bodies import build_model, read_json, read_model
 from ._http.parts import are_parts, read_content
-from ._http.problems import ProblemError, find_problems, refuse_field, to_problem
+from ._http.problems import ProblemError, find_problems, refuse, refuse_field, to_problem
 from ._http.routes import find_runs, stream_events
 from ._http.schemas import check_schemas
 from ._http.server import Server
@@ -27,6 +27,7 @@ __all__ = [
     "read_content",
     "read_json",
     "read_model",
+    "refuse",
     "refuse_field",
     "require_start",
     "stream_events",

@@ -78,15 +78,18 @@ def refuse_field(field: str, message: str) -> ProblemError:
     return ProblemError(422, "The request is not valid.", Problem(field=field, message=message))
 
 
-def refuse(field: str, message: str, *, code: str = "invalid_value") -> RequestRefusedError:
+def refuse(
+    field: str, message: str, *, code: str = "invalid_value", status: int = 422
+) -> RequestRefusedError:
     """Return the error for a request with one wrong field, as executors raise it, too.
 
     Args:
         field: The field, in the form of the Responses API, such as `input[2].content`.
         message: What was expected; never the value.
         code: The code of the Responses API.
+        status: The HTTP status under `/v1/runs`.
     """
-    return RequestRefusedError(Problem(field=field, message=message), code=code)
+    return RequestRefusedError(Problem(field=field, message=message), code=code, status=status)
 
 
 def build_document(error: ProblemError) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def build_routes() -> Sequence[BaseRoute]:
 
 async def answer_health(_request: Request) -> Response:
     """Answer that the process is alive."""
-    return _to_json({"status": "ok"})
+    return to_json({"status": "ok"})
 
 
 async def answer_ready(request: Request) -> Response:
@@ -56,7 +56,7 @@ async def answer_ready(request: Request) -> Response:
     if request.app.state.is_ending:
         raise ProblemError(503, "The server is about to stop.", headers={"Retry-After": "2"})
     await find_runs(request).ping()
-    return _to_json({"status": "ready"})
+    return to_json({"status": "ready"})
 
 
 async def answer_metrics(request: Request) -> Response:
@@ -71,7 +71,7 @@ async def answer_metrics(request: Request) -> Response:
 async def answer_description(request: Request) -> Response:
     """Return the OpenAPI description."""
     executor = _executor(request)
-    return _to_json(
+    return to_json(
         build_description(
             executor.name,
             [one.name for one in executor.agents()],
@@ -83,7 +83,7 @@ async def answer_description(request: Request) -> Response:
 async def list_agents(request: Request) -> Response:
     """Return the agents that can be run."""
     agents = _executor(request).agents()
-    return _to_json(
+    return to_json(
         {"agents": [{"name": one.name, "input_schema": one.input_schema} for one in agents]}
     )
 
@@ -104,7 +104,7 @@ async def create_run(request: Request) -> Response:
     # Of megabytes, which nobody needs while the run is stored; neither does anybody the run.
     del body
     run, is_new = await find_runs(request).create(new.pop())
-    return _to_json(
+    return to_json(
         describe_run(run),
         HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK,
         headers={"Location": f"/v1/runs/{run.run_id}"},
@@ -165,7 +165,7 @@ async def cancel_run(request: Request) -> Response:
     run = await find_runs(request).cancel(
         _run_id(request), tenant=find_tenant(request), reason=asked.reason
     )
-    return _to_json(
+    return to_json(
         describe_run(run), HTTPStatus.OK if run.status in FINISHED else HTTPStatus.ACCEPTED
     )
 
@@ -178,7 +178,7 @@ async def answer_run(request: Request) -> Response:
     run, is_new = await find_runs(request).answer(
         _run_id(request), given, tenant=find_tenant(request)
     )
-    return _to_json(describe_run(run), HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK)
+    return to_json(describe_run(run), HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK)
 
 
 async def read_events(request: Request) -> Response:
@@ -261,12 +261,13 @@ def read_idempotency_key(request: Request) -> str | None:
 
 async def _to_json_apart(value: object) -> Response:
     """Return an answer that may be large, which is then written beside the event loop."""
-    return await asyncio.to_thread(_to_json, value) if has_many_values(value) else _to_json(value)
+    return await asyncio.to_thread(to_json, value) if has_many_values(value) else to_json(value)
 
 
-def _to_json(
+def to_json(
     value: object, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
 ) -> Response:
+    """Return an answer of JSON."""
     return Answer(
         dump_json(value), status_code=status, media_type="application/json", headers=headers
     )

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import Request
 
@@ -164,10 +164,10 @@ async def wait_for_response(request: Request, found: Found) -> Projection:
     watchers, tenant = find_watchers(request), find_tenant(request)
     watchers.admit(tenant)
     try:
-        tasks = [
+        tasks: list[asyncio.Task[Any]] = [
             asyncio.create_task(_follow(request, found, projection)),
             asyncio.create_task(wait_for_leave(request.receive)),
-            asyncio.create_task(_wait_for(watchers.closed)),
+            asyncio.create_task(watchers.closed.wait()),
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -180,10 +180,6 @@ async def wait_for_response(request: Request, found: Found) -> Projection:
     finally:
         watchers.dismiss(tenant)
     return projection
-
-
-async def _wait_for(event: asyncio.Event) -> None:
-    await event.wait()
 
 
 async def _follow(request: Request, found: Found, projection: Projection) -> None:

@@ -7,8 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
@@ -18,10 +17,10 @@ from starlette.routing import BaseRoute, Route
 from agent_server._http.access import find_caller, find_tenant, require_right_to, require_start
 from agent_server._http.bodies import build_model, parse_body, read_body, work_on_body
 from agent_server._http.documents import QueryNumber
-from agent_server._http.problems import ProblemError, dump_json, refuse
-from agent_server._http.routes import find_runs, read_idempotency_key
+from agent_server._http.problems import ProblemError, refuse
+from agent_server._http.routes import find_runs, read_idempotency_key, to_json
 from agent_server._http.streams import EventStream, find_watchers
-from agent_server._http.unread import Answer, building
+from agent_server._http.unread import building
 from agent_server.executor import Executor, JsonObject, RequestRefusedError
 from agent_server.runs import FINISHED, AnswerConflictError, NewAnswer
 from agent_server.settings import ServerSettings
@@ -63,14 +62,14 @@ def build_responses_routes() -> Sequence[BaseRoute]:
 
 async def list_models(request: Request) -> Response:
     """Return the agents as models."""
-    return _to_json({"object": "list", "data": _build_models(request)})
+    return to_json({"object": "list", "data": _build_models(request)})
 
 
 async def get_model(request: Request) -> Response:
     """Return an agent as a model."""
     for model in _build_models(request):
         if model["id"] == request.path_params["model"]:
-            return _to_json(model)
+            return to_json(model)
     raise ProblemError(404, _NO_SUCH_MODEL, code="model_not_found")
 
 
@@ -103,7 +102,7 @@ async def create_response(request: Request) -> Response:
     # Who asks in the background comes back for the rest.
     if is_background:
         return await _answer_with(request, found)
-    return _to_json((await wait_for_response(request, found)).response)
+    return to_json((await wait_for_response(request, found)).response)
 
 
 def _read(body: bytes) -> Creation:
@@ -222,7 +221,7 @@ async def answer_response(request: Request) -> Response:
         require_start(request)
         await find_runs(request).delete(found.run.run_id, tenant=found.run.tenant)
         shown = {"id": str(found.response_id), "object": "response.deleted", "deleted": True}
-        return _to_json(shown)
+        return to_json(shown)
     query = _read_query(request, _ReadQuery)
     if query.stream and request.method == "GET":
         return _stream(request, found, after=query.starting_after)
@@ -232,7 +231,7 @@ async def answer_response(request: Request) -> Response:
 async def _answer_with(request: Request, found: Found) -> Response:
     """Answer with a response as far as it is stored."""
     async with building(request):
-        return _to_json((await read_response(request, found)).response)
+        return to_json((await read_response(request, found)).response)
 
 
 async def cancel_response(request: Request) -> Response:
@@ -243,7 +242,7 @@ async def cancel_response(request: Request) -> Response:
     if not told.is_over:
         await find_runs(request).cancel(found.run.run_id, tenant=found.run.tenant)
         told = await wait_for_response(request, found)
-    return _to_json(told.response)
+    return to_json(told.response)
 
 
 async def refuse_chat(_request: Request) -> Response:
@@ -272,7 +271,7 @@ async def list_input_items(request: Request) -> Response:
         "last_id": page[-1]["id"] if page else None,
     }
     has_more = len(items) > len(page)
-    return _to_json({"object": "list", "data": page, **ends, "has_more": has_more})
+    return to_json({"object": "list", "data": page, **ends, "has_more": has_more})
 
 
 class _ReadQuery(BaseModel):
@@ -304,7 +303,3 @@ def _stream(request: Request, found: Found, *, after: int) -> Response:
         tenant=find_tenant(request),
         watchers=find_watchers(request),
     )
-
-
-def _to_json(value: Any) -> Response:
-    return Answer(dump_json(value), status_code=HTTPStatus.OK, media_type="application/json")
