@@ -51,6 +51,8 @@ CPU = ROOT / ".nox" / "cpu"
 PROGRAMS = str(ROOT / ".nox" / "programs")
 PYTEST = ("python", "-P", str(ROOT / "tools" / "sessions" / "run_pytest.py"))
 
+# `.ci/run` sets it, so that no test has to run once for itself and once for its coverage.
+_MEASURES = "MEASURE_COVERAGE" in os.environ
 # Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A shell that runs this in the background has it ignore Ctrl-C, and all that tests start would ignore it as well.
@@ -202,7 +204,15 @@ def tests(session: nox.Session, package: str) -> None:
     """Run a package's tests where only what it declares is installed; `-- -k WORD` a few."""
     sync(session, "--package", package, "--all-extras", "--group", "test")
     with session.chdir(PACKAGES[package]):
-        session.run(*PYTEST, *session.posargs)
+        if not _MEASURES:
+            session.run(*PYTEST, *session.posargs)
+            return
+        _hold_coverage(session, package)
+        traced = _traced(package)
+        if "untraced" in traced:
+            # All else that runs here otherwise.
+            _, _, usual = " ".join(pyproject(package)["tool"]["pytest"]["addopts"]).partition("-m ")
+            session.run(*PYTEST, "-m", " and ".join(filter(None, (f"not ({traced})", usual))))
 
 
 @nox.session(default=False, venv_backend="none")
@@ -211,12 +221,20 @@ def coverage(session: nox.Session, package: str) -> None:
     """Hold that a package's tests take every branch of it, in the environment of `tests`."""
     place = ROOT / ".nox" / f"tests-{package}"
     sync(session, "--package", package, "--all-extras", "--group", "test", place=place)
-    declared = pyproject(package)["tool"]["pytest"].get("markers", [])
-    chosen = " and ".join(f"not {line.split(':')[0]}" for line in declared)
-    run = partial(session.run, str(place / "bin" / "python"), "-m", "coverage", external=True)
     with session.chdir(PACKAGES[package]):
-        run("run", "-m", "pytest", "-q", "-m", chosen)
-        run("report")
+        _hold_coverage(session, package, python=str(place / "bin" / "python"))
+
+
+def _hold_coverage(session: nox.Session, package: str, *, python: str = "python") -> None:
+    run = partial(session.run, python, "-P", "-m", "coverage", external=python != "python")
+    run("run", PYTEST[-1], "-q", "-m", _traced(package))
+    run("report")
+
+
+def _traced(package: str) -> str:
+    """Return which tests coverage is measured by."""
+    declared = pyproject(package)["tool"]["pytest"].get("markers", [])
+    return " and ".join(f"not {line.partition(':')[0]}" for line in declared)
 
 
 @nox.session
