@@ -18,7 +18,7 @@ MODEL, AGENT, TOOL = "echo_model", "small_agent", "demo_tools"
 MANIFEST, STEPS, WORDS = "manifest.yaml", "strategies/steps.yaml", "tools/words.yaml"
 PROVIDER, ECHO, DEMO = "provider/echo.yaml", "models/llm/echo-1.yaml", "provider/demo.yaml"
 BASE_URL = "variable: openai_api_base, label: { en_US: Base URL }, type: text-input"
-BREAKS = "would break in Dify 1.10.0 to 1.16.0"
+BREAKS = "would break in Dify 1.10.0 to 1.17.0"
 
 BROKEN = [
     # The faults that stopped every run, and the editor
@@ -39,7 +39,6 @@ BROKEN = [
     (TOOL, WORDS, "type: string", "type: model-selector", "'parameters.0.scope': expected a kind of model", "the workflow editor crashes"),
     (TOOL, DEMO, "required: false", "required: false\n    scope: tool-call&llm", "'credentials_for_provider.token.scope': expected one of all", "it cannot be uploaded"),
     (TOOL, DEMO, "tags: [utilities]", "tags: [other, agent]", "provider/demo.yaml: 'identity.tags.1': expected one of search, image", "it cannot be uploaded"),
-    (TOOL, WORDS, "type: string", "type: date", "'parameters.0.type': expected a type that Dify knows, got 'date'", "whole list of tools"),
     # Models
     (MODEL, PROVIDER, "[llm]", "[llm, text2img]", "'supported_model_types': expected no text2img", "it cannot be uploaded"),
     (MODEL, PROVIDER, "[predefined-model]", "[predefined-model, customizable-model]", "'model_credential_schema': expected one", "its form is empty"),
@@ -74,6 +73,15 @@ NEWER = [
     (AGENT, STEPS, "required: true, default: 3", "required: false, default: [3]", "'parameters.4.default'", "1.11.3"),
     ("datasources", "datasources/item.yaml", "required: true", "default: [a]", "'parameters.0.default'", "1.11.3"),
     (MODEL, ECHO, "features: [", "features: [polling, ", "'features': expected no polling", "1.15.0"),
+    (TOOL, WORDS, "type: string", "type: date", "'parameters.0.type': expected a type that Dify knows, got 'date'", "1.17.0"),
+]  # fmt: skip
+
+
+# What newer releases refuse: the change, and what is told of the first release that refuses it.
+OLDER = [
+    (TOOL, WORDS, "type: string", "multiple: true\n    type: string", "'parameters.0.multiple': expected false"),
+    (TOOL, WORDS, "    default: space", "    default: [space]", "'parameters.1.default': expected a list exactly where multiple is true"),
+    (TOOL, WORDS, "    default: space", "    multiple: true\n    default: space", "'parameters.1.default': expected a list exactly where multiple is true"),
 ]  # fmt: skip
 
 
@@ -133,6 +141,14 @@ def test_what_older_versions_do_not_know_breaks_in_them_alone(findings, against,
     assert against(first, plugin, change) == []
 
 
+@pytest.mark.parametrize("old", OLDER, ids=lambda old: old[3])
+def test_what_newer_versions_refuse_breaks_in_them_alone(against, old):
+    plugin, *change, told = old
+    assert against("1.16.0", plugin, change) == []
+    ((kind, text),) = against("1.16.1", plugin, change)
+    assert (kind, told in text, "whole list of tools fails" in text) == ("broken", True, True)
+
+
 def test_a_version_that_the_manifest_rules_out_does_not_break(findings):
     plugin, *change, _, first = NEWER[-1]
     asks = (MANIFEST, "runner:", f"minimum_dify_version: {first}, runner:")
@@ -170,7 +186,7 @@ def test_a_slider_from_0_shows_1_only_since_it_is_drawn(findings):
 
 @pytest.mark.parametrize(
     ("text", "version"),
-    [("1.10", "1.10.1"), ("1.10.0", "1.10.0"), ("1.14", "1.14.2"), ("1.16", "1.16.0")],
+    [("1.10", "1.10.1"), ("1.10.0", "1.10.0"), ("1.14", "1.14.2"), ("1.16", "1.16.1")],
 )
 def test_a_line_of_dify_stands_for_its_newest_known_release(text, version):
     assert str(find_release(text)) == version

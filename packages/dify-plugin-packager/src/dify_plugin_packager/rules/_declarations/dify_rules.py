@@ -59,6 +59,8 @@ _OUTPUTS = frozenset({"text", "json", "files"})
 _POLLS = (1, 15, 0)
 _TAKES_LISTS = (1, 11, 3)
 _COUNTS_FROM_0 = (1, 13, 2)
+_READS_MULTIPLE = (1, 16, 1)
+_TAKES_DATES = (1, 17, 0)
 
 
 def check_use(
@@ -136,9 +138,16 @@ def _sentence(report: _Report, releases: Sequence[DifyRelease]) -> str:
 
 
 def _break(
-    field: str, expected: str, effect: str, *, until: tuple[int, ...] | None = None
+    field: str,
+    expected: str,
+    effect: str,
+    *,
+    since: tuple[int, ...] = (),
+    until: tuple[int, ...] | None = None,
 ) -> _Report:
-    return _Report(kind="broken", field=field, expected=expected, effect=effect, until=until)
+    return _Report(
+        kind="broken", field=field, expected=expected, effect=effect, since=since, until=until
+    )
 
 
 def _advise(field: str, expected: str, *, since: tuple[int, ...] = ()) -> _Report:
@@ -228,12 +237,24 @@ def _check_tool(tool: JsonObject) -> Iterator[_Report]:
     for index, parameter in enumerate(objects_at(tool, "parameters")):
         field, kind = f"parameters.{index}", parameter.get("type")
         yield from _check_selector(field, parameter)
+        effect = "the workspace's whole list of tools fails"
         if kind in {"date", "date-range"}:
-            effect = "the workspace's whole list of tools fails"
-            yield _break(f"{field}.type", f"a type that Dify knows, got {kind!r}", effect)
+            text = f"a type that Dify knows, got {kind!r}"
+            yield _break(f"{field}.type", text, effect, until=_TAKES_DATES)
+        for where, text in _multiple_problems(parameter):
+            yield _break(f"{field}.{where}", text, effect, since=_READS_MULTIPLE)
         if parameter.get("form") == "form" and (problem := _unset_problem(parameter)):
             text = f"a type and a default with which it can be left empty: in agents' apps of Dify calls fail with {problem!r}"
             yield _advise(field, text)
+
+
+def _multiple_problems(parameter: JsonObject) -> Iterator[tuple[str, str]]:
+    is_choice = parameter.get("type") in {"select", "dynamic-select"}
+    default, is_multiple = parameter.get("default"), bool(parameter.get("multiple"))
+    if is_multiple and not is_choice:
+        yield "multiple", "false for all types but select and dynamic-select"
+    elif is_choice and default is not None and isinstance(default, list) != is_multiple:
+        yield "default", "a list exactly where multiple is true"
 
 
 def _check_defaults(content: JsonObject) -> Iterator[_Report]:
