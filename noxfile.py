@@ -114,7 +114,7 @@ def types(session: nox.Session) -> None:
     files = {name: [*sources(folder), *callers[name]] for name, folder in chosen.items()}
     # What pages and examples show has to be right as well, at least where it is a whole program.
     told = session.run("python", "tools/repository/programs.py", PROGRAMS, silent=True)
-    examples = [str(path) for path in sorted((ROOT / "examples").glob("*.py"))]
+    examples = [str(path) for path in sorted((ROOT / "examples").rglob("*.py"))]
     programs = [] if session.posargs else [*str(told).split(), *examples]
     files["programs"] = programs
     unchecked = find_unchecked(files)
