@@ -28,6 +28,12 @@ def problems(make_agent):
     return find
 
 
+def test_what_is_json_already_is_checked_without_a_copy(make_agent, monkeypatch):
+    monkeypatch.setattr("agent_runner._agent.input.parse_json", None)
+    fields = {"prompt": "a", "places": [{"name": "b"}, {"name": None}, {"name": 1.5}]}
+    AgentRunner().run(make_agent("", schema=SCHEMA), fields)
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -35,6 +41,7 @@ def problems(make_agent):
         ({"prompt": 1}, ("prompt", "expected type 'string'")),
         ({"prompt": ""}, ("prompt", "expected minLength 1")),
         ({"prompt": "a", "places": [{}]}, ("places[0].name", "expected to be present")),
+        ({"prompt": "a", "places": ({},)}, ("places[0].name", "expected to be present")),
         (
             {"prompt": "a", "x": 1},
             ("input", "Additional properties are not allowed ('x' was unexpected)"),

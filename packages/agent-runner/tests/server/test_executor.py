@@ -82,9 +82,16 @@ def types(told):
     return [event.type for event in told]
 
 
-async def test_outputs_are_events_and_the_last_value_is_the_answer(make_agent, run_once):
+async def test_outputs_are_events_and_the_last_value_is_the_answer(
+    make_agent, run_once, monkeypatch
+):
+    executions, execute = [], ScriptExecutor.execute
+    monkeypatch.setattr(
+        ScriptExecutor, "execute", lambda self, run: executions.append(run) or execute(self, run)
+    )
     told, run = await run_once(make_agent(ANSWER), input={"question": "Why?"})
 
+    assert [one.request for one in executions] == [{}]  # Let go of: they may be large.
     assert types(told) == ["run_started", "text_output", "json_output", "run_succeeded"]
     assert told[2].data == {"type": "json_output", "value": {"told": "Why?"}}
     assert (run.result.status, run.result.output) == ("succeeded", {"told": "Why?"})

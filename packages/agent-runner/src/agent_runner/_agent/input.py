@@ -15,6 +15,7 @@ from .folder import INPUT_SCHEMA, AgentFolder
 _RESUME = "resume"
 _RESERVED = ("runner_request_id", "client_request_id", _RESUME)
 _FILES = "files"
+_LEAVES = {str, int, float, bool, type(None)}
 
 
 def build_payload(
@@ -53,8 +54,8 @@ def build_payload(
     if agent.input_schema is not None:
         from .schema import validate_value  # noqa: PLC0415 - slow to load, and most agents have no schema
 
-        # Validated as the script will see it, for instance with tuples as arrays.
-        seen = parse_json(text, max_depth=TRUSTED_DEPTH, yields=True)
+        # Validated as the script will see it, for instance with tuples as arrays. What came as JSON it sees so already, and a second copy may be large.
+        seen = fields if _is_json(fields) else parse_json(text, max_depth=TRUSTED_DEPTH)
         validate_value(seen, agent.input_schema, name=INPUT_SCHEMA)
     added: dict[str, Any] = {"runner_request_id": ids.runner}
     if ids.client is not None:
@@ -103,6 +104,21 @@ def _value_problems(fields: Mapping[Any, Any]) -> list[InputProblem]:
         for name, value in fields.items()
         if _dump(value) is None
     ]
+
+
+def _is_json(value: Any) -> bool:
+    """Return whether a value that can be written as JSON has only the types that JSON is read as."""
+    waiting: list[Any] = [value]
+    while waiting:
+        inner = waiting.pop()
+        kind: Any = type(inner)  # pyright: ignore[reportUnknownVariableType] - any value
+        if kind is dict and all(type(name) is str for name in inner):
+            waiting += inner.values()
+        elif kind is list:
+            waiting += inner
+        elif kind not in _LEAVES:
+            return False
+    return True
 
 
 def _dump(value: Any) -> str | None:

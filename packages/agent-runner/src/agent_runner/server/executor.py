@@ -43,7 +43,7 @@ from agent_server.logs import RunFeeds
 from ._answer import ScriptAnswer
 from ._conversation import show_output, to_request
 from ._recorder import RunRecorder
-from ._requests import ScriptRequest, parse_request, refuse
+from ._requests import parse_request, refuse
 from ._waiting import (
     LastLine,
     Resumed,
@@ -191,20 +191,20 @@ class ScriptExecutor:
         return None
 
     async def _run_script(self, run: Execution) -> RunResult | Waiting:
-        request = parse_request(run.request)
         try:
             folder = self._folder(run.agent)
             secrets = self._runner.find_secrets(folder)
             with closing(RunRecorder(self._feeds.open(run, known=secrets))) as recorder:
-                return await self._follow(run, folder, request, recorder)
+                return await self._follow(run, folder, recorder)
         except RunnerError as error:
             # Only for the owner's log: the error may name folders and variables.
             _logger.error("the script could not be started: %s", error)  # noqa: TRY400 - says all itself
             return await _fail(run, "not_started", _NOT_RUNNABLE)
 
     async def _follow(
-        self, run: Execution, folder: Path, request: ScriptRequest, recorder: RunRecorder
+        self, run: Execution, folder: Path, recorder: RunRecorder
     ) -> RunResult | Waiting:
+        request = parse_request(run.request)
         resumed = read_resumption(run.resumption)
         # Outside the event loop, because the input may be large.
         outputs = await asyncio.to_thread(
@@ -219,6 +219,8 @@ class ScriptExecutor:
         )
         given = None if run.resumption is None else run.resumption.answer
         await asyncio.to_thread(recorder.record_request, request, given)
+        del request
+        run.request.clear()  # It may be large, and so may be what the script prints.
         attempt = _Attempt(run, recorder, resumed)
         async with aclosing(outputs):
             async for output in outputs:
