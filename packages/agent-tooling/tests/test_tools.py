@@ -657,7 +657,8 @@ def test_whatever_draft_is_named_all_is_checked_that_can_be_read(draft):
         "$schema": draft,
         "properties": {"a": {"type": "integer"}},
         "additionalProperties": others,
-        "exclusiveMaximum": 2,
+        "exclusiveMinimum": 2,
+        "exclusiveMaximum": True,
     }
     made = Tool.from_schema("t", "", schema, print)
 

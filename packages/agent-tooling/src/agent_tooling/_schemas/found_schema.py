@@ -139,9 +139,8 @@ def _read_idioms(node: JsonSchema) -> None:
 
 def _drop(schema: JsonSchema, fault: Any) -> None:
     """Take out of a schema what a fault is about; where a schema should be, one that takes anything comes in its place."""
-    if (
-        fault.validator == "dependencies"
-    ):  # of draft 4, where an exclusive bound is a boolean beside another
+    # In draft 4 an exclusive bound is a boolean beside another bound.
+    if fault.validator == "dependencies":
         for word in fault.validator_value.keys() & fault.instance.keys():
             del fault.instance[word]
         return
