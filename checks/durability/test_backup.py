@@ -20,6 +20,8 @@ OPERATE = Path(__file__).parents[2] / "docs" / "operate.md"
 def commands(number):
     """Return one of the blocks of commands on backups."""
     chapter = OPERATE.read_text().partition("## Backup")[2].partition("\n## ")[0]
+    # The page's server is another; its folder is the only difference.
+    chapter = chapter.replace("agent-endpoint", "agent-runner")
     return re.findall(r"```bash\n(.*?)```", chapter, re.DOTALL)[number]
 
 

@@ -32,7 +32,7 @@ async def wait(run):
 
 @pytest.mark.untraced
 async def test_the_backup_of_the_manual_brings_back_what_was_there(tmp_path):
-    database = f"sqlite:///{tmp_path / '.local/state/agent-runner/runs.sqlite'}"
+    database = f"sqlite:///{tmp_path / '.local/state/agent-endpoint/runs.sqlite'}"
 
     async with engine(database, Scripted(wait=wait)) as runs:
         ended, begun = await start(runs), await start(runs, "wait")

@@ -82,12 +82,15 @@ def test_a_wrong_setting_ends_the_start_with_one_sentence(arguments, environment
     assert "secret" not in result.stderr
 
 
-def test_a_port_that_is_taken_and_a_database_that_cannot_be_used_are_told(tmp_path):
+def test_a_port_that_is_taken_and_a_database_that_cannot_be_used_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         busy = _run("--port", port, "--state", str(tmp_path))
     (tmp_path / "runs.sqlite").write_bytes(b"no database" * 1000)
     broken = _run("--state", str(tmp_path))
+    objects = _run("--state", str(tmp_path), "--log-format", "json")
+    logging.getLogger("agent_server").setLevel(logging.NOTSET)
 
     (tmp_path / "file").touch()
     unlogged = _run("--state", str(tmp_path / "new"), "--run-logs", str(tmp_path / "file/logs"))
@@ -99,6 +102,9 @@ def test_a_port_that_is_taken_and_a_database_that_cannot_be_used_are_told(tmp_pa
     assert not (tmp_path / "new").exists()
     assert busy.stderr == f"127.0.0.1:{port}: expected a port that no other program listens on\n"
     assert len(broken.stderr.splitlines()) == 1
+    line = json.loads(objects.stderr)
+    assert (objects.exit_code, line["level"]) == (2, "CRITICAL")
+    assert line["message"] == broken.stderr.strip()
 
 
 def _free_port():

@@ -123,6 +123,7 @@ async def test_prometheus_reads_the_figures(tmp_path):
     assert values["agent_server_run_duration_seconds_count",] == 2
     assert values["agent_server_tokens_total", "input"] == 7
     assert values["agent_server_database_away",] == 0
+    assert values["agent_server_tenant_runs_ended_total", "default"] == 2
     assert values["process_open_fds",] > 0
 
 

@@ -209,6 +209,7 @@ class Statistics:
         duration_seconds: The durations of the runs that ended here: upper bounds of buckets in seconds, and how many ended within each.
         duration_sum_seconds: Their sum.
         tokens: Tokens used by the runs that ended here, by kind: `input`, `output`, `cached`, `reasoning`.
+        ended_by_tenant: How many runs of each tenant ended here; of none but all are asked for.
         database_is_away: Whether the database cannot be reached.
         engine_is_away: Whether an engine of another package cannot be reached.
     """
@@ -225,6 +226,7 @@ class Statistics:
     duration_sum_seconds: float
     tokens: Mapping[str, int]
     database_is_away: bool
+    ended_by_tenant: Mapping[str, int] = field(default_factory=dict[str, int])
     engine_is_away: bool = False
 
 

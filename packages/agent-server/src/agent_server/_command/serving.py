@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import gc
+import logging
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
@@ -23,9 +24,11 @@ from agent_server.engine import StorageError, open_engine
 from agent_server.executor import Executor
 from agent_server.settings import ServerSettings
 
-from .listening import refuse
+from .listening import BAD_USAGE, refuse
 from .log_lines import set_up_log
 
+
+_logger = logging.getLogger("agent_server")
 
 # With Python's default, a burst of a thousand streams looks like garbage in the making, and the
 # whole heap is searched each time.
@@ -79,6 +82,10 @@ async def _serve(
                 typer.echo(f"{executor.name} listens on http://{where}:{port}")
                 await server.serve(sockets=[listener])
         except StorageError as error:
+            if settings.log_format == "json":
+                # Who reads objects gets one of why it does not start, too.
+                _logger.critical("%s", error)
+                raise typer.Exit(BAD_USAGE) from None
             refuse(str(error))
         except asyncio.CancelledError:
             return  # A signal came before the server was started.

@@ -160,5 +160,6 @@ class RunService(Runs):
             duration_seconds=dict(tally.durations),
             duration_sum_seconds=tally.duration_sum,
             tokens=dict(tally.tokens),
+            ended_by_tenant=tallies.tenants() if tenant is None else {},
             database_is_away=self._parts.writer.is_away,
         )

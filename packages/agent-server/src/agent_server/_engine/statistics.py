@@ -77,6 +77,10 @@ class Tallies:
         """Return the counts of a tenant, or of all for None."""
         return self._all if tenant is None else self._tenants.get(tenant, Tally())
 
+    def tenants(self) -> Mapping[str, int]:
+        """Return how many runs of each tenant ended here."""
+        return {name: tally.ended.total() for name, tally in self._tenants.items()}
+
     def runs(self, tenant: str | None) -> Mapping[RunStatus, int]:
         """Return how many runs of a tenant, or of all for None, are in each state, as last counted."""
         found: Counter[RunStatus] = Counter()

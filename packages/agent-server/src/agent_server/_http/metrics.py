@@ -74,6 +74,13 @@ class _Figures(Collector):
                 "status",
                 self.refused,
             ),
+            (
+                counter,
+                "tenant_runs_ended",
+                "Runs that ended here, by tenant.",
+                "tenant",
+                figures.ended_by_tenant,
+            ),
             (counter, "runs_ended", "Runs that ended here.", "status", figures.ended),
             (counter, "tokens", "Tokens used by the runs that ended here.", "kind", figures.tokens),
         ):
