@@ -5,6 +5,7 @@ import gc
 import json
 import socket
 import struct
+import sys
 import threading
 import tracemalloc
 from contextlib import AsyncExitStack
@@ -294,7 +295,11 @@ async def test_nothing_more_is_built_for_streams_that_clients_leave_nor_kept(tmp
             await until(lambda: len(set(paused)) == streams)
             before = len(built)
         await until(lambda: not runs.statistics().watchers)
-        held, _ = tracemalloc.get_traced_memory()
+        if sys.gettrace():
+            gc.collect()  # Seen under coverage only: there, what a stream held stays in a ring.
+        # What was built is large. What is imported meanwhile, and what coverage notes, is small.
+        traces = tracemalloc.take_snapshot().traces
+        held = sum(trace.size for trace in traces if trace.size >= size / 2)
         tracemalloc.stop()
         gc.enable()
 
