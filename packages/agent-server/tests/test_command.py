@@ -24,6 +24,7 @@ from serving import ToySettings, app
 from typer.testing import CliRunner
 
 from agent_server.command import version_option
+from agent_server.logs import about
 
 
 def _run(*arguments, **environment):
@@ -90,6 +91,12 @@ def test_a_port_that_is_taken_and_a_database_that_cannot_be_used_are_told(tmp_pa
     (tmp_path / "runs.sqlite").write_bytes(b"no database" * 1000)
     broken = _run("--state", str(tmp_path))
     objects = _run("--state", str(tmp_path), "--log-format", "json")
+    away = {"TOY_DATABASE": "postgresql://me:pass-of-the-database@127.0.0.1:1/runs"}
+    _run("--log-format", "text", "--server-name", "here", **away)
+    [handler] = logging.getLogger().handlers
+    said = {"levelname": "ERROR", "msg": "not pass-of-the-database", "created": 0.5}
+    with about(run="r1", tenant="ada"):
+        shown = handler.format(logging.makeLogRecord(said))
     logging.getLogger("agent_server").setLevel(logging.NOTSET)
 
     (tmp_path / "file").touch()
@@ -102,6 +109,9 @@ def test_a_port_that_is_taken_and_a_database_that_cannot_be_used_are_told(tmp_pa
     assert not (tmp_path / "new").exists()
     assert busy.stderr == f"127.0.0.1:{port}: expected a port that no other program listens on\n"
     assert len(broken.stderr.splitlines()) == 1
+    assert shown == (
+        "1970-01-01T00:00:00.500Z ERROR not [redacted] [server=here run=r1 tenant=ada]"
+    )
     line = json.loads(objects.stderr)
     assert (objects.exit_code, line["level"]) == (2, "CRITICAL")
     assert line["message"] == broken.stderr.strip()

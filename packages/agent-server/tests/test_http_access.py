@@ -141,6 +141,7 @@ async def test_a_tenant_sees_the_figures_of_its_own_runs_alone(tmp_path):
         await ended(client, (await post(client, {"agent": "costly"})).json()["run_id"])
         for _ in range(2):
             await client.post("/v1/runs", json={"agent": "waiting"}, headers=bob)
+        await client.get("/v1/runs/none", headers=bob)
         async with asyncio.timeout(60):
             while (await read(client, "k3")).get(("agent_server_runs", "running")) != 2:  # noqa: ASYNC110 - what is counted raises no event here
                 await asyncio.sleep(0.05)
@@ -152,10 +153,12 @@ async def test_a_tenant_sees_the_figures_of_its_own_runs_alone(tmp_path):
         ("agent_server_executing",),
         ("agent_server_tokens_total", "input"),
         ("agent_server_run_duration_seconds_count",),
+        ("agent_server_requests_refused_total", "404"),
+        ("agent_server_tenant_runs_ended_total", "ada"),
     ]
-    assert [ada.get(name) for name in names] == [1, None, 0, 7, 1]
-    assert [bob.get(name) for name in names] == [None, 2, 2, None, 0]
-    assert [keeper.get(name) for name in names] == [1, 2, 2, 7, 1]
+    assert [ada.get(name) for name in names] == [1, None, 0, 7, 1, None, None]
+    assert [bob.get(name) for name in names] == [None, 2, 2, None, 0, 1, None]
+    assert [keeper.get(name) for name in names] == [1, 2, 2, 7, 1, 1, 1]
     assert ("process_open_fds",) in keeper
     assert ("process_open_fds",) not in ada
 
