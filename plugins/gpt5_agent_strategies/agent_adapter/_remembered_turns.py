@@ -30,6 +30,8 @@ _ALL_BYTES = (
 )
 _MAX_UNPACKED = 16 * 1024 * 1024
 _OWNER_BYTES = _SIGNATURE_BYTES = 32
+# What reading an entry of another release, or a damaged one, raises.
+_UNREADABLE = (ValueError, TypeError, KeyError, RecursionError, zlib.error)
 _ANEW = "the model's prompt cache begins anew"
 
 
@@ -60,9 +62,12 @@ class _RememberedTurn:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Its messages."""
-        text = zlib.decompressobj().decompress(self.packed, _MAX_UNPACKED)
-        return load_messages(text.decode())
+        """Its messages; none if they cannot be read."""
+        try:
+            text = zlib.decompressobj().decompress(self.packed, _MAX_UNPACKED)
+            return load_messages(text.decode())
+        except _UNREADABLE:
+            return ()
 
     def ends(self, history: Sequence[str]) -> bool:
         """Return whether a history with these digests ends with it."""
@@ -123,11 +128,11 @@ class RememberedTurns:
         before, candidates, texts, end = "", turns, 0, len(history)
         while end:
             found = next((one for one in candidates if one.ends(self._history[:end])), None)
-            if found is None:
+            if found is None or not (messages := found.messages):
                 end, texts = end - 1, texts + 1
                 recalled.insert(0, history[end])
                 continue
-            recalled[:0] = found.messages
+            recalled[:0] = messages
             end -= len(found.seen_as)
             before = before or found.name
             # Each turn names the one before it, so equal messages are not taken for each other.
@@ -166,7 +171,7 @@ class RememberedTurns:
             kept = [replace(message, opaque_body=None) for message in kept]
         answers = {*texts, *map(strip_think, texts)}
         seen_as = [
-            *([digest] for digest in self._history[len(self._history) - earlier :]),
+            *([digest] for digest in self._history[max(len(self._history) - earlier, 0) :]),
             [self._digest("user", self._query)],
             sorted(self._digest("assistant", text) for text in answers),
         ]
@@ -190,10 +195,13 @@ class RememberedTurns:
         if owner != self._owner:  # Nothing, or the turns of another conversation.
             return
         signature, data = rest[:_SIGNATURE_BYTES], rest[_SIGNATURE_BYTES:]
-        if hmac.compare_digest(signature, self._scope.sign(data)):
-            yield from _RememberedTurn.iter_stored(data)
-        else:
-            self._note("what lay in Dify's storage was changed since, and is left out")
+        try:
+            if hmac.compare_digest(signature, self._scope.sign(data)):
+                yield from _RememberedTurn.iter_stored(data)
+                return
+        except _UNREADABLE:  # Another release has written it.
+            pass
+        self._note("what lay in Dify's storage was changed since, and is left out")
 
     def _write(self, newest: _RememberedTurn) -> None:
         turns = [newest, *self._read()]  # Another message may have written meanwhile.

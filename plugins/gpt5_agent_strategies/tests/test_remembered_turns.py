@@ -275,6 +275,30 @@ def test_an_entry_that_was_changed_is_left_out_and_told_once(agent, storage, lef
     assert str(label).count("was changed since") == 1
 
 
+def test_a_question_that_is_further_back_than_the_window_costs_nothing(agent):
+    agent.dify.tools["pay"] = [text_message("paid")]
+    given = {"tools": [tool("pay", parameter("to"))], "approval_rules": '{"pay": "always"}'}
+    agent.dify.model = [
+        [chunk("", calls=[call("pay", '{"to": "Ann"}', id_="p1")])],
+        [chunk("", calls=[call("pay", '{"to": "Bob"}', id_="p2")])],
+        [chunk("Both are paid.")],
+        [chunk("You are welcome.")],
+    ]
+    history = []
+    for query in ("Pay both.", "yes", "yes"):
+        history += visible(query, ask(agent, query, history=history[-3:], **given))
+    ask(agent, "Thanks", history=history[-5:], **given)
+
+    assert roles(requests(agent)[3]) == [
+        "system",
+        *TURN[:3],
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
+
+
 @pytest.mark.parametrize("given", [{"conversation": None}, {"user": ""}])
 def test_without_a_conversation_of_a_user_nothing_is_remembered(agent, storage, given):
     say(agent, "Red.")
