@@ -46,7 +46,7 @@ async def test_an_engine_is_opened_by_whatever_package_has_its_scheme(installed)
 async def test_an_engine_that_is_not_installed_is_told_with_what_to_install():
     with pytest.raises(
         EngineError,
-        match=r"^engine: expected one that is installed, and elsewhere:// is not;"
+        match=r"^engine: no engine is installed for elsewhere://;"
         r" for temporal:// install gpt5-agent-temporal beside this server$",
     ) as caught:
         await open_and_close("elsewhere://user:secret@host")

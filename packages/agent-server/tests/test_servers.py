@@ -125,7 +125,7 @@ async def test_a_server_that_cannot_enter_again_claims_nothing_and_goes_on_tryin
     async with engine(database, server_name="one", lease_seconds=0.4) as runs:
         query(database, "UPDATE agent_servers SET token = 'another'")
         run_id = await start(runs)
-        await eventually(lambda: "expected a name that no living server has" in caplog.text)
+        await eventually(lambda: "is already used by a running server" in caplog.text)
         await asyncio.sleep(0.5)
         waiting = await runs.get(run_id, tenant="ada")
         query(database, "DELETE FROM agent_servers")
@@ -138,7 +138,9 @@ async def test_a_server_that_cannot_enter_again_claims_nothing_and_goes_on_tryin
 
 async def test_a_living_servers_name_is_refused_and_a_dead_ones_can_be_had(database):
     async with engine(database, server_name="one") as runs:
-        with pytest.raises(ServerNameTakenError, match="server_name: expected a name"):
+        with pytest.raises(
+            ServerNameTakenError, match="server_name: one is already used by a running server"
+        ):
             async with engine(database, server_name="one"):
                 pass
         run = await finish(runs, await start(runs))

@@ -706,7 +706,7 @@ def test_an_answer_without_end_is_given_up(transport: Transport) -> None:
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
         endless = Connection(api_key="k", base_url=url, max_retries=0)
-        with pytest.raises(UnexpectedResponseError, match="larger than 128 MiB"):
+        with pytest.raises(UnexpectedResponseError, match="exceeds 128 MiB"):
             create(endless, REQUEST, transport=transport)
         thread.join()
 

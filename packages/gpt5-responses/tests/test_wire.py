@@ -514,7 +514,7 @@ async def test_an_endless_error_is_given_up(transport: Transport) -> None:
 
 def test_a_body_that_is_too_large_is_given_up(transport: Transport) -> None:
     told = failure(whole(b" " * 17_000_000), transport, WHOLE)
-    assert "larger than 16 MiB" in str(told)
+    assert "exceeds 16 MiB" in str(told)
     packed = gzip.compress(b" " * 40_000_000, compresslevel=1)
     answer = whole(packed, content_encoding="gzip")
     assert _peak_bytes(lambda: failure(answer, transport, WHOLE)) < 20_000_000

@@ -83,7 +83,7 @@ def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
 
 
 def iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
-    """Yield tools, and after an agent the tools that it may call."""
+    """Yield the tools, each agent followed by its own tools."""
     from ._agents import AgentFunction  # noqa: PLC0415 - which is played with settings that import this
 
     for tool in tools:

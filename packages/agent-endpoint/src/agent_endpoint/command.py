@@ -22,7 +22,7 @@ _SECRET_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET|PASSWORD)\
 
 _MODULE = typer.Argument(
     metavar="MODULE[:NAME]",
-    help="The module whose agents are served, each under its variable's name; with a name one agent, or a mapping of names to agents.",
+    help="MODULE serves every agent in it under its variable's name; MODULE:NAME serves that agent or mapping.",
 )
 
 _VERSION = version_option("agent-endpoint", "gpt5-agent-endpoint")

@@ -67,6 +67,6 @@ def _find(settings: ServerSettings) -> _Open:
                 f"engine: expected one that can be loaded; {found.value} of {scheme}:// cannot: {error}"
             ) from error
     raise EngineError(
-        f"engine: expected one that is installed, and {scheme}:// is not;"
+        f"engine: no engine is installed for {scheme}://;"
         " for temporal:// install gpt5-agent-temporal beside this server"
     )

@@ -22,7 +22,7 @@ class PlatformRules:
         tool_files: Hand tools' blobs to strategies as links to tool files, as Dify does.
         drop_opaque_body: Behave like an older Dify core, which loses `opaque_body` everywhere. Off by default.
         silent_exit: Let the callers of a plugin that died wait until the call's time is up. Off by default.
-        share_credentials: Show plugins the credentials that came for their calls back. Off by default.
+        share_credentials: Pass on to plugins the credentials that were sent for their backwards calls. Off by default.
     """
 
     chunk_rules: bool = True

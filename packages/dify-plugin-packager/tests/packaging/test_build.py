@@ -786,7 +786,7 @@ def test_a_folder_without_plugins_is_named(command, workshop):
     (workshop / "plugins").mkdir()
     code, _, err = command("package")
     assert code == 2
-    assert "plugins: expected plugin folders in it, each with a manifest.yaml" in err
+    assert "plugins: contains no plugin (no folder with a manifest.yaml)" in err
 
 
 def test_a_wheel_that_cannot_be_built_is_explained(command, workshop):

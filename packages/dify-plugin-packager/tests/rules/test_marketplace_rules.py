@@ -46,7 +46,7 @@ REJECTED = [
     ("privacy", lambda files: (drop("PRIVACY.md")(files), swap(MANIFEST, "PRIVACY.md", "https://example.org/p")(files), swap("README.md", "./PRIVACY.md", "https://example.org/p")(files)), "expected a file 'PRIVACY.md'"),
     ("privacy", lambda files: (drop("PRIVACY.md")(files), swap("README.md", "./PRIVACY.md", "https://example.org/p")(files)), "expected a file 'PRIVACY.md'"),
     ("privacy", swap(MANIFEST, "PRIVACY.md", "../PRIVACY.md"), "'privacy': expected a file of the package or a URL with https, got '../PRIVACY.md'"),
-    ("privacy", add("PRIVACY.md", "!!! Please fill in the privacy policy of the plugin.\n"), "PRIVACY.md: expected a privacy policy, found none but a template"),
+    ("privacy", add("PRIVACY.md", "!!! Please fill in the privacy policy of the plugin.\n"), "PRIVACY.md: still contains the template instead of a privacy policy"),
     ("privacy", add("PRIVACY.md", " \n"), "PRIVACY.md: expected a privacy policy"),
     ("README", drop("README.md"), "expected a file 'README.md' with text in it"),
     ("README", swap("README.md", "github.com/tests", "example.org/tests"), "expected the URL of the source repository"),

@@ -116,7 +116,7 @@ def _mcp_servers(value: object) -> Iterator[dict[str, Any]]:
         if server.get("type", "mcp") != "mcp" or not are_texts:
             raise refused(
                 "mcp_servers",
-                "must be objects of type mcp, with texts for server_label and address",
+                "must be objects of type mcp whose server_label and server_url are strings",
             )
         url, connector, tunnel = addresses
         # Only for what it refuses: the server goes out as it was written, with fields that are not known here.

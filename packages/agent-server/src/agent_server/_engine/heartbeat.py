@@ -58,7 +58,7 @@ class Heartbeat:
     def _refuse(self, other: Server) -> StorageError:
         if other.name == self._server.name:
             return ServerNameTakenError(
-                f"server_name: expected a name that no living server has, got {other.name}"
+                f"server_name: {other.name} is already used by a running server"
             )
         return StorageError(
             f"storage_keys: expected a first key that all living servers have, but {other.name} has no such key;"

@@ -1,6 +1,6 @@
 """Runs that another engine executes: their steps are made apart, by any number of processes at a time, and the engine makes each of them again until its result is known.
 
-What is stored twice is stored once: events that a run tells itself are counted, a step has numbered tries of which only the newest may write, and a recorded step stays as it is.
+Writes are idempotent: events that a run tells itself are counted, a step has numbered tries of which only the newest may write, and a recorded step stays as it is.
 """
 
 from collections.abc import Collection, Sequence

@@ -269,8 +269,7 @@ def migrate(connection: sa.Connection) -> None:
         _create_tables(connection)
     elif version > _VERSION:
         raise StorageError(
-            f"database: expected one of version {_VERSION} or older, and this one is of {version};"
-            " a newer release has written it"
+            f"database: its schema version {version} is newer than this release supports ({_VERSION})"
         )
     else:
         kind = sa.LargeBinary().compile(dialect=connection.dialect)

@@ -26,7 +26,7 @@ def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
     folder = find_plugins_folder(start, otherwise=_NAME_THEM)
     found = [path.parent for path in sorted(folder.glob("*/manifest.yaml"))]
     if not found:
-        raise PluginFolderError(folder, "expected plugin folders in it, each with a manifest.yaml")
+        raise PluginFolderError(folder, "contains no plugin (no folder with a manifest.yaml)")
     return found
 
 

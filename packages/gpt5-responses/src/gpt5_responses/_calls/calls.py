@@ -296,7 +296,7 @@ def _object(content: bytes) -> Mapping[str, Any]:
     if len(content) >= MOST_WHOLE_BYTES:  # the client reads no further, so it may be cut off
         most = MOST_WHOLE_BYTES // 1024 // 1024
         raise UnexpectedResponseError(
-            f"The server's answer was given up: it is larger than {most} MiB."
+            f"Stopped reading the server's answer: it exceeds {most} MiB."
         )
     try:
         parsed = parse_json(content.decode(errors="replace"))

@@ -140,7 +140,7 @@ class ResponseReader:
             max_bytes = _MAX_BYTES if self.is_stream else MOST_WHOLE_BYTES
             if self._size > max_bytes:
                 raise self._unexpected(
-                    f"The server's answer was given up: it is larger than {max_bytes // 1024 // 1024} MiB."
+                    f"Stopped reading the server's answer: it exceeds {max_bytes // 1024 // 1024} MiB."
                 )
             if self.is_stream:
                 yield from self._decode(self._frames.feed(piece))

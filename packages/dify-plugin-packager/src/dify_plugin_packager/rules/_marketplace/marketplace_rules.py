@@ -104,8 +104,11 @@ def _check_privacy(contents: Contents, named: str) -> Iterator[Finding]:
             yield Finding("rejected", f"manifest.yaml: 'privacy': {text}")
         return
     text = contents.any_text(path)
-    if not text.strip() or _PRIVACY_TEMPLATE in text.lower():
-        yield Finding("rejected", f"{path}: expected a privacy policy, found none but a template")
+    if not text.strip():
+        yield Finding("rejected", f"{path}: expected a privacy policy, got an empty file")
+    if _PRIVACY_TEMPLATE in text.lower():
+        problem = "still contains the template instead of a privacy policy"
+        yield Finding("rejected", f"{path}: {problem}")
     elif not _DISCLOSURE.search(text):
         expected = "expected it to say what is collected, stored, logged or sent to others"
         yield Finding("advice", f"{path}: {expected}, or that nothing is")
