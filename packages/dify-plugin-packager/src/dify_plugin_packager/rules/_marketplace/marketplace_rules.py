@@ -106,7 +106,7 @@ def _check_privacy(contents: Contents, named: str) -> Iterator[Finding]:
     text = contents.any_text(path)
     if not text.strip():
         yield Finding("rejected", f"{path}: expected a privacy policy, got an empty file")
-    if _PRIVACY_TEMPLATE in text.lower():
+    elif _PRIVACY_TEMPLATE in text.lower():
         problem = "still contains the template instead of a privacy policy"
         yield Finding("rejected", f"{path}: {problem}")
     elif not _DISCLOSURE.search(text):
