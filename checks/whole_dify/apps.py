@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dify import Console, Json, Service
+from dify import Console, Json, Refused, Service
 
 
 MODEL = "gpt-5.2"
@@ -225,10 +225,14 @@ class Apps:
         draft = {
             "graph": {"nodes": nodes, "edges": edges, "viewport": {"x": 0, "y": 0, "zoom": 1}},
             "features": {"file_upload": {**_UPLOADS, "image": _IMAGES}},
-            "environment_variables": [],
             "conversation_variables": [],
         }
-        self.console.post(f"/apps/{service.app}/workflows/draft", **draft)
+        path = f"/apps/{service.app}/workflows/draft"
+        try:
+            self.console.post(path, **draft, environment_variables=[])
+        except Refused:
+            # From 1.17 on these have a request of their own; 1.10 wants them here.
+            self.console.post(path, **draft)
         self._publish(service.app)
         return service
 

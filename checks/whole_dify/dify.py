@@ -62,8 +62,9 @@ class Console:
     def bytes_of(self, path: str, **query: Any) -> bytes:
         return self._client.get(path, params=query).raise_for_status().content
 
-    def delete(self, path: str, **body: Any) -> None:
-        _read(self._client.request("DELETE", path, json=body))
+    def delete(self, path: str, **named: Any) -> None:
+        # Up to 1.16 Dify reads what is named in the body, from 1.17 on in the query.
+        _read(self._client.request("DELETE", path, params=named, json=named))
 
     def upload(self, package: Path) -> Json:
         """Upload a package, and return what Dify says of it."""

@@ -79,10 +79,15 @@ def added_model(console, upstream):
     path = f"/workspaces/current/model-providers/{MODELS}/models/credentials"
     named = {"model": "gpt-5.2-2025-12-11", "model_type": "llm"}
     values = {"openai_api_key": KEY, "openai_api_base": upstream.base_url, "base_model": "gpt-5.2"}
+
+    def forget():
+        for saved in console.get(path, **named)["available_credentials"]:
+            console.delete(path, **named, credential_id=saved["credential_id"])
+
+    forget()  # what a session has left that did not come to its end
     console.post(path, **named, credentials=values, name="whole-dify")
     yield named["model"]
-    [saved] = console.get(path, **named)["available_credentials"]
-    console.delete(path, **named, credential_id=saved["credential_id"])
+    forget()
 
 
 def test_an_added_model_answers_by_what_stands_behind_its_name(apps, upstream, added_model):

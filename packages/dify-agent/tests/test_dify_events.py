@@ -57,16 +57,16 @@ def test_dify_knows_no_queue(status, shown):
     }
 
 
-def test_a_failed_run_has_its_error_and_since_1_17_1_the_only_type_that_dify_knows():
+def test_a_failed_run_has_its_error_and_since_1_17_the_only_type_that_dify_knows():
     failed = make_run(
         status="failed", result=RunResult(status="failed", error="no", error_type="X")
     )
     limited = RunResult(status="failed", error="no", error_type="model_request_limit")
 
     assert project_run(failed, V16)["error"] == "no"
-    assert project_run(failed, V17)["error_type"] is None
+    assert project_run(failed, V17_0)["error_type"] is None
     assert (
-        project_run(make_run(status="failed", result=limited), V17)["error_type"]
+        project_run(make_run(status="failed", result=limited), V17_0)["error_type"]
         == "agent_run_limit_exceeded"
     )
 
@@ -98,6 +98,7 @@ DETAILS = {
 QUESTION = CALL | {"args": {"question": "Who?"}, "metadata": {"layer_type": "dify.ask_human"}}
 USAGE = {"input_tokens": 3, "output_tokens": 4, "model_requests": 1}
 TOKENS = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+LIMITED = {"error": "too much", "reason": None, "error_type": "agent_run_limit_exceeded"}
 LEFT = {"details": DETAILS, "usage": USAGE}
 AGENT = [
     (
@@ -173,7 +174,7 @@ ENDS = [
         {"error": "it broke", "error_type": "X"} | LEFT,
         {
             V16: {"error": "it broke", "reason": "X"},
-            V17_0: {"error": "it broke", "reason": "X"},
+            V17_0: {"error": "it broke", "reason": "X", "error_type": None},
             V17: {
                 "error": "it broke",
                 "reason": "X",
@@ -206,11 +207,8 @@ ENDS = [
         {"error": "too much", "error_type": "run_time_limit", "details": {}},
         {
             V16: {"error": "too much", "reason": None},
-            V17: {
-                "error": "too much",
-                "reason": None,
-                "error_type": "agent_run_limit_exceeded",
-            },
+            V17_0: LIMITED,
+            V17: LIMITED,
         },
     ),
     (

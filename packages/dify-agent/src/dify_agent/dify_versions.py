@@ -73,8 +73,13 @@ class DifyVersion:
         return self >= DifyVersion(1, 17, 0)
 
     @property
-    def tells_how_failed(self) -> bool:
-        """Whether runs that failed or were cancelled tell `error_type`, a snapshot and their usage."""
+    def has_error_type(self) -> bool:
+        """Whether a failed run, and the status of any, tell `error_type`."""
+        return self >= DifyVersion(1, 17, 0)
+
+    @property
+    def keeps_unfinished(self) -> bool:
+        """Whether runs that failed or were cancelled leave a snapshot and tell their usage."""
         return self >= DifyVersion(1, 17, 1)
 
 

@@ -76,7 +76,7 @@ def project_run(run: Run, version: DifyVersion) -> JsonObject:
         "updated_at": (run.finished_at or run.started_at or run.created_at).isoformat(),
         "error": error,
     }
-    if version.tells_how_failed:
+    if version.has_error_type:
         shown["error_type"] = _error_type(None if run.result is None else run.result.error_type)
     return shown
 
@@ -153,14 +153,18 @@ def _failed(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
         "error": data["error"],
         "reason": None if error_type else _REASONS.get(reason, reason),
     }
-    if version.tells_how_failed:
-        failed |= {"error_type": error_type} | _left_behind(data, version)
-    return failed
+    if version.has_error_type:
+        failed["error_type"] = error_type
+    return failed | _left_unfinished(data, version)
 
 
 def _cancelled(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
     cancelled = CancelRequest.parse(data["reason"] or "").model_dump()
-    return cancelled | (_left_behind(data, version) if version.tells_how_failed else {})
+    return cancelled | _left_unfinished(data, version)
+
+
+def _left_unfinished(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
+    return _left_behind(data, version) if version.keeps_unfinished else {}
 
 
 def _left_behind(data: Mapping[str, Any], version: DifyVersion) -> JsonObject:
