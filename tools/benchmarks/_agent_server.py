@@ -84,7 +84,7 @@ def _turns() -> list[Turn]:
     rounds: list[Turn] = [
         [
             Reasoning(summary=(_SUMMARY,)),
-            FunctionCall(name="search", arguments={"text": f"question {number}"}),
+            FunctionCall(name="search", arguments={"text": f"question {number}", "limit": 5}),
             *(
                 FunctionCall(name="read_page", arguments={"book": f"Book {number}", "page": page})
                 for page in (1, 2, 3)

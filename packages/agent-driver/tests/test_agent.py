@@ -20,7 +20,6 @@ from agent_loop import (
     InvalidSettingError,
     Message,
     MessageError,
-    ModelFailure,
     RoundStarted,
     SnapshotError,
 )
@@ -283,6 +282,14 @@ def test_with_other_settings_it_is_another_agent():
     assert (agent.log, agent.with_(log=feed).log) == (None, feed)
 
 
+class GoneError(Exception):
+    may_pass_elsewhere = True
+
+
+def refuse():
+    raise GoneError
+
+
 @pytest.mark.parametrize(
     ("names", "told"),
     [
@@ -292,8 +299,7 @@ def test_with_other_settings_it_is_another_agent():
     ],
 )
 def test_a_fallback_takes_over_under_a_name_of_its_own(run_of, names, told):
-    gone = ModelFailure(message="gone", is_transient=False, may_pass_elsewhere=True)
-    first, second = Script(gone, model_id=names[0]), Script("", "Two.", model_id=names[1])
+    first, second = Script(refuse, model_id=names[0]), Script("", "Two.", model_id=names[1])
     result = run_of(Agent(first, fallback=second), "?")
     assert (result.value, result.models) == ("Two.", told)
 

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from scripted import Script, as_tool, ask, use
 
-from agent_driver import Agent, Budgets, ShowFile
+from agent_driver import Agent, AgentRun, Budgets, ShowFile, drive
 from agent_loop import ModelFailure
-from agent_tooling import DeclarationError
+from agent_tooling import ApprovalRules, DeclarationError
 
 
 GONE = ModelFailure(message="gone", is_transient=False, may_pass_elsewhere=True)
@@ -104,8 +104,13 @@ def test_one_that_a_person_would_have_to_approve_is_refused(settings, *, is_belo
     given = [Script("So."), [as_tool("ask", "Asks.", client)]] if is_below else [client]
     with pytest.raises(ValueError, match="approval: web_search would need a person's leave"):
         Agent(*given, **settings)
+    run = AgentRun([], maximum_iterations=3, approval_rules=ApprovalRules.parse(EVERY))
+    with pytest.raises(ValueError, match="a rule may say 'never' for it"):
+        next(drive(run, *given, snapshot_key=b"0123456789abcdef"))
     rules = EVERY | {"web_search": "never"}
     assert Agent(*given, approval_rules=rules).run("?").text == "So."
+    with pytest.raises(ValueError, match="tool_approval is for every tool"):
+        Agent(*given, approval_rules=rules, tool_approval="always")
     with pytest.raises(DeclarationError, match="the name of a tool of this run"):
         Agent(*given, approval_rules={"draw": "never"}).run("?")
 

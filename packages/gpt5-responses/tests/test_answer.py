@@ -238,6 +238,7 @@ SEARCHED = {"type": "web_search_call", "action": {"type": "search", "query": "a"
         ({"max_hosted_calls": 10**9}, ([SEARCH, DRAW], "auto", 9)),
         ({"max_hosted_calls": 0, "is_closing": True}, ([SEARCH, DRAW], "none", 9)),
         ({"is_compaction": True}, ([SEARCH, DRAW], "none", 9)),
+        ({"allowed_tools": ()}, ([SEARCH, DRAW], "none", 9)),
         ({"hosted_tools": ("web_search",)}, ([SEARCH], "auto", 9)),
         ({"hosted_tools": (), "max_hosted_calls": 3}, ([], "auto", 9)),
         ({"tool_choice": "web_search"}, ([SEARCH, DRAW], SEARCH, 9)),

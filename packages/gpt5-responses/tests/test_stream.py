@@ -194,6 +194,27 @@ def test_every_failure_has_its_error(
     assert isinstance(refusal(fault, transport), kind)
 
 
+@pytest.mark.parametrize(
+    ("fault", "again", "elsewhere"),
+    [
+        (HttpError(status=429), False, True),
+        (HttpError(status=503), False, True),
+        (HttpError(status=403), False, True),
+        (HttpError(status=404, code="model_not_found", param="model"), False, True),
+        (HttpError(status=400, code="content_filter", message="Filtered."), False, True),
+        (HttpError(status=400, param="input", message="Bad input."), False, False),
+        (HttpError(status=401), False, False),
+        (LateError(code="something_new"), False, True),
+        (CutStream(after_events=4), True, False),
+    ],
+)
+def test_an_error_says_whether_to_ask_again_or_another_model(
+    transport: Transport, fault: Fault, *, again: bool, elsewhere: bool
+) -> None:
+    error = refusal(fault, transport)
+    assert (error.is_transient, error.may_pass_elsewhere) == (again, elsewhere)
+
+
 @pytest.mark.parametrize("status", [404, 501])
 def test_a_server_that_may_be_no_responses_api_is_told_by_its_status(
     transport: Transport, status: int

@@ -13,7 +13,7 @@ import sys
 from agents import Agent, ModelSettings, Runner, function_tool, set_tracing_disabled
 
 
-def search(text: str, limit: int = 5) -> str:
+def search(text: str, limit: int) -> str:
     """Search the library.
 
     Args:

@@ -18,7 +18,7 @@ from agent_driver import Agent, ShowText
 from gpt5_responses import AsyncResponsesClient, ModelConfig
 
 
-def search(text: str, limit: int = 5) -> str:
+def search(text: str, limit: int) -> str:
     """Search the library.
 
     Args:

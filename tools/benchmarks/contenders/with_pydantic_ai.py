@@ -14,7 +14,7 @@ from pydantic_ai import Agent, PartDeltaEvent, PartStartEvent, TextPart, TextPar
 from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings
 
 
-def search(text: str, limit: int = 5) -> str:
+def search(text: str, limit: int) -> str:
     """Search the library.
 
     Args:

@@ -70,7 +70,7 @@ def is_whole(answer: object) -> bool:
 def to_failure(error: BaseException) -> ModelFailure:
     """Log an error of the model's client and return it as a `ModelFailure`.
 
-    If the error has a true `is_transient`, the call may be made once more.
+    If the error has a true `is_transient`, the call may be made once more, and with a true `may_pass_elsewhere` by the fallback model.
 
     Raises:
         ModelIsAsyncError: If that is the error: the caller of `drive` has made a mistake.
@@ -78,13 +78,14 @@ def to_failure(error: BaseException) -> ModelFailure:
     if isinstance(error, ModelIsAsyncError):
         raise error
     _log.warning("the model call failed", exc_info=error)
-    # By a name and not by a type: clients of any provider may say so.
-    is_transient = getattr(error, "is_transient", False) is True
+    # By names and not by a type: clients of any provider may say so.
+    names = ("is_transient", "may_pass_elsewhere")
+    said: dict[str, Any] = {name: getattr(error, name, False) is True for name in names}
     told = ""
     with suppress(Exception):  # What is raised here would pass for the end of the answer.
         told = str(error)
     message = told or type(error).__name__
-    return ModelFailure(message=message, is_transient=is_transient, cause=error)
+    return ModelFailure(message=message, cause=error, **said)
 
 
 def name_piece(error: MessageError, index: int) -> MessageError:

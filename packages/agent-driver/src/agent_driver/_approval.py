@@ -58,7 +58,7 @@ def prepare_approval(
         # A rule may name the tool of an agent as well. Where two have a name, the run's own counts.
         known = [*iter_all(calls.tools.values())]
         schemas = {tool.name: tool.parameters for tool in reversed(known)}
-        hosted = (*(run.settings.hosted_tools or ()), *iter_hosted(known))
+        hosted = iter_hosted(settings, known)
         schemas = {name: dict[str, Any]() for name in hosted} | schemas
         run.approval_rules.for_tools(dict.fromkeys(schemas, ()), schemas)
     if settings.resume is None:

@@ -154,9 +154,7 @@ class Declaration:
         # Made once here, so that a wrong setting is told where the agent is declared.
         run = declared.build_run(())
         drive = DriveSettings(run, models.call, declared.tools, **declared.drive)
-        validate_hosted(
-            (*(models.hosted_tools or ()), *iter_hosted(declared.tools.values())), drive
-        )
+        validate_hosted(iter_hosted(drive, declared.tools.values()), drive)
         validate_models(run.budgets, *declared.priced)
         return declared
 

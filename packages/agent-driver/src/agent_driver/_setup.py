@@ -16,7 +16,13 @@ from ._settings import DriveSettings
 from ._steps import Stepper
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
-from ._tool_options import find_common_rules, find_rules, validate_tools
+from ._tool_options import (
+    find_common_rules,
+    find_rules,
+    iter_hosted,
+    validate_hosted,
+    validate_tools,
+)
 from ._tool_search import ToolSearch
 
 
@@ -117,7 +123,7 @@ def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
         SnapshotError: If what is to be resumed cannot be.
         TypeError: If an argument is of a kind that cannot be it, or `deps` not of the type that a tool takes.
         ValueError: If two tools have one name, there is no key for a run that may ask, or not one decision for each call that waits; or if there is a budget of money, and the model
-            or that of an agent among the tools says that it has no price; or if the model says that no agent can use it.
+            or that of an agent among the tools says that it has no price; or if the model says that no agent can use it; or if a person would have to approve a tool that its server runs.
     """
     run = settings.run
     # The order matters from here on: the lock before an agent can be adopted, the tools before
@@ -129,6 +135,7 @@ def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
     validate_tools(calls.tools.values(), settings)
     validate_models(run.budgets, settings.model, *(tool.function for tool in calls.tools.values()))
     decisions, resumes = prepare_approval(settings, calls)
+    validate_hosted(iter_hosted(settings, calls.tools.values()), settings)
     # Before a person is asked about a call; and after the run was resumed, since it is known only then which calls were approved as what.
     run.bind_by(calls.find_arguments)
     clock = Clock(settings.time_budget, settings.cancelled, earlier_seconds=run.seconds, read=read)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from agent_tooling import ApprovalRules, Tool
 
+from ._models import tell
+
 
 if TYPE_CHECKING:  # Which imports this.
     from ._settings import DriveSettings
@@ -93,8 +95,10 @@ def iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
             yield from iter_all(function.declared.tools.values())
 
 
-def iter_hosted(tools: Iterable[Tool]) -> Iterator[str]:
-    """Yield the names of the tools that the servers of the agents among some tools run by themselves."""
+def iter_hosted(settings: "DriveSettings", tools: Iterable[Tool]) -> Iterator[str]:
+    """Yield the names of the tools that the servers of a drive's model, and of the agents among its tools, run by themselves."""
+    told = settings.run.settings.hosted_tools
+    yield from (tell(settings.model, "hosted_tools") if told is None else told) or ()
     for tool in iter_all(tools):
         declared: Any = getattr(tool.function, "declared", None)
         yield from (declared and declared.models.hosted_tools) or ()
@@ -106,13 +110,12 @@ def validate_hosted(names: Iterable[str], settings: "DriveSettings") -> None:
     Raises:
         ValueError: If there is one.
     """
-    rules = [settings.run.approval_rules or ApprovalRules(), *find_common_rules(settings)]
+    rules, common = settings.run.approval_rules or ApprovalRules(), find_common_rules(settings)
     for name in names:
-        if any(rule.find(name).ask != "never" for rule in rules):
+        if common or rules.find(name).ask != "never":
+            way = "tool_approval is for every tool" if common else "a rule may say 'never' for it"
             why = "the model's server runs it by itself, and nobody can be asked"
-            raise ValueError(
-                f"approval: {name} would need a person's leave, but {why}; a rule may say 'never' for it"
-            )
+            raise ValueError(f"approval: {name} would need a person's leave, but {why}; {way}")
 
 
 def _asks(tool: Tool) -> bool:

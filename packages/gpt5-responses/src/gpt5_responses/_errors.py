@@ -23,6 +23,12 @@ Messages are whole sentences that may be shown to people. They never contain a k
 a server that is not OpenAI's, shortened, behind our own words. `explanation` has it for every error that the server explained.
 """
 
+from typing import Final
+
+
+# Source: Azure OpenAI's "Content filtering" (`content_filter`) and OpenAI's "Error codes" (the others).
+_FILTERED: Final = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
+
 
 class ResponsesError(Exception):
     """The root of this package's errors.
@@ -33,9 +39,13 @@ class ResponsesError(Exception):
         param: The parameter that the server names.
         request_id: The server's id of the request, for its support.
         explanation: The server's own words, on one line, without secrets and cut after 260 characters; empty if it has said nothing.
+        is_transient: Whether the same call, made once more, may succeed; false where the client has tried that itself.
+        may_pass_elsewhere: Whether another model may answer at once: after a rate limit, an overload, a lost server or a content filter, or if the model is gone or not for this key. The run of an agent reads both.
     """
 
     explanation: str = ""
+    is_transient: bool = False
+    may_pass_elsewhere: bool = False
 
     def __init__(
         self,
@@ -51,6 +61,8 @@ class ResponsesError(Exception):
         self.code = code
         self.param = param
         self.request_id = request_id
+        if code in _FILTERED:
+            self.may_pass_elsewhere = True
 
 
 class SettingsError(ResponsesError, ValueError):
@@ -68,6 +80,8 @@ class SettingsError(ResponsesError, ValueError):
 class ConnectionFailedError(ResponsesError):
     """A server that could not be reached."""
 
+    may_pass_elsewhere = True
+
 
 class ConnectionTimeoutError(ConnectionFailedError):
     """A server that did not answer in time."""
@@ -80,6 +94,8 @@ class StillRunningError(ConnectionTimeoutError):
         response_id: The response's id.
         is_cancelled: Whether the server was told to stop it; False if it was detached and continues.
     """
+
+    may_pass_elsewhere = False
 
     def __init__(self, message: str, *, response_id: str, is_cancelled: bool) -> None:
         super().__init__(message)
@@ -98,6 +114,8 @@ class AuthenticationError(RequestRefusedError):
 class PermissionDeniedError(RequestRefusedError):
     """A key that is known but may not do this."""
 
+    may_pass_elsewhere = True
+
 
 class NotFoundError(RequestRefusedError):
     """A route or an item that the server does not have."""
@@ -105,6 +123,8 @@ class NotFoundError(RequestRefusedError):
 
 class ModelNotFoundError(NotFoundError):
     """A model that the server does not have, or not for this key."""
+
+    may_pass_elsewhere = True
 
 
 class InvalidRequestError(RequestRefusedError):
@@ -114,17 +134,25 @@ class InvalidRequestError(RequestRefusedError):
 class RateLimitError(ResponsesError):
     """Too many requests or tokens for now, or no quota left."""
 
+    may_pass_elsewhere = True
+
 
 class ServerError(ResponsesError):
     """A failure of the server; the same request may pass later."""
+
+    may_pass_elsewhere = True
 
 
 class ResponseFailedError(ResponsesError):
     """A response that had begun when the server reported that it failed."""
 
+    may_pass_elsewhere = True
+
 
 class StreamInterruptedError(ResponsesError):
     """A stream that broke off before the response was complete."""
+
+    is_transient = True
 
 
 class UnexpectedResponseError(ResponsesError):

@@ -224,8 +224,10 @@ class Projection:
 
     def _tell_answer(self, output: Any) -> None:
         """Tell an answer that no model has told last, such as what a tool gave."""
-        last = self._recorded[max(self._recorded)]["type"] if self._recorded else None
-        if output is not None and last != "message":
+        # A picture that the model has drawn comes behind its words.
+        kinds = [item["type"] for _, item in sorted(self._recorded.items())]
+        told = [kind for kind in kinds if kind != "image_generation_call"]
+        if output is not None and told[-1:] != ["message"]:
             self._record(put_text, "message", dump_text(output))
 
     def _close(self, status: str, event: StoredEvent) -> None:

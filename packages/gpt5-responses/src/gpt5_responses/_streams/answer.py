@@ -142,7 +142,9 @@ def read_wanted(call: object, defaults: Request, hosted: Iterable[HostedTool]) -
     allowed: Any = read_member(call, "allowed_tools")
     offered: Any = read_member(call, "hosted_tools")
     beside = [tool.tool for tool in hosted if offered is None or tool.name in offered]
-    if beside and (read_member(call, "is_closing") or read_member(call, "is_compaction")):
+    is_last = read_member(call, "is_closing") or read_member(call, "is_compaction")
+    # The run itself refuses its own tools, and sees the server's calls when they are made.
+    if beside and (is_last or (allowed is not None and not allowed)):
         choice = "none"
     if allowed and choice in (None, "auto", "required"):
         defaults = replace(defaults, allowed_tools=tuple(allowed))
