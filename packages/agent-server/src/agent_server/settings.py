@@ -7,11 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import httpx
 from cryptography.fernet import Fernet
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -75,6 +82,65 @@ class KeyHolder:
     may_answer: bool = True
 
 
+def _validate_host(value: str) -> str:
+    if not value or not value.isprintable() or " " in value:
+        raise ValueError("expected an address of this machine")
+    return value
+
+
+def _validate_folder(value: str | Path) -> str | Path:
+    path = Path(value)
+    if not str(value).strip() or (path.exists() and not path.is_dir()):
+        raise ValueError("expected a folder")
+    return value
+
+
+def _validate_database(value: SecretStr) -> SecretStr:
+    try:
+        url = make_url(value.get_secret_value())
+    except (ArgumentError, ValueError):
+        raise ValueError(_DATABASE_KINDS) from None
+    backend = url.get_backend_name()
+    if backend == "sqlite" and url.database in {None, "", ":memory:"}:
+        raise ValueError("expected a file, since runs must survive a restart")
+    if backend not in {"sqlite", "postgresql"}:
+        raise ValueError(_DATABASE_KINDS)
+    return value
+
+
+def _validate_engine(value: str) -> str:
+    if not _ENGINE.fullmatch(value):
+        raise ValueError("expected tables, or a URL such as temporal://HOST:PORT/NAMESPACE")
+    return value
+
+
+def _validate_server_name(value: str) -> str:
+    if not (value.isprintable() and 0 < len(value.strip()) <= 100):  # noqa: PLR2004 - our choice
+        raise ValueError("expected 1 to 100 characters that can be printed")
+    return value
+
+
+def _validate_storage_keys(value: SecretStr) -> SecretStr:
+    for key in value.get_secret_value().split(","):
+        try:
+            Fernet(key.strip())
+        except ValueError:
+            raise ValueError(
+                "expected Fernet keys, each 32 bytes in URL-safe base64, with commas between"
+            ) from None
+    return value
+
+
+def _validate_webhook_url(value: str) -> str:
+    url = _parse_url(value)
+    is_local = url.scheme == "http" and url.host in LOOPBACK_HOSTS
+    if not (url.scheme == "https" or is_local):
+        raise ValueError("expected a URL with https; with http only to this machine")
+    if url.userinfo or url.fragment:
+        raise ValueError("expected a URL without a user, a password and a fragment")
+    return value
+
+
 class ServerSettings(BaseSettings):
     """The settings of every server; each is a flag `--name-with-hyphens` and an environment variable `<PREFIX>_NAME`.
 
@@ -120,15 +186,15 @@ class ServerSettings(BaseSettings):
 
     model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
-    host: str = "127.0.0.1"
+    host: Annotated[str, AfterValidator(_validate_host)] = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
     api_keys: SecretStr | None = None
     allow_origin: str | None = None
-    state: Path | None = None
-    database: SecretStr | None = None
-    engine: str = "tables"
-    server_name: str | None = None
-    storage_keys: SecretStr | None = None
+    state: Annotated[Path, BeforeValidator(_validate_folder)] | None = None
+    database: Annotated[SecretStr, AfterValidator(_validate_database)] | None = None
+    engine: Annotated[str, AfterValidator(_validate_engine)] = "tables"
+    server_name: Annotated[str, AfterValidator(_validate_server_name)] | None = None
+    storage_keys: Annotated[SecretStr, AfterValidator(_validate_storage_keys)] | None = None
     concurrency: int = Field(default=8, ge=1, le=1000)
     max_queued: int = Field(default=10_000, ge=1)
     max_active_per_tenant: int = Field(default=1000, ge=1)
@@ -154,8 +220,8 @@ class ServerSettings(BaseSettings):
     responses: bool = True
     log_format: Literal["text", "json"] = "text"
     traces: bool = False
-    run_logs: Path | None = None
-    webhook_url: str | None = None
+    run_logs: Annotated[Path, BeforeValidator(_validate_folder)] | None = None
+    webhook_url: Annotated[str, AfterValidator(_validate_webhook_url)] | None = None
     webhook_secret: SecretStr | None = None
 
     @field_validator("*")
@@ -187,48 +253,6 @@ class ServerSettings(BaseSettings):
             _parse_origins(value)
         return value
 
-    @field_validator("database")
-    @classmethod
-    def _validate_database(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is None:
-            return None
-        try:
-            url = make_url(value.get_secret_value())
-        except (ArgumentError, ValueError):
-            raise ValueError(_DATABASE_KINDS) from None
-        backend = url.get_backend_name()
-        if backend == "sqlite" and url.database in {None, "", ":memory:"}:
-            raise ValueError("expected a file, since runs must survive a restart")
-        if backend not in {"sqlite", "postgresql"}:
-            raise ValueError(_DATABASE_KINDS)
-        return value
-
-    @field_validator("engine")
-    @classmethod
-    def _validate_engine(cls, value: str) -> str:
-        if not _ENGINE.fullmatch(value):
-            raise ValueError("expected tables, or a URL such as temporal://HOST:PORT/NAMESPACE")
-        return value
-
-    @field_validator("storage_keys")
-    @classmethod
-    def _validate_storage_keys(cls, value: SecretStr | None) -> SecretStr | None:
-        for key in () if value is None else value.get_secret_value().split(","):
-            try:
-                Fernet(key.strip())
-            except ValueError:
-                raise ValueError(
-                    "expected Fernet keys, each 32 bytes in URL-safe base64, with commas between"
-                ) from None
-        return value
-
-    @field_validator("server_name")
-    @classmethod
-    def _validate_server_name(cls, value: str | None) -> str | None:
-        if value is not None and not (value.isprintable() and 0 < len(value.strip()) <= 100):  # noqa: PLR2004 - our choice
-            raise ValueError("expected 1 to 100 characters that can be printed")
-        return value
-
     @field_validator("traces")
     @classmethod
     def _validate_traces(cls, value: bool) -> bool:  # noqa: FBT001 - so a validator gets it
@@ -239,36 +263,6 @@ class ServerSettings(BaseSettings):
                 raise ValueError(
                     f"expected OpenTelemetry ({error.name}), which the extra `traces` brings: gpt5-agent-server[traces]"
                 ) from None
-        return value
-
-    @field_validator("run_logs", "state", mode="before")
-    @classmethod
-    def _validate_folder(cls, value: str | Path | None) -> str | Path | None:
-        if value is None:
-            return None
-        path = Path(value)
-        if not str(value).strip() or (path.exists() and not path.is_dir()):
-            raise ValueError("expected a folder")
-        return value
-
-    @field_validator("host")
-    @classmethod
-    def _validate_host(cls, value: str) -> str:
-        if not value or not value.isprintable() or " " in value:
-            raise ValueError("expected an address of this machine")
-        return value
-
-    @field_validator("webhook_url")
-    @classmethod
-    def _validate_webhook_url(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        url = _parse_url(value)
-        is_local = url.scheme == "http" and url.host in LOOPBACK_HOSTS
-        if not (url.scheme == "https" or is_local):
-            raise ValueError("expected a URL with https; with http only to this machine")
-        if url.userinfo or url.fragment:
-            raise ValueError("expected a URL without a user, a password and a fragment")
         return value
 
     @field_validator("webhook_secret")

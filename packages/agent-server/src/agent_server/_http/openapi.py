@@ -82,28 +82,50 @@ def _build_models() -> Json:
 def _build_paths() -> Json:
     run_id = _parameter("run_id", {"type": "string"}, where="path", is_required=True)
     one = {"parameters": [run_id]}
+    run = _json("RunDocument")
     return {
-        "/health": {
-            "get": {**_state("health", "Check that the process answers.", ()), "security": []}
-        },
-        "/ready": {
-            "get": {**_state("ready", "Check that runs can be accepted.", (503,)), "security": []}
-        },
+        "/health": {"get": _state("health", "Check that the process answers.", (), security=[])},
+        "/ready": {"get": _state("ready", "Check that runs can be accepted.", (503,), security=[])},
         "/metrics": {"get": _build_metrics()},
         "/v1/agents": {
             "get": _operation(
                 "list_agents", "List the agents.", {200: _json("AgentsDocument")}, (401,)
             )
         },
-        "/v1/runs": {"post": _build_create(), "get": _build_list()},
-        "/v1/runs/{run_id}": {
-            **one,
+        "/v1/runs": {
+            "post": _build_create(),
             "get": _operation(
-                "get_run", "Get a run.", {200: _json("RunDocument")}, (401, 404, 503)
+                "list_runs",
+                "List the runs, the newest first.",
+                {200: _json("RunsDocument")},
+                (401, 422, 503),
+                parameters=_query_parameters(RunsQuery),
             ),
         },
-        "/v1/runs/{run_id}/cancel": {**one, "post": _build_cancel()},
-        "/v1/runs/{run_id}/input": {**one, "post": _build_input()},
+        "/v1/runs/{run_id}": {
+            **one,
+            "get": _operation("get_run", "Get a run.", {200: run}, (401, 404, 503)),
+        },
+        "/v1/runs/{run_id}/cancel": {
+            **one,
+            "post": _operation(
+                "cancel_run",
+                "Cancel a run; one that has ended stays as it is.",
+                {200: run, 202: run},
+                (401, 403, 404, *_BODY, 503),
+                requestBody={"required": False, "content": _content("CancelRequest")},
+            ),
+        },
+        "/v1/runs/{run_id}/input": {
+            **one,
+            "post": _operation(
+                "answer_run",
+                "Give a run what it waits for; the same answer may come again.",
+                {200: run, 202: run},
+                (401, 403, 404, 409, *_BODY, 503),
+                requestBody={"required": True, "content": _content("AnswerRequest")},
+            ),
+        },
         "/v1/runs/{run_id}/events": {**one, "get": _build_events()},
     }
 
@@ -113,73 +135,29 @@ def _build_create() -> Json:
         "headers": {"Location": {"description": "Path of the run.", "schema": {"type": "string"}}}
     }
     key = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
-    return {
-        **_operation(
-            "create_run",
-            "Create a run, or return the run of an earlier request with the same `Idempotency-Key`.",
-            {202: accepted, 200: accepted},
-            (401, 403, *_BODY, 429, 503),
-        ),
-        "parameters": [_parameter("Idempotency-Key", key, where="header")],
-        "requestBody": {"required": True, "content": _content("RunRequest")},
-    }
-
-
-def _build_list() -> Json:
-    return {
-        **_operation(
-            "list_runs",
-            "List the runs, the newest first.",
-            {200: _json("RunsDocument")},
-            (401, 422, 503),
-        ),
-        "parameters": _query_parameters(RunsQuery),
-    }
-
-
-def _build_cancel() -> Json:
-    return {
-        **_operation(
-            "cancel_run",
-            "Cancel a run; one that has ended stays as it is.",
-            {200: _json("RunDocument"), 202: _json("RunDocument")},
-            (401, 403, 404, *_BODY, 503),
-        ),
-        "requestBody": {"required": False, "content": _content("CancelRequest")},
-    }
-
-
-def _build_input() -> Json:
-    return {
-        **_operation(
-            "answer_run",
-            "Give a run what it waits for; the same answer may come again.",
-            {200: _json("RunDocument"), 202: _json("RunDocument")},
-            (401, 403, 404, 409, *_BODY, 503),
-        ),
-        "requestBody": {"required": True, "content": _content("AnswerRequest")},
-    }
+    return _operation(
+        "create_run",
+        "Create a run, or return the run of an earlier request with the same `Idempotency-Key`.",
+        {202: accepted, 200: accepted},
+        (401, 403, *_BODY, 429, 503),
+        parameters=[_parameter("Idempotency-Key", key, where="header")],
+        requestBody={"required": True, "content": _content("RunRequest")},
+    )
 
 
 def _build_events() -> Json:
     last: Json = {"type": "string", "pattern": "^[0-9]{1,15}$"}
     page = _json("EventsDocument")
     page["content"]["text/event-stream"] = {"schema": {"type": "string"}}
-    return {
-        **_operation(
-            "read_events",
-            "Read a page of events, or follow them as server-sent events if `Accept` asks for `text/event-stream`.",
-            {
-                200: page,
-                204: {"description": "As a stream: the run has ended, and all was seen."},
-            },
-            (401, 404, 422, 429, 503),
-        ),
-        "parameters": [
-            *_query_parameters(EventsQuery),
-            _parameter("Last-Event-ID", last, where="header"),
-        ],
-    }
+    seen = {"description": "As a stream: the run has ended, and all was seen."}
+    last_id = _parameter("Last-Event-ID", last, where="header")
+    return _operation(
+        "read_events",
+        "Read a page of events, or follow them as server-sent events if `Accept` asks for `text/event-stream`.",
+        {200: page, 204: seen},
+        (401, 404, 422, 429, 503),
+        parameters=[*_query_parameters(EventsQuery), last_id],
+    )
 
 
 def _build_metrics() -> Json:
@@ -190,12 +168,12 @@ def _build_metrics() -> Json:
     return _operation("tell_metrics", "Return the metrics for Prometheus.", {200: text}, (401,))
 
 
-def _state(name: str, summary: str, problems: tuple[int, ...]) -> Json:
-    return _operation(f"tell_{name}", summary, {200: _json("StateDocument")}, problems)
+def _state(name: str, summary: str, problems: tuple[int, ...], **more: Any) -> Json:
+    return _operation(f"tell_{name}", summary, {200: _json("StateDocument")}, problems, **more)
 
 
 def _operation(
-    name: str, summary: str, answers: dict[int, Json], problems: tuple[int, ...]
+    name: str, summary: str, answers: dict[int, Json], problems: tuple[int, ...], **more: Any
 ) -> Json:
     errors = {
         status: {
@@ -208,6 +186,7 @@ def _operation(
         "operationId": name,
         "summary": summary,
         "responses": {str(status): answer for status, answer in sorted((answers | errors).items())},
+        **more,
     }
 
 
