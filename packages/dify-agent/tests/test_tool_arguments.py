@@ -23,7 +23,7 @@ def parameter(name, kind="string", form="llm", **fields):
     return {"name": name, "type": kind, "form": form, **fields}
 
 
-async def call(parameters, arguments, runtime_parameters=None):
+async def call(parameters, arguments, runtime_parameters=None, properties=None):
     """Have an agent call a tool; return what the daemon was sent, None if nothing, and what the model read."""
     sent, read = [], []
     config = DifyPluginToolConfig.model_validate(
@@ -34,6 +34,7 @@ async def call(parameters, arguments, runtime_parameters=None):
             "credential_type": "unauthorized",
             "parameters": parameters,
             "runtime_parameters": runtime_parameters or {},
+            "parameters_json_schema": {"type": "object", "properties": properties or {}},
         }
     )
     plugin = DifyPluginLayer.from_config_with_settings(
@@ -223,6 +224,26 @@ async def test_a_value_without_a_cast_is_refused_before_any_request(kind, value,
 async def test_several_choices_reach_the_daemon_as_a_list(kind, given, sent):
     declared = [parameter("value", kind, multiple=True, options=None)]
     arguments, _ = await call(declared, {"value": given})
+    assert arguments == {"value": sent}
+
+
+SHOWN = {"value": {"type": "array", "items": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("kind", ["select", "dynamic-select"])
+@pytest.mark.parametrize(
+    ("declared", "more", "sent"),
+    [
+        ({}, {"arguments": {"value": ["a"]}, "properties": SHOWN}, ["a"]),
+        ({"default": ["a"]}, {"arguments": {}}, ["a"]),
+        ({"form": "form"}, {"arguments": {}, "runtime_parameters": {"value": ["a"]}}, ["a"]),
+        ({}, {"arguments": {"value": "a"}, "properties": {"value": {"type": "string"}}}, "a"),
+    ],
+)
+async def test_a_selection_takes_a_list_where_dify_shows_it_without_saying_so(
+    kind, declared, more, sent
+):
+    arguments, _ = await call([parameter("value", kind, **declared)], **more)
     assert arguments == {"value": sent}
 
 

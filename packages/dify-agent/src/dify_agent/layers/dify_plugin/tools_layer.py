@@ -37,6 +37,8 @@ from ._tool_files import readable_files
 from .configs import (
     DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID,
     DifyPluginToolConfig,
+    DifyPluginToolParameter,
+    DifyPluginToolParameterType,
     DifyPluginToolsLayerConfig,
 )
 from .plugin_layer import DifyPluginLayer
@@ -55,6 +57,9 @@ _BAD_REQUEST: Final = 400
 _CREDENTIAL_ERRORS: Final = ("Credential", "Authorization", "Unauthorized")
 _NOT_FOUND_ERRORS: Final = ("ToolNotFound", "ProviderNotFound")
 _PARAMETER_ERRORS: Final = ("BadRequest", "Validate", "Validation")
+_SELECTIONS: Final = frozenset(
+    {DifyPluginToolParameterType.SELECT, DifyPluginToolParameterType.DYNAMIC_SELECT}
+)
 
 
 class DifyPluginToolsDeps(LayerDeps):
@@ -163,7 +168,10 @@ def _build_pydantic_ai_tool(
         config=config,
         # Copies, so that a later change of the configuration does not change the tool.
         parameters=[
-            ToolParameter.from_raw(each.model_copy(deep=True)) for each in config.parameters
+            ToolParameter.from_raw(
+                each.model_copy(update={"multiple": _takes_several(each, config)}, deep=True)
+            )
+            for each in config.parameters
         ],
         client=client,
         shown=ShownResults(budget=budget, secrets=ConfigSecrets([config.model_dump()])),
@@ -174,6 +182,20 @@ def _build_pydantic_ai_tool(
         description=config.description,
         schema=config.parameters_json_schema,
         strict=config.strict,
+    )
+
+
+def _takes_several(parameter: DifyPluginToolParameter, config: DifyPluginToolConfig) -> bool:
+    """Return whether a selection takes a list. Dify's API leaves `multiple` out, and so it shows in the schema, the default or the value alone."""
+    if parameter.multiple or parameter.type not in _SELECTIONS:
+        return parameter.multiple
+    properties = config.parameters_json_schema.get("properties")
+    shown = properties.get(parameter.name) if isinstance(properties, dict) else None
+    given = config.runtime_parameters.get(parameter.name)
+    return (
+        (isinstance(shown, dict) and shown.get("type") == "array")
+        or isinstance(parameter.default, list)
+        or isinstance(given, list)
     )
 
 
