@@ -411,15 +411,18 @@ async def test_a_form_is_the_agents_own_as_zod_writes_it_and_another_is_named_by
         refused["required.unit"] = (await parse(client, "bill", more, 400))["error"]
         none = (await parse(client, "plain", ENTRY, 400))["error"]
         objects = {"format": {"type": "json_object"}}
-        any_object = await create(client, 400, model="bill", input="?", text=objects)
+        any_object = await create(client, model="bill", input="?", text=objects)
+        no_form = (
+            await create(client, 400, model="bill", input="?", text={"format": {"type": "x"}})
+        )["error"]
 
     assert [json.loads(text(one)) for one in answered[1:]] == [
         {"name": "a", "parts": [{"name": "b"}]}
     ] * 3
-    assert json.loads(text(answered[0])) == bill
+    assert json.loads(text(answered[0])) == json.loads(text(any_object)) == bill
     for where, error in refused.items():
         assert (error["param"], f"`{where}`" in error["message"]) == ("text.format", True), error
-    assert any_object["error"]["message"].endswith("expected the form that the agent answers in")
+    assert no_form["message"].endswith("expected the form that the agent answers in")
     assert none["message"] == "text.format: expected to be absent: the agent answers in text"
 
 

@@ -95,6 +95,11 @@ _TOLD = '{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "ME
             (429, "application/json", '{"detail": "Slow down"}', ("retry-after", "7")),
             "429 Too Many Requests: Slow down; it takes calls again after 7",
         ),
+        (
+            (401, "text/html", "", ("www-authenticate", 'Bearer error_description="Expired"')),
+            "401 Unauthorized: Expired; expected `token`",
+        ),
+        ((403, "application/problem+json", '{"title": "No seat"}'), "403 Forbidden: No seat;"),
         ((503, "text/html", "<p>Back soon</p>"), "503 Service Unavailable"),
         (
             (500, "application/json", _TOLD.replace("MESSAGE", "Broken")),

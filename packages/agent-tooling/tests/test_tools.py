@@ -629,6 +629,19 @@ LOST = {"$ref": "https://x.example/s"}
         ({"items": [{"type": "string"}], "type": ["array"], "not": {"type": "any", "minItems": 2}}, [["x"]], [[1], ["x", 1]]),
         ({"type": "object", "dependencies": {"x": ["y"], "y": {"maxProperties": 1}, "z": 3}}, [{"y": 1}], [{"x": 1}, {"y": 1, "z": 1}]),
         ({"not": {"type": "string"}}, [1], ["x"]),
+        ({"not": LOST}, [1], []),
+        ({"not": {**LOST, "type": "string"}, "maximum": 1}, ["x", 1], [2]),
+        ({"not": {"not": "string"}}, [1], []),
+        ({"not": {"required": True}}, [{}], []),
+        ({"not": {"enum": "x", "type": ["integer"]}}, ["x", 1], []),
+        ({"not": {"dependencies": {"x": 3}}}, [{"x": 1}], []),
+        ({"not": {"pattern": "^(?!x)"}, "type": "string"}, ["x", "y"], [1]),
+        ({"not": {"patternProperties": {"^(?!x)": False}}}, [{"x": 1}, {"y": 1}], [1]),
+        ({"oneOf": [LOST, {"type": "string"}]}, [1, "x"], []),
+        ({"oneOf": [{**LOST, "type": "string"}, {"minLength": 2, "type": "string"}]}, ["x", "xx"], [1]),
+        ({"if": LOST, "then": {"type": "string"}, "else": {"type": "integer"}}, ["x", 1, []], []),
+        ({"if": {**LOST, "type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 2}}, ["x", 2], [1]),
+        ({"type": "array", "contains": {**LOST, "type": "string"}, "maxContains": 1}, [["x", "y"]], [[1]]),
         ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 2}}, ["xx", 2], ["x", 1]),
         ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, [1, 2.5], [2, 1.5]),
         ({"type": "array", "contains": {"type": "string"}}, [["x", 1]], [[], [1]]),
@@ -655,16 +668,31 @@ def test_whatever_draft_is_named_all_is_checked_that_can_be_read(draft):
     others = {"type": "any", "enum": ["x"]}
     schema = {
         "$schema": draft,
-        "properties": {"a": {"type": "integer"}},
+        "properties": {"a": {"type": "integer"}, "n": {"type": "string", "nullable": True}},
         "additionalProperties": others,
         "exclusiveMinimum": 2,
         "exclusiveMaximum": True,
     }
     made = Tool.from_schema("t", "", schema, print)
 
-    assert made.bind('{"a": 1, "b": "x"}').ok
+    assert made.bind('{"a": 1, "b": "x", "n": null}').ok
     assert not made.bind('{"a": "x"}').ok
     assert not made.bind('{"b": 1}').ok
+    assert not made.bind('{"n": 1}').ok
+
+
+@pytest.mark.parametrize(("draft", "counts"), [(DRAFT_4, False), (DRAFT_7, False), (None, True)])
+def test_what_stands_beside_a_reference_counts_where_its_draft_says_so(draft, counts):
+    schema = {
+        "$schema": draft,
+        "properties": {"a": {"$ref": "#/definitions/b", "type": "object"}},
+        "definitions": {"b": {"minProperties": 1, "minLength": 2}},
+    }
+    made = Tool.from_schema("t", "", schema, print)
+
+    assert made.bind('{"a": {"x": 1}}').ok
+    assert made.bind('{"a": "xx"}').ok is not counts
+    assert not made.bind('{"a": {}}').ok
 
 
 @pytest.mark.parametrize("levels", [120, 2_000])

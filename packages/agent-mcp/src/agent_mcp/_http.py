@@ -37,6 +37,9 @@ _HINTS: Final = {
     403: "what `token` or `headers` hold is not allowed to do this",
 }
 
+# Where servers say what is wrong with a token. Source: RFC 6750, 3; a body's `title` is that of RFC 9457.
+_DESCRIPTION: Final = re.compile(r'error_description="([^"]*)"')
+
 _EVENT_ENDS: Final = re.compile(rb"\n\r?\n|\r\r")
 
 _last_stream: ContextVar[tuple[float, float]] = ContextVar(
@@ -185,7 +188,8 @@ def _find_reason(
     """Return what the server says, in one line: the text of an error, or of a body that is plain text."""
     texts = [
         error.get("message"),
-        *map(told.get, ("error_description", "message", "detail", "error")),
+        *map(told.get, ("error_description", "message", "detail", "error", "title")),
+        *_DESCRIPTION.findall(response.headers.get("www-authenticate", "")),
     ]
     if "text/plain" in response.headers.get("content-type", ""):
         texts.append(body.decode(errors="replace"))

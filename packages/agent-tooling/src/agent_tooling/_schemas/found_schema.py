@@ -1,7 +1,7 @@
 """Schemas of tools as they are found: of any draft, with words that are in none, and with references that lead elsewhere.
 
-A word that no draft takes as it stands says nothing, and `nullable` says what it says in OpenAPI 3.0: one part that cannot be read must not cost the tool, whose
-server checks its arguments once more.
+A word that no draft takes as it stands says nothing, in `not` as little as elsewhere, and `nullable` says what it says in OpenAPI 3.0: one part that cannot be read
+must not cost the tool, whose server checks its arguments once more.
 """
 
 import copy
@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema
 
-from .references import drop_lost_references, iter_schemas
+from .references import SCHEMAS_BY_NAME, UNREAD, drop_lost_references, iter_schemas
 from .validation import bound_validator, find_draft, find_faults
 
 
@@ -92,8 +92,10 @@ def build_found_validator(schema: JsonSchema, *, is_checked: bool = False) -> An
     nodes = list(iter_schemas(read))
     for node in nodes if "prefixItems" in kind.VALIDATORS else ():
         _read_older_words(node)
-    for node in nodes[1:] if "exclusiveMinimum" in kind.VALIDATORS else ():
-        _read_idioms(node)
+    for node in nodes[1:]:
+        if "exclusiveMinimum" in kind.VALIDATORS:
+            _read_bounds(node)
+        _read_nullable(node)
     if is_checked:
         with suppress(Exception):  # where some part of it cannot be read after all
             return bound_validator(kind, read)
@@ -125,12 +127,16 @@ def _read_older_words(node: JsonSchema) -> None:
         node.setdefault(word, {}).setdefault(name, needed)
 
 
-def _read_idioms(node: JsonSchema) -> None:
-    """Write what a schema says in the words of OpenAPI 3.0 or of draft 4 in those of today."""
+def _read_bounds(node: JsonSchema) -> None:
+    """Write the exclusive bounds of OpenAPI 3.0 and of draft 4 in the words of today."""
     for bound in ("minimum", "maximum"):
         word = f"exclusive{bound.capitalize()}"
         if isinstance(node.get(word), bool) and node.pop(word) and bound in node:
             node[word] = node.pop(bound)
+
+
+def _read_nullable(node: JsonSchema) -> None:
+    """Write what OpenAPI 3.0 says with a word that no draft has."""
     if node.pop("nullable", None) is True:
         rest = dict(node)
         node.clear()
@@ -150,8 +156,13 @@ def _drop(schema: JsonSchema, fault: Any) -> None:
     for step in way:
         holder, place = place, place[step]
     if fault.validator == "type" and "object" in fault.validator_value:
-        place[last] = {}
+        place[last] = {UNREAD: {}}
     elif isinstance(place, list):
         del holder[way[-1]]
+        holder[UNREAD] = {}
     else:
+        # To be of any type is what a schema says that names none.
+        is_read = last == "type" and '"any"' in json.dumps(place[last])
         del place[last]
+        if not is_read:
+            (holder if way and way[-1] in SCHEMAS_BY_NAME else place)[UNREAD] = {}

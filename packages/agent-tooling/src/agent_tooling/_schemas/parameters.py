@@ -167,7 +167,8 @@ def _check_types(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
     for name, value in args.items():
         part: object = schema["properties"].get(name)
         node = cast("JsonSchema", part if isinstance(part, dict) else {})
-        declared: object = node.get("type")
+        # What stands beside a reference counts in newer drafts only; jsonschema knows in which.
+        declared: object = None if "$ref" in node else node.get("type")
         is_null = value is None and node.get("nullable") is True
         if declared is not None and not is_null and not is_of_type(value, declared):
             kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])

@@ -12,6 +12,7 @@ from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, shorten
 from stream_text import canonical_text
 
+from .doubts import doubt, doubting_checks
 from .linear_pattern import MAX_CHARACTERS, LinearPattern, count_states
 from .references import iter_schemas
 from .steps import limit_steps, make_once, spend
@@ -92,7 +93,7 @@ def bound_class(kind: Any, *, has_named: bool = True) -> Any:
     import jsonschema  # noqa: PLC0415 - an extra, and slow to import
 
     library: Any = jsonschema
-    checks: dict[str, Any] = {
+    checks = doubting_checks(kind) | {
         "additionalProperties": partial(_check_additional, kind.VALIDATORS["additionalProperties"]),
         "pattern": partial(_check_pattern, library.ValidationError),
         "patternProperties": _check_named,
@@ -165,12 +166,16 @@ def _check_unique(
 
 
 def _check_nothing(*_: object) -> Iterator[Any]:
+    doubt()
     return iter(())
 
 
 def _compile(pattern: str) -> LinearPattern | None:
     """Return the compiled expression; None if it cannot be matched in bounded time."""
-    return make_once(pattern, _compile_kept, _count_compiling(pattern))
+    compiled = make_once(pattern, _compile_kept, _count_compiling(pattern))
+    if compiled is None:
+        doubt()
+    return compiled
 
 
 @lru_cache(maxsize=64)
@@ -195,6 +200,8 @@ def _may_match(pattern: str, text: str) -> bool:
 
 def _is_in(compiled: LinearPattern, text: str) -> bool | None:
     found = compiled.is_in(text)
+    if found is None:
+        doubt()
     looked_at = 0 if found is None else len(text) * compiled.states
     spend(_MATCHING_STEPS + looked_at // _STATES_A_STEP)
     return found

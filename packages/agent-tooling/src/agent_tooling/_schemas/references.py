@@ -17,10 +17,13 @@ REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 # Such as `%20` or `%C3%A4`: decoded as a run, since a character may take several bytes.
 _ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
+UNREAD: Final = "(unread)"
+"""The keyword of a schema that has lost another, which could not be read."""
+
 VALUES: Final = frozenset({"const", "default", "enum", "example", "examples"})
 """The schema keywords that hold a plain value, whatever it looks like."""
 
-_SCHEMAS_BY_NAME: Final = frozenset(
+SCHEMAS_BY_NAME: Final = frozenset(
     {
         "$defs",
         "definitions",
@@ -50,6 +53,7 @@ def drop_lost_references(schema: JsonSchema) -> None:
     """Take out of a schema the references to something outside it or missing in it."""
     for node, key in list(_iter_lost(schema)):
         del node[key]
+        node[UNREAD] = {}
 
 
 def _iter_lost(schema: JsonSchema) -> Iterator[tuple[JsonSchema, str]]:
@@ -131,7 +135,7 @@ def _iter_nodes(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchem
         resource = node
     yield resource, node
     for key, member in node.items():
-        if key in _SCHEMAS_BY_NAME and isinstance(member, dict):
+        if key in SCHEMAS_BY_NAME and isinstance(member, dict):
             for named in cast("JsonSchema", member).values():
                 yield from _iter_nodes(named, resource)
         elif key not in VALUES:
