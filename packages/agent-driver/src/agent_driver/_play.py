@@ -139,7 +139,7 @@ class Play:
         result: Result[Any] = read_ending(
             ending,
             is_typed=self._is_typed,
-            messages=self._find_messages(ending),
+            messages=self._without_system(getattr(ending, "messages", None) or self.run.messages),
             usage=self.run.usage,
             cause=cause,
         )
@@ -174,11 +174,8 @@ class Play:
                 f"decisions: expected one for each call that waits in the session: {names}"
             )
 
-    def _find_messages(self, ending: Event | None) -> tuple[Any, ...]:
-        """Return the conversation without the agent's instruction, which each run puts in front again."""
-        return self._without_system(getattr(ending, "messages", None) or self.run.messages)
-
     def _without_system(self, messages: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a conversation without the agent's instruction, which each run puts in front again."""
         system = tuple(self.declared.system)
         return tuple(messages[len(system) :] if messages[: len(system)] == system else messages)
 

@@ -287,9 +287,8 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
         )
     is_text = isinstance(result.value, str)
     state: bytes | None = None
-    with suppress(
-        SnapshotError
-    ):  # Of messages that are no JSON: then no other run goes on from here.
+    # Of messages that are no JSON: then no other run goes on from here.
+    with suppress(SnapshotError):
         state = dump_messages(result.messages).encode(errors=HALVES)
     return RunResult(
         status="succeeded",

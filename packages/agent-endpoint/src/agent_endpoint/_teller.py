@@ -33,10 +33,7 @@ from stream_text import read_member
 
 
 SHOWN = frozenset(
-    {
-        *("model_started", "reasoning", "text", "file", "model_ended"),
-        *("tool_started", "tool_ended"),
-    }
+    ("model_started", "reasoning", "text", "file", "model_ended", "tool_started", "tool_ended")
 )
 """The types of what is told."""
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeGuard, cast
 from urllib.parse import unquote
 
 from ._strict import MAX_LEVELS, MAX_PATH
-from ._strict_keywords import DEFINITIONS, TEXTS, TYPES, named_types
+from ._strict_keywords import DEFINITIONS, TEXTS, TYPES, is_number, named_types
 
 
 type _Schema = dict[str, Any]
@@ -25,10 +25,8 @@ _HOLDS = {word: kind for kind, words in _WORDS["holds"].items() for word in word
 _NOTHING: Final = object()
 _NEEDED = (("array", "items"), ("object", "properties"))
 _DRAFT = re.compile(r"draft-0?([3-7])")
-_NEWEST, _WITH_SIBLINGS = (
-    9,
-    8,
-)  # the latter is the draft since which what stands beside `$ref` counts
+_NEWEST = 9
+_WITH_SIBLINGS = 8  # the draft since which what stands beside `$ref` counts
 _KEPT = {"$ref", "default", "nullable", *DEFINITIONS, *TEXTS}
 _SENT_REFERENCE = re.compile(r"#(?:/(?:\$defs|definitions)/[^/~%]+)?")
 # References in a schema with an address of its own are relative to that.
@@ -204,7 +202,7 @@ class _Mender:
                 self._loosen(place, word, value)
         elif kind == "a reference":
             made = self._write_reference(value)
-        elif _CHECKS.get(kind, _is_nothing)(value):
+        elif kind in _CHECKS and _CHECKS[kind](value):
             made = list(dict.fromkeys(_texts(value))) if kind == "names" else value
         if made is _NOTHING:
             self._loosen(place, word, value)
@@ -314,14 +312,6 @@ def _is_pattern(value: object) -> bool:
     return True
 
 
-def _is_nothing(_: object) -> bool:
-    return False
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_names(value: object) -> bool:
     texts = _texts(value)
     return texts == value and len(set(texts)) == len(texts)
@@ -330,9 +320,9 @@ def _is_names(value: object) -> bool:
 _CHECKS: Mapping[str | None, Callable[[Any], bool]] = {
     None: lambda _: True,
     "a regular expression": _is_pattern,
-    "a count": lambda value: _is_number(value) and value >= 0 and int(value) == value,
-    "a number": _is_number,
-    "a number over 0": lambda value: _is_number(value) and value > 0,
+    "a count": lambda value: is_number(value) and value >= 0 and int(value) == value,
+    "a number": is_number,
+    "a number over 0": lambda value: is_number(value) and value > 0,
     "a boolean": lambda value: isinstance(value, bool),
     "a list": _is_list,
     "names": _is_list,

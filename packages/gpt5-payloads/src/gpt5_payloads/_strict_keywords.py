@@ -76,7 +76,8 @@ def _is_names(value: object) -> bool:
     return len(set(cast("list[str]", value))) == len(cast("list[str]", value))
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Return whether a value is a number of JSON."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -126,9 +127,9 @@ _KEYWORDS: Mapping[str, tuple[frozenset[str], Callable[[object], bool]]] = {
         lambda value: isinstance(value, str) and not _LOOKAROUND.search(value),
     ),
     "format": (frozenset({"string"}), lambda value: value in _FORMATS),
-    "minimum": (_NUMERIC, _is_number),
-    "maximum": (_NUMERIC, _is_number),
-    "exclusiveMinimum": (_NUMERIC, _is_number),
-    "exclusiveMaximum": (_NUMERIC, _is_number),
-    "multipleOf": (_NUMERIC, lambda value: _is_number(value) and cast("float", value) > 0),
+    "minimum": (_NUMERIC, is_number),
+    "maximum": (_NUMERIC, is_number),
+    "exclusiveMinimum": (_NUMERIC, is_number),
+    "exclusiveMaximum": (_NUMERIC, is_number),
+    "multipleOf": (_NUMERIC, lambda value: is_number(value) and cast("float", value) > 0),
 }

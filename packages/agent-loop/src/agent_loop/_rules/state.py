@@ -215,11 +215,6 @@ class RunContext:
         default_factory=list[tuple[str, str, "RunContext"]]
     )
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a person has to be asked before the round goes on."""
-        return bool(self.state.waiting_calls or self.state.waiting_agents)
-
     def move(self, trigger: Trigger) -> None:
         """Move the run by a trigger.
 

@@ -183,7 +183,7 @@ def _run_tools(
 
 
 def _go_on(run: RunContext) -> Iterator[Event]:
-    if run.is_waiting:
+    if run.state.waiting_calls or run.state.waiting_agents:
         run.move("ask")
         yield ask_approval(run)
         return

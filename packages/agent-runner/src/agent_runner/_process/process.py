@@ -105,7 +105,7 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
     finally:
         for pipe in pipes:
             # The script has its own copy by now. With ours open, the pipes would never end.
-            pipe.close_write_end()
+            os.close(pipe.write_end)
     # The script leads a session of its own, so its process group has the same number.
     guard.watch(process.pid)
     supervisor = _Supervisor(process, pipes, limits, launch.marker, guard)
@@ -166,9 +166,6 @@ class _Pipe:
         chunk = await self._reader.read(_CHUNK_BYTES)
         self.is_idle = False
         return chunk
-
-    def close_write_end(self) -> None:
-        os.close(self.write_end)
 
     def close(self) -> None:
         """Close the reading end; a pending read gets the end of the stream."""

@@ -36,7 +36,8 @@ class ScriptLog:
             self._file = _open_private(folder / name if keep else Path(os.devnull))
             # After the new file was made, which counts as one of those that stay.
             if keep:
-                _rotate(folder, keep)
+                for path in sorted(folder.glob("[0-9]*T[0-9]*Z_*.jsonl"))[:-keep]:
+                    path.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
         return self
@@ -81,8 +82,3 @@ class ScriptLog:
 def _open_private(path: Path) -> TextIO:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8")
-
-
-def _rotate(folder: Path, keep: int) -> None:
-    for path in sorted(folder.glob("[0-9]*T[0-9]*Z_*.jsonl"))[:-keep]:
-        path.unlink(missing_ok=True)

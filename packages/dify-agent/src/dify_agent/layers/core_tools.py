@@ -34,7 +34,7 @@ from dify_agent.plugin_daemon_transport import PROTOCOL_ERROR_TYPE
 
 from .dify_plugin._prepared_tool import ShownResults, build_tool
 from .dify_plugin._secrets import ConfigSecrets
-from .dify_plugin.configs import MOST_TOOLS, DifyPluginToolParameter
+from .dify_plugin.configs import MOST_TOOLS, DifyPluginToolParameter, no_parameters
 from .execution_context import DifyExecutionContextLayer
 
 
@@ -94,9 +94,7 @@ class DifyCoreToolConfig(LayerConfig):
     parameters: list[DifyPluginToolParameter] = Field(
         default_factory=list[DifyPluginToolParameter], fail_fast=True
     )
-    parameters_json_schema: dict[str, JsonValue] = Field(
-        default_factory=lambda: {"type": "object", "properties": {}, "required": []}
-    )
+    parameters_json_schema: dict[str, JsonValue] = Field(default_factory=no_parameters)
 
 
 class DifyCoreToolsLayerConfig(LayerConfig):

@@ -67,7 +67,7 @@ def check_package(  # noqa: PLR0913 - a check has these settings
     can_go_on = rules.is_readable
     for name, rule in (*rules.of_archive(), *(rules.of_contents() if rules.is_readable else ())):
         result = CheckResult(name=name, findings=tuple(rule()))
-        can_go_on = can_go_on and not _is_refused(result)
+        can_go_on = can_go_on and all(one.kind != "refused" for one in result.findings)
         yield result
     if not rules.is_readable:
         yield from (CheckResult(name=name, is_skipped=True) for name, _ in rules.of_contents())
@@ -83,10 +83,6 @@ def check_package(  # noqa: PLR0913 - a check has these settings
     yield from check_versions(archive, rules, against, can_unpack=can_go_on)
     if for_marketplace and rules.is_readable:
         yield from _check_for_marketplace(archive, rules.contents, quick=quick or not can_go_on)
-
-
-def _is_refused(result: CheckResult) -> bool:
-    return any(finding.kind == "refused" for finding in result.findings)
 
 
 def _steps(route: Route) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from gpt5_responses._http.steps import Asynchronous
 from gpt5_responses._settings.connection import Connection
 from gpt5_responses._streams.async_stream import AsyncResponseStream
 
-from .following import LAST_SECONDS, POLL_SECONDS, FollowedFacts, Following, FollowOptions
+from .following import LAST_SECONDS, FollowedFacts, Following, FollowOptions
 
 
 class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
@@ -34,22 +34,18 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
         *,
         owns_client: bool = False,
         flex_fallback: bool = False,
-        seconds: float | None = None,
-        detached: bool = False,
-        poll_seconds: float = POLL_SECONDS,
         response_id: str | None = None,
         starting_after: int | None = None,
+        **options: Unpack[FollowOptions],
     ) -> None:
         sent = background_body(body)
         super().__init__(client, sent, owns_client=owns_client, flex_fallback=flex_fallback)
         self._following = Following(
             client.connection,
             sent,
-            seconds=seconds,
-            detached=detached,
-            poll_seconds=poll_seconds,
             response_id=response_id,
             seen_until=starting_after,
+            **options,
         )
         self._reader, self._limits = self._following.reader, self._following.limits
         self._begun: list[StreamEvent] = []  # read until the id was known

@@ -64,9 +64,9 @@ class Following:
         connection: Connection,
         request: Mapping[str, Any],
         *,
-        seconds: float | None,
-        detached: bool,
-        poll_seconds: float,
+        seconds: float | None = None,
+        detached: bool = False,
+        poll_seconds: float = POLL_SECONDS,
         response_id: str | None = None,
         seen_until: int | None = None,
     ) -> None:

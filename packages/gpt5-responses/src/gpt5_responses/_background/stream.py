@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, override
+from typing import Any, Unpack, override
 
 from gpt5_messages import Completion, StreamEvent
 from gpt5_responses._calls.calls import (
@@ -22,13 +22,7 @@ from gpt5_responses._streams.deadline import within
 from gpt5_responses._streams.stream import ResponseStream
 from gpt5_responses._streams.time_limits import TimeLimits
 
-from .following import (
-    LAST_SECONDS,
-    POLL_SECONDS,
-    FollowedFacts,
-    Following,
-    attached_request,
-)
+from .following import LAST_SECONDS, FollowedFacts, Following, FollowOptions, attached_request
 
 
 class BackgroundStream(FollowedFacts, ResponseStream):
@@ -52,11 +46,10 @@ class BackgroundStream(FollowedFacts, ResponseStream):
         request: The request body, as `gpt5_payloads.build_request` makes it. `background` and `store` are set, and encrypted reasoning is not asked for.
         transport: The transport to send it through; the process's own by default.
         flex_fallback: As for `ResponseStream`.
-        seconds: How long the caller waits in all, from when the stream is opened; None for no limit. After that, iterating raises a `StillRunningError`.
-        detached: Whether the response continues at the server when the caller leaves.
-        poll_seconds: The longest pause between two polls, in seconds, above 0.
         response_id: The id of a response that was started earlier: then no request is sent, and only `stream` and `include` of `request` count. See `attach_stream`.
         starting_after: The number of the last event of that response that the caller has had.
+        options: `seconds`: how long the caller waits in all, from when the stream is opened, None for no limit; after that, iterating raises a `StillRunningError`.
+            `detached`: whether the response continues at the server when the caller leaves. `poll_seconds`: the longest pause between two polls, in seconds, above 0.
 
     Raises:
         InvalidRequestError: If `response_id` is not an id.
@@ -75,22 +68,18 @@ class BackgroundStream(FollowedFacts, ResponseStream):
         *,
         transport: Transport = TRANSPORT,
         flex_fallback: bool = False,
-        seconds: float | None = None,
-        detached: bool = False,
-        poll_seconds: float = POLL_SECONDS,
         response_id: str | None = None,
         starting_after: int | None = None,
+        **options: Unpack[FollowOptions],
     ) -> None:
         body = background_body(request)
         super().__init__(connection, body, transport=transport, flex_fallback=flex_fallback)
         self._following = Following(
             connection,
             body,
-            seconds=seconds,
-            detached=detached,
-            poll_seconds=poll_seconds,
             response_id=response_id,
             seen_until=starting_after,
+            **options,
         )
         self._reader, self._limits = self._following.reader, self._following.limits
         self._has_begun = response_id is not None  # whether the request has been sent
@@ -169,7 +158,8 @@ class BackgroundStream(FollowedFacts, ResponseStream):
         path = self._following.rest_path
         try:
             sent = self._within(
-                lambda: self._transport.resume(self._connection, path), drop=_close_answer
+                lambda: self._transport.resume(self._connection, path),
+                drop=lambda sent: sent.close(),
             )
         except ResponsesError as error:
             self._following.note_failed_step(error)
@@ -231,20 +221,14 @@ class BackgroundStream(FollowedFacts, ResponseStream):
             self._cancel()
 
 
-def _close_answer(sent: SentRequest) -> None:
-    sent.close()
-
-
-def attach_stream(  # noqa: PLR0913  each is a decision of the caller's
+def attach_stream(
     connection: Connection,
     response_id: str,
     *,
     starting_after: int | None = None,
     include: Sequence[str] = (),
     transport: Transport = TRANSPORT,
-    seconds: float | None = None,
-    detached: bool = False,
-    poll_seconds: float = POLL_SECONDS,
+    **options: Unpack[FollowOptions],
 ) -> BackgroundStream:
     """Return the events of a background response that was started earlier, in this process or another.
 
@@ -257,9 +241,7 @@ def attach_stream(  # noqa: PLR0913  each is a decision of the caller's
             response, which is after 5 minutes, there are no numbers, and the whole response is emitted.
         include: Further fields to include, such as `web_search_call.action.sources`.
         transport: As for `BackgroundStream`.
-        seconds: As for `BackgroundStream`.
-        detached: As for `BackgroundStream`.
-        poll_seconds: As for `BackgroundStream`.
+        options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.
 
     Raises:
         InvalidRequestError: If `response_id` is not an id.
@@ -269,11 +251,9 @@ def attach_stream(  # noqa: PLR0913  each is a decision of the caller's
         connection,
         attached_request(include),
         transport=transport,
-        seconds=seconds,
-        detached=detached,
-        poll_seconds=poll_seconds,
         response_id=response_id,
         starting_after=starting_after,
+        **options,
     )
 
 

@@ -200,7 +200,8 @@ class DifyPluginToolParameter(BaseModel):
         return list[object]() if info.field_name == "options" else False
 
 
-def _no_parameters() -> dict[str, JsonValue]:
+def no_parameters() -> dict[str, JsonValue]:
+    """Return the schema of a tool without parameters."""
     return {"type": "object", "properties": {}, "required": []}
 
 
@@ -236,7 +237,7 @@ class DifyPluginToolConfig(LayerConfig):
     parameters: list[DifyPluginToolParameter] = Field(
         default_factory=list[DifyPluginToolParameter], fail_fast=True
     )
-    parameters_json_schema: dict[str, JsonValue] = Field(default_factory=_no_parameters)
+    parameters_json_schema: dict[str, JsonValue] = Field(default_factory=no_parameters)
     strict: bool | None = None
 
 
