@@ -80,7 +80,7 @@ async def test_a_result_is_kept_with_usage_and_details(tmp_path):
     assert figures.duration_seconds[float("inf")] == 1
 
 
-async def test_what_a_run_ends_with_is_written_beside_the_event_loop(tmp_path):
+async def test_what_a_run_tells_at_length_and_ends_with_is_written_beside_the_event_loop(tmp_path):
     writers = set()
 
     class Details(dict):
@@ -88,11 +88,15 @@ async def test_what_a_run_ends_with_is_written_beside_the_event_loop(tmp_path):
             writers.add(threading.current_thread())
             return super().items()
 
-    async def script(_run):
+    much = [0] * 10_001
+
+    async def script(run):
+        await run.tell("much", Details(much=much))
         return RunResult(status="succeeded", details=Details(code=3))
 
-    run, _, _ = await play(script, tmp_path)
+    run, told, _ = await play(script, tmp_path)
 
+    assert told[1].data == {"much": much}
     assert run.result.details == {"code": 3}
     assert writers
     assert threading.current_thread() not in writers

@@ -1,12 +1,12 @@
 """The answer of a script, built from its outputs."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from agent_runner._output.outputs import ErrorOutput, JsonOutput, Output, TextOutput
 from agent_runner._run.result import RunResult as ScriptResult
 from agent_server.executor import RunResult
+from stream_text import dump_json
 
 from .usage import sum_usage
 
@@ -73,6 +73,6 @@ class ScriptAnswer:
     def _value(self) -> Any:
         if self._values:
             [value] = self._values
-            return value if len(json.dumps(value)) <= _MAX_CHARACTERS else None
+            return value if len(dump_json(value)) <= _MAX_CHARACTERS else None
         is_whole = self._texts and self._characters <= _MAX_CHARACTERS
         return "\n".join(self._texts) if is_whole else None

@@ -253,11 +253,11 @@ class _Attempt:
 
     async def end(self, ended: ScriptResult) -> RunResult | Waiting:
         """Return the result, or what the script waits for."""
-        result = self._answer.build_result(ended)
+        # In a thread, like what it waits for: what it has printed may be large.
+        result = await asyncio.to_thread(self._answer.build_result, ended)
         if self._last.asked is not None:
             line, llm_usage = self._last.asked.value, self._answer.llm_usage(ended)
             try:
-                # Outside the event loop, because the line may be large.
                 waiting = await asyncio.to_thread(read_waiting, line, llm_usage=llm_usage)
             except RunnerError as error:
                 result = await self._refuse(result, error)

@@ -21,7 +21,7 @@ from agent_server.executor import (
 from agent_server.runs import StoredEvent, refuse_own_event
 from stream_text import dump_json
 
-from .gathering import Gathering, try_step
+from .gathering import Gathering, dump_told, try_step
 from .parts import Parts
 from .reading import parse_stored
 
@@ -88,9 +88,10 @@ class RunExecution:
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
         refuse_own_event(type_)
+        text = await dump_told(data)
         if self._number >= self._settings.max_events:
             raise EventLimitError(f"expected at most {self._settings.max_events} events")
-        event = Event(number=self._number + 1, type=type_, created_at=now(), text=dump_json(data))
+        event = Event(number=self._number + 1, type=type_, created_at=now(), text=text)
         if self._bytes + measure(event) > self._settings.max_event_bytes:
             raise EventLimitError(
                 f"expected at most {self._settings.max_event_bytes} bytes of events"

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from agent_server._store.records import Event, measure
-from agent_server.executor import StepWork, TransientError
+from agent_server.executor import JsonObject, StepWork, TransientError
+from stream_text import dump_json, has_many_values
 
 
 # Events are stored in batches of this many seconds or bytes. A write for each would cost more than
@@ -82,6 +83,11 @@ class Gathering:
         self._waiting_bytes -= size
         self._room.set()
         self._room = asyncio.Event()
+
+
+async def dump_told(data: JsonObject) -> str:
+    """Return the data of an event as JSON, much of it written outside the event loop."""
+    return await asyncio.to_thread(dump_json, data) if has_many_values(data) else dump_json(data)
 
 
 async def try_step(work: StepWork, *, retries: int, after_events: bool = False) -> bytes:

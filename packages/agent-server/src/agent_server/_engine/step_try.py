@@ -9,9 +9,8 @@ from agent_server._store.apart import ApartRuns, StepBegun, Telling, Try
 from agent_server._store.records import Event, now
 from agent_server.executor import Executor, JsonObject, MakesSteps, Resumption
 from agent_server.runs import refuse_own_event
-from stream_text import dump_json
 
-from .gathering import Gathering, try_step
+from .gathering import Gathering, dump_told, try_step
 from .parts import Parts
 
 
@@ -66,7 +65,8 @@ class StepTry:
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
         refuse_own_event(type_)
-        event = Event(number=0, type=type_, created_at=now(), text=dump_json(data))
+        text = await dump_told(data)
+        event = Event(number=0, type=type_, created_at=now(), text=text)
         await self._gathering.add(event)
 
     async def keep(self, name: str, content: bytes) -> None:

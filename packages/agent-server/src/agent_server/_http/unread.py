@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Final, override
 
 from starlette.requests import ClientDisconnect, Request
@@ -21,6 +21,7 @@ PIECE_BYTES: Final = 64 * 1024
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _MOST_BUILT: Final = 2
 _READS: Final = frozenset({"GET", "HEAD"})
+_NOTHING: Final = nullcontext()
 
 
 class Unread:
@@ -36,8 +37,7 @@ class Unread:
         self._changed = asyncio.Event()
         self.turns = asyncio.Semaphore(_MOST_BUILT)
 
-    @asynccontextmanager
-    async def holding(self, tenant: str, size: int, *, waits: bool) -> AsyncGenerator[None]:
+    def holding(self, tenant: str, size: int, *, waits: bool) -> AbstractAsyncContextManager[None]:
         """Hold bytes for a client of a tenant until the end of the context; little is not counted.
 
         Args:
@@ -48,9 +48,10 @@ class Unread:
         Raises:
             TooMuchUnreadError: If there is none. There always is for one at a time.
         """
-        if size <= PIECE_BYTES:
-            yield
-            return
+        return _NOTHING if size <= PIECE_BYTES else self._holding(tenant, size, waits=waits)
+
+    @asynccontextmanager
+    async def _holding(self, tenant: str, size: int, *, waits: bool) -> AsyncGenerator[None]:
         # One at a time looks whether there is room: a thousand would wake each other.
         async with self._queues[tenant] if waits else nullcontext():
             while self._bytes[tenant] and self._bytes[tenant] + size > _MOST_BYTES:
@@ -101,13 +102,17 @@ class Answer(Response):
 
 
 def group_small[One](
-    items: Iterable[One], size_of: Callable[[One], int]
-) -> Iterator[tuple[int, list[One]]]:
+    items: Sequence[One], size_of: Callable[[One], int]
+) -> Iterator[tuple[int, Sequence[One]]]:
     """Yield items in groups that fill a piece, a large one by itself, each group with its size."""
+    sizes = [*map(size_of, items)]
+    if 0 < (total := sum(sizes)) <= PIECE_BYTES:
+        # Nearly always, and for each of a thousand watchers.
+        yield total, items
+        return
     group: list[One] = []
     total = 0
-    for one in items:
-        size = size_of(one)
+    for one, size in zip(items, sizes, strict=True):
         if group and total + size > PIECE_BYTES:
             yield total, group
             group, total = [], 0

@@ -217,8 +217,8 @@ async def _watch(
                 return
 
 
-def _group(events: Sequence[JsonObject], after: int) -> Iterator[tuple[int, list[JsonObject]]]:
-    return group_small((one for one in events if one["sequence_number"] > after), measure_json)
+def _group(events: Sequence[JsonObject], after: int) -> Iterator[tuple[int, Sequence[JsonObject]]]:
+    return group_small([one for one in events if one["sequence_number"] > after], measure_json)
 
 
 def _build_frames(events: Sequence[JsonObject]) -> bytes:
