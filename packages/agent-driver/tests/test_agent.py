@@ -113,6 +113,13 @@ def test_an_answer_is_a_value_of_its_type(run_of, answer, text, value):
     assert run_of(Agent(Script(text), answer=answer), "?").value == value
 
 
+def test_the_text_of_a_typed_answer_is_its_json_and_nothing_else(run_of):
+    note = '{"text": "Call."}'
+    for said in (f"{note}{note}", f"{note}\n{note} ", f"```json\n{note}\n```"):
+        result = run_of(Agent(Script(said), answer=Note), "?")
+        assert (result.text, result.value) == (note, Note("Call."))
+
+
 def test_an_answer_that_is_not_valid_is_asked_for_once_more(run_of):
     script = Script('{"title": "Leak"}', '{"title": "Leak", "euros": 3}')
     assert run_of(Agent(script, answer=Ticket), "?").value == Ticket(title="Leak", euros=3)

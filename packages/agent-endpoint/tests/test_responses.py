@@ -161,7 +161,7 @@ async def test_a_refusal_quotes_nothing_of_a_functions_schema(tmp_path):
 
 
 async def test_a_form_of_answer_is_the_agents_own(tmp_path):
-    typed = Agent(script('{"total":4}'), answer=Sum)
+    typed = Agent(script('{"total":4}{"total":4}'), answer=Sum)  # As two equal messages.
     schema = {"type": "json_schema", "name": "sum", "schema": dict(typed.answer_schema)}
     async with asked(tmp_path, {"agent": typed, "plain": adding}) as client:
         answered = await create(client, input="?", text={"format": schema})
@@ -171,7 +171,7 @@ async def test_a_form_of_answer_is_the_agents_own(tmp_path):
             assert refused["error"]["param"] == "text.format"
 
     assert json.loads(text(answered)) == {"total": 4}
-    assert plain["status"] == "completed"
+    assert answered["status"] == plain["status"] == "completed"
 
 
 @dataclass

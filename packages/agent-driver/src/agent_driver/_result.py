@@ -28,7 +28,7 @@ class Result[Answer]:
 
     Attributes:
         reason: Why the run stopped: a `StopReason`, or `approval` where it waits for a person.
-        text: What the model said last, without thoughts.
+        text: What the model said last, without thoughts; of a typed answer its JSON, once and with nothing around it.
         error: Why there is no answer, in a sentence; None where there is one, or where the run waits.
         waiting: The calls that a person has to decide about, with the snapshot that the run is resumed from; None where it does not wait.
         cause: The exception that has ended the run, such as what the model's client has raised, for a log; None where none has.
@@ -110,7 +110,7 @@ def read_ending[Answer](
             silence = "The model gave no answer." if ending.reason == "empty_answer" else None
             return Result(
                 reason=ending.reason,
-                text=ending.answer,
+                text=(ending.final_text if is_typed else "") or ending.answer,
                 error=ending.error or silence,
                 messages=messages,
                 usage=usage,
