@@ -40,7 +40,9 @@ def test_tokens_that_are_not_counted_stay_secrets(name):
     assert is_secret_setting(name)
 
 
-@pytest.mark.parametrize("name", ["PWD", "HOME", "PATH", "REGION", "GIT_AUTHOR_NAME", "base_url"])
+@pytest.mark.parametrize(
+    "name", ["PWD", "OLDPWD", "HOME", "PATH", "REGION", "GIT_AUTHOR_NAME", "base_url"]
+)
 def test_other_settings_are_no_secrets(name):
     assert not is_secret_setting(name, "https://example.test/a@b")
 

@@ -65,7 +65,7 @@ _ALL_NAMES: Final = tuple(
 MAX_NAME: Final = 100  # characters; longer ones are sentences
 
 _SETTING: Final = "|".join(
-    (*_CLEAR, *(rf"\B{word}" if word == "pwd" else word for word in _AMBIGUOUS))
+    (*_CLEAR, *(rf"\B(?<!^old){word}" if word == "pwd" else word for word in _AMBIGUOUS))
 )
 _URL_WITH_PASSWORD: Final = re.compile(r"://[^/\s]*@")
 
@@ -126,7 +126,7 @@ def is_secret_setting(name: str, value: str = "") -> bool:
     """Return whether a setting is a secret: a variable of an environment, or a credential of a plugin.
 
     Its name decides, or a value that is a URL with a password. More names count than for keys of data, because hiding
-    a setting without need costs nothing; `PWD` alone is the working directory.
+    a setting without need costs nothing; `PWD` and `OLDPWD` are a shell's working directories, as of every `cd`.
 
     Example:
         >>> is_secret_setting("SSHPASS"), is_secret_setting("PWD"), is_secret_setting("REGION")
