@@ -19,7 +19,6 @@ from agent_server.executor import (
     Waiting,
 )
 from agent_server.runs import StoredEvent, refuse_own_event
-from stream_text import dump_json
 
 from .gathering import Gathering, dump_told, try_step
 from .parts import Parts
@@ -148,9 +147,7 @@ class RunExecution:
         """Store that the run waits, and what for."""
         wait_id = secrets.token_hex(16)
         asked = {"wait_id": wait_id, **asdict(waiting.request)}
-        last = Event(
-            number=self._number + 1, type="run_waiting", created_at=now(), text=dump_json(asked)
-        )
+        last = Event.emit(self._number + 1, "run_waiting", asked)
         await self._store(holds.wait, waiting, wait_id, emitted=[*self._gathering.take(), last])
 
     async def release(self) -> None:

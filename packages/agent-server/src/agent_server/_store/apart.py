@@ -13,7 +13,6 @@ from sqlalchemy.dialects.postgresql import insert
 from agent_server.executor import EventLimitError, RunResult, Waiting
 from agent_server.runs import FINISHED, RESTING
 from agent_server.settings import ServerSettings
-from stream_text import dump_json
 
 from . import holds
 from .claims import Claim, Owner, RunContent, begin, load_content
@@ -22,7 +21,7 @@ from .encryption import Encryption, check_keys, enter_key
 from .endings import Ended, cancelled, end_idle, with_result
 from .holds import Hold
 from .open_runs import is_of
-from .records import Event, decrypt_text, digest, measure, now
+from .records import Event, decrypt_text, digest, measure
 from .schema import encryption_keys, marks, runs, steps
 from .servers import Server, requeue
 from .writer import Write
@@ -206,9 +205,7 @@ class ApartRuns:
         if holds.has_waiting(write, row.tenant, self.settings.max_waiting_per_tenant):
             return "full"
         asked = {"wait_id": wait_id, **asdict(waiting.request)}
-        event = Event(
-            number=row.last_event + 1, type="run_waiting", created_at=now(), text=dump_json(asked)
-        )
+        event = Event.emit(row.last_event + 1, "run_waiting", asked)
         holds.wait(write, hold, waiting, wait_id, [event])
         return "waiting"
 

@@ -8,14 +8,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from agent_server.executor import Resumption, RunResult
-from stream_text import dump_json
 
 from .clock import clock
 from .encryption import Encryption
 from .endings import Ended, RunEnding, cancelled, end_idle, with_result, write_events
 from .errors import StorageError
 from .holds import Hold, append
-from .records import Event, decrypt_text, dump_events, load_answer, load_origin, now
+from .records import Event, decrypt_text, dump_events, load_answer, load_origin
 from .schema import SEEN, runs, servers, steps
 from .servers import TABLES, Server, have_runs, requeue
 from .writer import Write
@@ -154,12 +153,7 @@ def begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
     if content is None or ending is not None:
         return end_idle(write, row, ending or with_result(_UNREADABLE))
     attempt = row.attempt + 1
-    started = Event(
-        number=row.last_event + 1,
-        type="run_started",
-        created_at=now(),
-        text=dump_json({"attempt": attempt}),
-    )
+    started = Event.emit(row.last_event + 1, "run_started", {"attempt": attempt})
     body = write.encryption.encrypt(dump_events([started]))
     write_events(write, row.seq, [started], body)
     values = {

@@ -8,10 +8,9 @@ import sqlalchemy as sa
 
 from agent_server.executor import JsonObject, RunResult
 from agent_server.runs import RunStatus
-from stream_text import dump_json
 
 from .clock import clock
-from .records import Event, dump_events, now
+from .records import Event, dump_events
 from .schema import events, marks, runs, steps
 from .signals import EMITTED
 from .webhooks import notify
@@ -101,9 +100,7 @@ def with_result(result: RunResult) -> RunEnding:
 
 def last_event(ending: RunEnding, *, number: int) -> Event:
     """Return the last event of a run."""
-    return Event(
-        number=number, type=f"run_{ending.status}", created_at=now(), text=dump_json(ending.data)
-    )
+    return Event.emit(number, f"run_{ending.status}", ending.data)
 
 
 def write_end(

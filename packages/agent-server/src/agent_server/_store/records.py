@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 
@@ -13,6 +13,7 @@ from agent_server.executor import (
     Approval,
     InputAnswer,
     InputRequest,
+    JsonObject,
     Question,
     RunResult,
     WaitingCall,
@@ -42,6 +43,11 @@ class Event:
     type: str
     created_at: int
     text: str
+
+    @classmethod
+    def emit(cls, number: int, type_: str, data: JsonObject) -> Self:
+        """Return an event that is emitted now."""
+        return cls(number=number, type=type_, created_at=now(), text=dump_json(data))
 
 
 _MOST_MEASURED = 1000

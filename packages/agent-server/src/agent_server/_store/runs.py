@@ -41,7 +41,6 @@ from .records import (
     label_digests,
     load_run,
     load_wait,
-    now,
     to_microseconds,
 )
 from .schema import SEEN, answers, labels, runs
@@ -242,12 +241,8 @@ class RunRepository:
             return AnswerConflictError(AnswerConflictError.OTHER_QUESTION)
         if problems := find_problems(waiting_for.request, new.answer):
             return RequestRefusedError(*problems)
-        event = Event(
-            number=row.last_event + 1,
-            type="run_answered",
-            created_at=now(),
-            text=dump_json({"wait_id": new.wait_id, **asdict(new.answer), "key": new.key}),
-        )
+        told = {"wait_id": new.wait_id, **asdict(new.answer), "key": new.key}
+        event = Event.emit(row.last_event + 1, "run_answered", told)
         body = self.encryption.encrypt(dump_events([event]))
         endings.write_events(write, row.seq, [event], body)
         values = {
