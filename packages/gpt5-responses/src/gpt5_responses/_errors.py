@@ -26,7 +26,8 @@ a server that is not OpenAI's, shortened, behind our own words. `explanation` ha
 from typing import Final
 
 
-# Source: Azure OpenAI's "Content filtering" (`content_filter`) and OpenAI's "Error codes" (the others).
+# Source: `invalid_prompt`: openai 3.57.0, `types/responses/response_error.py`; `content_policy_violation`: litellm 1.110.2, `litellm_core_utils/exception_mapping_utils.py`;
+# `content_filter`: https://learn.microsoft.com/en-us/azure/ai-services/openai/concepts/content-filter.
 _FILTERED: Final = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 
 
