@@ -72,7 +72,7 @@ def test_the_logs_of_a_tenant_have_a_folder_of_their_own(tmp_path):
             ("webhook_url", f"https://{place}/secret")
             for place in (
                 *("x.test:99999", "x.test:0", "x.test:-1", "a b", "..", "x..test", "-", "a%00b"),
-                *("a" * 300, "a." * 150 + "test", "999.1.1.1", "xn--", "%41"),
+                *("a" * 300, "a." * 150 + "test", "999.1.1.1", "xn--", "%41", ".a", "a.."),
             )
         ),
         ("allow_origin", "https://secret.test:65536"),

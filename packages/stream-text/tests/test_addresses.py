@@ -93,6 +93,7 @@ def test_a_host_is_an_address_or_a_name_that_can_be_looked_up(host, is_one):
     assert is_host(host) is is_one
 
 
-def test_a_host_that_nobody_can_look_up_is_refused():
+@pytest.mark.parametrize("host", ["a..b", ".a", "a..", "."])
+def test_a_host_that_nobody_can_look_up_is_refused(host):
     with pytest.raises(UnicodeError):
-        plain_host("a..b")
+        plain_host(host)

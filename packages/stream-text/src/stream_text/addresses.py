@@ -78,8 +78,9 @@ def plain_host(host: str) -> str:
     Raises:
         UnicodeError: If it is not a name that can be looked up.
     """
-    host = host.strip().strip(".").lower()
-    return host if ":" in host else host.encode("idna").decode("ascii").lower()
+    host = host.strip().lower()
+    named = host if ":" in host else host.encode("idna").decode("ascii").lower()
+    return named.removesuffix(".")
 
 
 def is_host(host: str) -> bool:
@@ -100,7 +101,7 @@ def _readings(host: str) -> Iterator[str]:
     while (read := _unquoted(host)) != host:
         host = read
         with suppress(UnicodeError):  # of what is no name
-            yield plain_host(host)
+            yield plain_host(host.strip().strip("."))
 
 
 def _unquoted(text: str) -> str:
