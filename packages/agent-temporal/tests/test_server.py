@@ -232,6 +232,30 @@ async def test_a_sweep_that_fails_is_made_again(tmp_path, temporal, monkeypatch,
     assert sum("the engine is back after" in one for one in lines) == 1
 
 
+async def test_a_sweep_notices_that_temporal_is_away(tmp_path, temporal, monkeypatch):
+    monkeypatch.setattr("agent_temporal._sweep._SWEEP_SECONDS", 0.02)
+    async with engine(tmp_path, Whole()) as here:
+        temporal.namespace_error = AWAY
+        await eventually(lambda: here.runs.statistics().engine_is_away)
+        temporal.namespace_error = None
+        await eventually(lambda: not here.runs.statistics().engine_is_away)
+
+
+def test_what_comes_and_goes_within_a_minute_is_told_once(caplog):
+    reach = Reach("temporal.example:7233")
+    for _ in range(2):
+        reach.lose(RPCError("no route", RPCStatusCode.UNAVAILABLE, b""))
+        reach.lose(RPCError("no route", RPCStatusCode.UNAVAILABLE, b""))
+        assert reach.is_away
+        reach.regain()
+        assert not reach.is_away
+
+    assert [one.partition(":")[0] for one in caplog.messages] == [
+        "the engine is away, runs are accepted and wait",
+        "the engine is back after 0 s",
+    ]
+
+
 async def test_there_is_a_worker_for_each_version(tmp_path, temporal):
     async with engine(tmp_path, {"adding": adding(), "paying": paying()}):
         served = set(temporal.served)
