@@ -95,14 +95,14 @@ async def _serve(
 async def _tracing(
     executor: Executor, settings: ServerSettings
 ) -> AsyncGenerator[Callable[[Starlette], None]]:
-    if not settings.traces:
-        yield lambda _: None
-        return
-    # What it imports is an extra.
-    from .traces import trace_requests, tracing  # noqa: PLC0415
+    if settings.traces:
+        # What it imports is an extra.
+        from .traces import trace_requests, tracing  # noqa: PLC0415
 
-    async with tracing(service=executor.name):
-        yield trace_requests
+        async with tracing(service=executor.name):
+            yield trace_requests
+    else:
+        yield lambda _: None
 
 
 class _Stop:
