@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from following import begun
@@ -21,6 +22,7 @@ from gpt5_responses import (
     Transport,
     create,
 )
+from gpt5_responses._http.client import HttpClient  # noqa: PLC2701 - to count what the transport does by itself
 from gpt5_simulator import ResponsesSimulator, ScriptedModel, Text
 
 
@@ -82,6 +84,27 @@ def test_a_connection_that_its_server_closes_is_not_kept_half_closed(transport: 
     with Wire(answer) as wire:
         create(_connect(wire.base_url), WHOLE, transport=transport)
         assert left.wait(120)
+
+
+def test_a_connection_that_is_kept_is_looked_at_again(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[None] = []
+    close_old = HttpClient.close_old
+
+    def look(client: HttpClient, **how: Any) -> Any:
+        looks.append(None)
+        return close_old(client, **how)
+
+    monkeypatch.setattr(HttpClient, "close_old", look)
+    monkeypatch.setattr("gpt5_responses._calls.transport._LOOK_SECONDS", 0.001)
+    with Wire(whole(json.dumps(SILENT).encode(), keep_alive="timeout=600")) as wire:
+        for number in (3, 6):
+            create(_connect(wire.base_url), WHOLE, transport=transport)
+            while len(looks) < number:
+                time.sleep(0.001)
+
+    assert wire.connections == 1
 
 
 def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport) -> None:

@@ -147,7 +147,7 @@ def test_the_page_tells_what_was_found_and_what_was_not_looked_at(report):
         assert absent in text
     assert 'not checked; <span class="soft">the manifest asks for 1.16.0</span>' in text
     assert '<th scope="row">Not checked</th><td>plugin SDK 0.1</td>' in text
-    assert 'nothing; <span class="soft">by langgenius/dify at 5ea884f799</span>' in text
+    assert 'nothing; <span class="soft">by langgenius/dify at 59b879d2df</span>' in text
     assert '<th scope="row">Nothing was found by</th><td>archive entries, signature' in text
 
 

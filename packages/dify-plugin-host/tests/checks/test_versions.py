@@ -95,7 +95,11 @@ def test_all_are_the_newest_release_of_each_line_that_the_manifest_does_not_rule
     code, found = check(MODEL, POLLING, OLD_SDK, asks, against=["all"])
     skipped = [name for name, result in found.items() if result["is_skipped"]]
     assert (code, skipped) == (0, [f"Dify {one}" for one in ("1.10.1", "1.11.4", "1.12.1", "1.13.3", "1.14.2")])  # fmt: skip
-    assert [name for name in found if name not in skipped] == ["Dify 1.15.0", "Dify 1.16.0"]
+    assert [name for name in found if name not in skipped] == [
+        "Dify 1.15.0",
+        "Dify 1.16.1",
+        "Dify 1.17.0",
+    ]
     assert found["Dify 1.10.1"]["note"] == "the manifest asks for 1.15.0"
 
 
