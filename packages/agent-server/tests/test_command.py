@@ -19,6 +19,7 @@ import psutil
 import pytest
 import typer
 from agents import Scripted
+from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from serving import ToySettings, app
 from typer.testing import CliRunner
@@ -227,6 +228,8 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path, monkey
         flags += ["--traces"]
         keys |= {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
         result = _run("--port", str(port), "--state", str(tmp_path), *flags, **keys)
+        # Its thread would try on, after other tests have begun, to reach a collector that is gone.
+        trace.get_tracer_provider().shutdown()
     logging.getLogger("agent_server").setLevel(logging.NOTSET)
     visitor.join()
 
