@@ -390,6 +390,29 @@ def test_an_error_event_ends_the_stream_with_its_details(details: dict[str, obje
     ]
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"status": 429, "error": {"code": "slow_down", "headers": {"Retry-After": 2, "x": None}}},
+        {"status_code": 429, "error": {"code": "slow_down"}, "headers": {"retry-after": "2"}},
+    ],
+)
+def test_an_error_keeps_the_status_and_headers_that_it_would_have_as_an_answer(frame) -> None:
+    (failure,) = decode(event("error", **frame))
+
+    assert (failure.code, failure.status, failure.headers) == (
+        *("slow_down", 429),
+        {"retry-after": "2"},
+    )
+
+
+@pytest.mark.parametrize("status", [None, "429", True, 200, 600])
+def test_what_is_no_error_status_is_none(status) -> None:
+    (failure,) = decode(event("error", status=status, message="m"))
+
+    assert failure.status is None
+
+
 @pytest.mark.parametrize("nothing", [{}, {"code": None, "param": None}, {"error": {}}])
 def test_an_error_without_a_code_is_still_an_error(nothing: dict[str, object]) -> None:
     assert decode(event("error", **nothing)) == [

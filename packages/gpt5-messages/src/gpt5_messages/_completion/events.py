@@ -5,7 +5,7 @@ reused; blocks of several items may be open at once. An *item* is one entry of t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .values import Item, Status, Usage
@@ -117,11 +117,15 @@ class ResponseFailure:
             `in_progress`, or one that `protocol_name` knows.
         message: The text of the error.
         param: The field at fault.
+        status: The HTTP status that an error event names, as those of a WebSocket do; None if it names none.
+        headers: The HTTP headers that it names, such as `retry-after`, by names in lower case.
     """
 
     code: str | None
     message: str
     param: str | None = None
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpt5_messages._json import mapping, text_at, type_of
@@ -12,6 +13,7 @@ from .events import ResponseFailure
 
 
 _VALUE_CHARACTERS = 200
+_ERROR_STATUSES = range(400, 600)
 _PROTOCOLS = {
     "chat_completions": "Chat Completions",
     "anthropic_messages": "Anthropic Messages",
@@ -60,12 +62,26 @@ def to_failure(details: Mapping[str, Any], *, fallback: str) -> ResponseFailure:
     )
 
 
+def error_failure(event: Mapping[str, Any]) -> ResponseFailure:
+    """Return the failure that an error event reports, with the status and headers that it would have as an answer of HTTP."""
+    failure = to_failure(event_details(event), fallback="the stream reported an error")
+    status = event.get("status", event.get("status_code"))
+    told = {**mapping(mapping(event.get("error")).get("headers")), **mapping(event.get("headers"))}
+    headers = {
+        name.lower(): str(value)
+        for name, value in told.items()
+        if isinstance(value, str | int | float)
+    }
+    is_status = type(status) is int and status in _ERROR_STATUSES
+    return replace(failure, status=status if is_status else None, headers=headers)
+
+
 def untyped_failure(event: Mapping[str, Any]) -> ResponseFailure | None:
     """Read an event that is not one of the Responses API; None if it is not a failure either."""
     if type_of(event).startswith("response."):
         return None
     if is_error(event):
-        return to_failure(event_details(event), fallback="the stream reported an error")
+        return error_failure(event)
     if (code := find_protocol(event)) is not None:
         message = f"The server answers in {_PROTOCOLS[code]}, not in the Responses API. Check the base URL."
         return ResponseFailure(code=code, message=message)

@@ -24,6 +24,7 @@ from gpt5_messages._completion.events import (
 )
 from gpt5_messages._completion.failures import (
     error_details,
+    error_failure,
     event_details,
     outer_details,
     to_failure,
@@ -304,7 +305,7 @@ class StreamDecoder:
             # A frame was lost. That does no harm if the response has its whole text later.
             self._damage = to_failure(event, fallback="a frame could not be read")
             return []
-        return self._fail(to_failure(event_details(event), fallback="the stream reported an error"))
+        return self._fail(error_failure(event))
 
     def _on_other(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         kind = type_of(event)
