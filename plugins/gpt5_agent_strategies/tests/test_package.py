@@ -78,10 +78,3 @@ def test_the_package_passes_every_check_of_the_host(run, package: Path) -> None:
     checked = run(BIN / "dify-host", "check", package)
     assert checked.returncode == 0, checked.stdout
     assert checked.stdout.count("; gpt5_function_calling, gpt5_react") == 2
-
-
-@pytest.mark.long  # its short form: the model plugin's, by the same command
-def test_the_sdks_own_runner_drives_the_plugin(run) -> None:
-    called = run(sys.executable, TESTS / "sdk_runner.py", BIN / "dify-plugin", TESTS.parent)
-    assert called.returncode == 0, called.stderr
-    assert called.stdout == "hello world"

@@ -223,10 +223,22 @@ NO_MODELS = (
 )
 
 
+LOOK = '{"tool_type": "builtin", "provider": "p", "tool": "look", "tool_parameters": {}}'
+FILE = '{"filename": "a.png", "mimetype": "image/png"}'
+
+
 @pytest.mark.parametrize(
     ("said", "told"),
     [
         ('text(request, "hm")', "steps: expected 'hello world' in the answer, got 'hmhm'"),
+        (
+            "text(request, str([message['data'] for asked in ('tool "
+            + LOOK
+            + "', 'upload_file "
+            + FILE
+            + "') for message in raw(request, asked)]))",
+            "look was called",
+        ),
         ("raise RuntimeError(1)", "steps: expected an answer, got the error"),
     ],
 )

@@ -258,6 +258,25 @@ def test_a_strategy_without_a_model_plugin_gets_a_scripted_model(dify_host, plug
     assert "hello world" in out
 
 
+def test_the_scripted_model_calls_the_first_tool_as_its_schema_asks(dify_host, plugins):
+    schema = {
+        "properties": {
+            "unit": {"type": "string", "enum": ["c", "f"]},
+            "days": {"type": "integer"},
+            "note": {"type": "string"},
+        },
+        "required": ["unit", "days"],
+    }
+    tools = [{"name": name, "description": "", "parameters": schema} for name in ("weather", "x")]
+    payload = {"provider": "p", "model": "m", "mode": "chat", "prompt_messages": [], "tools": tools}
+    query = f"query=raw llm {json.dumps(payload)}"
+    code, out, err = dify_host("call", plugins / "small_agent", "steps", "instruction=Help.", query)
+    assert code == 0, err
+    (call,) = json.loads(out.partition("[json]")[0])[0]["data"]["delta"]["message"]["tool_calls"]
+    assert call["function"]["name"] == "weather"
+    assert json.loads(call["function"]["arguments"]) == {"unit": "c", "days": 1}
+
+
 def test_the_plugins_beside_it_get_their_credentials_from_their_own_variables(
     dify_host, plugins, monkeypatch
 ):

@@ -58,18 +58,15 @@ def test_programs_learn_where_the_server_is_and_what_it_serves(serve):
     assert small["agent_strategies"] == {"small_agent": ["steps", "quiet"]}
 
 
-def test_people_learn_it_with_an_example(serve):
-    def talk(host):
-        shown = host.read("  -H 'Content-Type")
-        lines = "\n".join([shown[1], *shown[-3:]])
-        example = subprocess.run(["sh", "-c", lines], capture_output=True, text=True, check=True)
-        assert '"content":"hello"' in example.stdout
-        return shown
+WAITS = "wire.ready()\nfor request in wire.requests():\n    pass\n"
+READY = "Callers send the credentials for models"
 
-    shown = serve(talk=talk)
+
+def test_people_learn_it_too(serve):
+    shown = serve(talk=lambda host: host.read(READY))
     assert shown[0].startswith("serving on http://127.0.0.1:")
     assert shown[1].startswith("export DIFY_HOST_API_KEY=")
-    assert shown[2:-3] == [
+    assert shown[2:] == [
         "",
         "X-Plugin-ID: tests/echo_model (0.0.1)",
         "  llm/invoke: echo: echo-2, echo-1, echo-3",
@@ -78,8 +75,13 @@ def test_people_learn_it_with_an_example(serve):
         "  agent_strategy/invoke: small_agent: steps, quiet",
         "",
         "Callers send the credentials for models with each call; --simulator provides some.",
-        "",
     ]
+
+
+def test_whoever_gave_the_key_is_not_shown_it_again(serve, plugins):
+    lines = serve(plugins / "echo_model", "--api-key", "my-key", talk=lambda host: host.read(READY))
+    assert "# DIFY_HOST_API_KEY: the key that you gave" in lines
+    assert "my-key" not in "\n".join(lines)
 
 
 def ids(host):
@@ -93,27 +95,77 @@ def test_plugins_are_named_by_folder_and_by_the_folder_they_lie_in(serve, plugin
     assert serve(odd, "--plugins", plugins, "--json", talk=ids) == everything
 
 
-def example(host):
-    return host.read("  -H 'Content-Type")
+@pytest.fixture
+def declare(make_plugin):
+    """Write a plugin with one provider of a kind, and files for its parts."""
+
+    def write(kind, provider, **parts):
+        folder = make_plugin(WAITS, name="other", plugins={kind: ["p.yaml"]})
+        (folder / "p.yaml").write_text(json.dumps(provider))
+        for part, content in parts.items():
+            (folder / f"{part}.yaml").write_text(json.dumps(content))
+        return folder
+
+    return write
 
 
-def test_a_strategy_without_others_is_its_own_example(serve, plugins):
-    shown = serve(plugins / "small_agent", talk=example)
-    assert '"agent_strategy": "steps"' in shown[-1]
+def test_models_of_every_type_are_named_by_their_route(serve, declare):
+    types = ["text-embedding", "rerank", "moderation", "tts"]
+    provider = {
+        "provider": "p",
+        "supported_model_types": types,
+        "models": {"kind": {"predefined": ["m*.yaml"]}},
+    }
+    models = {
+        f"m{number}-{kind}": {"model": f"{kind}-{number}", "model_type": kind}
+        for kind in types
+        for number in (1, 2)
+    }
+    lines = serve(declare("models", provider, **models), talk=lambda host: host.read(READY))
+    for kind in types:
+        assert f"  {kind.replace('-', '_')}/invoke: p: {kind}-1, {kind}-2" in lines
 
 
-def test_a_tool_is_the_example_where_there_is_one(serve, make_plugin):
-    folder = make_plugin(
-        "wire.ready()\nfor request in wire.requests():\n    pass\n",
-        plugins={"tools": ["p.yaml"]},
-    )
-    (folder / "p.yaml").write_text('{"identity": {"name": "p"}, "tools": ["t.yaml"]}')
-    (folder / "t.yaml").write_text('{"identity": {"name": "look"}}')
-    tenant = "e1407479-3136-56c0-9908-bb02fb0339e2"
-    shown = serve(folder, "--tenant", tenant.upper(), talk=example)
-    assert "  tool/invoke: p: look" in shown
-    assert '"tool": "look"' in shown[-1]
-    assert any(f"/plugin/{tenant}/dispatch/tool/invoke" in line for line in shown)
+def test_a_provider_whose_users_name_the_models_says_so(serve, declare):
+    fields = [{"variable": "base_url", "type": "text-input", "required": True}]
+    schema = {"model": {}, "credential_form_schemas": fields}
+    provider = {
+        "provider": "own",
+        "supported_model_types": ["llm", "speech2text"],
+        "model_credential_schema": schema,
+    }
+    folder = declare("models", provider)
+    lines = serve(folder, talk=lambda host: host.read(READY))
+    assert "  llm/invoke: own: models that you name" in lines
+    assert "  speech2text/invoke: own: models that you name" in lines
+    ready = serve(folder, "--json", talk=lambda host: host.ready)
+    (plugin,) = ready["plugins"]
+    assert plugin["models"] == {"own": []}
+    assert plugin["model_types"] == {"own": {"llm": [], "speech2text": []}}
+
+
+def test_tools_are_named_by_their_route(serve, declare):
+    provider = {"identity": {"name": "p"}, "tools": ["t.yaml"]}
+    folder = declare("tools", provider, t={"identity": {"name": "look"}})
+    assert "  tool/invoke: p: look" in serve(folder, talk=lambda host: host.read(READY))
+
+
+@pytest.mark.parametrize(
+    ("provider", "part", "shown"),
+    [
+        ({"endpoints": ["part.yaml"]}, {"path": "/hook", "method": "POST"}, ("endpoints: POST /hook", {"": ["POST /hook"]})),
+        ({"identity": {"name": "d"}, "datasources": ["part.yaml"]}, {"identity": {"name": "pages"}}, ("datasources: d: pages", {"d": ["pages"]})),
+        ({"identity": {"name": "t"}, "events": ["part.yaml"]}, {"identity": {"name": "opened"}}, ("triggers: t: opened", {"t": ["opened"]})),
+    ],
+)  # fmt: skip
+def test_what_has_no_route_is_named_all_the_same(serve, declare, provider, part, shown):
+    line, names = shown
+    kind = line.partition(":")[0]
+    folder = declare(kind, provider, part=part)
+    assert f"  {line} (no route for these)" in serve(folder, talk=lambda host: host.read(READY))
+    (plugin,) = serve(folder, "--json", talk=lambda host: host.ready)["plugins"]
+    assert plugin[kind] == names
+    assert not any(plugin[other] for other in ("models", "tools", "agent_strategies"))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +247,12 @@ def test_the_simulator_offers_credentials_to_send(serve, monkeypatch):
 
 
 def test_people_are_told_the_simulators_credentials(serve):
-    shown = serve("--simulator", "--api-key", "my-key", talk=example)
+    shown = serve(
+        "--simulator",
+        "--api-key",
+        "my-key",
+        talk=lambda host: host.read("credentials for the simulator"),
+    )
     (line,) = [line for line in shown if line.startswith("credentials for the simulator: ")]
     assert json.loads(line.partition(": ")[2])["openai_api_key"] == SIMULATOR_KEY
     assert SIMULATOR_KEY.startswith("sk-simulator-")

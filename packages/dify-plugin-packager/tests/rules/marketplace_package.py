@@ -24,14 +24,6 @@ echo 你好 [nowhere](nowhere.md)
 
 Ask at <https://github.com/tests/echo/issues>, or look [elsewhere](https://example.org/x).
 """
-# In serverless form the model plugin of these tests is a server of its own.
-SERVE = """
-import http.server, os
-if os.environ["INSTALL_METHOD"] == "serverless":
-    address = os.environ["SERVERLESS_HOST"], int(os.environ["SERVERLESS_PORT"])
-    print("Serving", flush=True)
-    http.server.HTTPServer(address, http.server.SimpleHTTPRequestHandler).serve_forever()
-"""
 
 
 def good_files(path):
@@ -44,7 +36,6 @@ def good_files(path):
     files[MANIFEST] = files[MANIFEST].replace("entrypoint: main }", "entrypoint: main }, minimum_dify_version: 1.10.0")  # fmt: skip
     files["README.md"] = README
     files["PRIVACY.md"] = "Nothing is stored or shared.\n"
-    files["main.py"] = SERVE + files["main.py"]
     return {**{path: text.encode() for path, text in files.items()}, **wheels}
 
 

@@ -1,9 +1,8 @@
 """The check of a package, stage by stage."""
 
-import dataclasses
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from dify_plugin_packager.packaging import Archive, Contents
 from dify_plugin_packager.rules import Finding, PackageRules, findings, iter_marketplace_rules
 
 from .health import describe, figures, find_problems
-from .marketplace_install import install_elsewhere, start_serverless
 from .result import CheckResult
 from .smoke_test import find_load_problems, smoke_test
 from .soak import SoakSettings, soak
@@ -82,7 +80,7 @@ def check_package(  # noqa: PLR0913 - a check has these settings
         yield CheckResult(name="soak", stage="health", is_skipped=True)
     yield from check_versions(archive, rules, against, can_unpack=can_go_on)
     if for_marketplace and rules.is_readable:
-        yield from _check_for_marketplace(archive, rules.contents, quick=quick or not can_go_on)
+        yield from _check_for_marketplace(archive, rules.contents)
 
 
 def _steps(route: Route) -> tuple[str, str]:
@@ -143,37 +141,7 @@ def _installation(name: str, **more: Any) -> CheckResult:
     return CheckResult(name=name, stage="installation", **more)
 
 
-def _check_for_marketplace(
-    archive: Archive, contents: Contents, *, quick: bool
-) -> Iterator[CheckResult]:
-    """Apply the marketplace's rules, and repeat its trial installation."""
-    for name, check in iter_marketplace_rules(archive, contents):
-        found = tuple(check())
+def _check_for_marketplace(archive: Archive, contents: Contents) -> Iterator[CheckResult]:
+    for name, rule in iter_marketplace_rules(archive, contents):
+        found = tuple(rule())
         yield CheckResult(name=f"marketplace: {name}", findings=found, stage="marketplace")
-    if quick:
-        return
-    with tempfile.TemporaryDirectory(prefix="dify-host-") as temporary:
-        steps: tuple[tuple[str, Callable[[], float | None]], ...] = (
-            ("install from another folder", lambda: install_elsewhere(archive, Path(temporary))),
-            ("start in serverless form", lambda: start_serverless(Path(temporary))),
-        )
-        can_go_on = "requirements.txt" in contents.files
-        for name, step in steps:
-            result = CheckResult(name=f"marketplace: {name}", stage="marketplace")
-            if can_go_on:
-                result = _try_step(result, step)
-                # The next step starts what this one installed.
-                can_go_on = not result.findings
-            else:
-                result = dataclasses.replace(result, is_skipped=True)
-            yield result
-
-
-def _try_step(result: CheckResult, step: Callable[[], float | None]) -> CheckResult:
-    started = time.monotonic()
-    try:
-        seconds = step()
-    except PluginHostError as error:
-        return dataclasses.replace(result, findings=(Finding("rejected", str(error)),))
-    taken = time.monotonic() - started if seconds is None else seconds
-    return dataclasses.replace(result, note=f"{taken:.1f} s")

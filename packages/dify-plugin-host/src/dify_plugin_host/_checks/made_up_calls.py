@@ -15,10 +15,11 @@ from dify_plugin_host._plugin.declarations import (
     tool_providers,
 )
 from dify_plugin_host._plugin.offers import offers, parts_of
-from dify_plugin_host._plugin.samples import MODEL_CALLS, sample_credentials, sample_parameters
 from dify_plugin_host._tools.tool_file import builtin_tools
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
 from dify_plugin_packager.plugin import PluginFolder
+
+from .samples import MODEL_CALLS, sample_credentials, sample_parameters
 
 
 _STRATEGY_VALUES: dict[str, Callable[[], Any]] = {
@@ -111,7 +112,7 @@ class MadeUpCalls:
             if provider.credential_fields:
                 yield _call("tool", "validate_tool_credentials", provider.name, addressed)
             for name, tool in provider.tools.items():
-                parameters = sample_parameters(objects_at(tool, "parameters"), _model)
+                parameters = sample_parameters(objects_at(tool, "parameters"))
                 if parameters is None:
                     continue
                 data = {**addressed, "tool": name, "tool_parameters": parameters}
@@ -172,7 +173,7 @@ class MadeUpCalls:
             for field in fields
             if field.get("type") in selected
         }
-        return sample_credentials(fields, "name", self._made_up) | chosen
+        return sample_credentials(fields, self._made_up) | chosen
 
     def _made_up(self, name: str) -> str:
         return self._address if _ADDRESS.search(name) else "sample"
@@ -228,8 +229,4 @@ def _http_request(method: str, path: str) -> str:
 
 
 def _parameters(part: JsonObject) -> JsonObject:
-    return sample_parameters(objects_at(part, "parameters"), _model) or {}
-
-
-def _model() -> JsonObject:
-    return MODEL_VALUE
+    return sample_parameters(objects_at(part, "parameters")) or {}

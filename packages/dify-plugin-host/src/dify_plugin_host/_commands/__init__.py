@@ -1,1 +1,1 @@
-"""The commands `dify-host` and `dify-plugin`."""
+"""The command `dify-host`."""

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from dify_plugin_host._daemon.server import DaemonServer
 from dify_plugin_host._platform.model_server import (
-    SERVER_VARIABLES,
     ModelServer,
     named_server,
     open_simulator,
@@ -28,8 +27,7 @@ from stream_text.signals import cancelled_by_signals
 from .find_plugins import install_packages, install_settings, open_source, read_plugins
 from .limits import with_daemon_limits, with_file_settings
 from .options import ServeOptions
-from .sample_calls import API_KEY, SampleCalls
-from .serve_report import Reporter
+from .serve_report import API_KEY, Reporter
 from .tool_offers import python_tools
 
 
@@ -62,14 +60,11 @@ def run_serve(options: ServeOptions, *, out: TextIO, debugger: Debugger | None =
             debugger=debugger,
         )
         simulator = models.credentials if models and options.simulator else None
-        samples = SampleCalls(server.host, _shown_credentials(models, simulator))
         shown_key = server.api_key if given_key is None else None
         asyncio.run(
             _serve(
                 server,
-                lambda: reporter.report_ready(
-                    server, api_key=shown_key, simulator=simulator, samples=samples
-                ),
+                lambda: reporter.report_ready(server, api_key=shown_key, simulator=simulator),
                 # A debugger's address is printed while the plugins start.
                 shows_progress=debugger is None,
             )
@@ -109,16 +104,6 @@ def _model_server(
             yield server
     else:
         yield named_server(environment)
-
-
-def _shown_credentials(
-    models: ModelServer | None, simulator: Mapping[str, str] | None
-) -> Mapping[str, str]:
-    """Return the credentials that a sample call may show; those of the environment appear as the variables that hold them."""
-    if models is None or simulator:
-        return simulator or {}
-    held = {os.environ.get(name, "").strip(): f"@@{name}@@" for name in SERVER_VARIABLES}
-    return {name: held.get(value, value) for name, value in models.credentials.items()}
 
 
 def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:

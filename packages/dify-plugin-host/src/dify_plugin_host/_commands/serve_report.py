@@ -1,4 +1,4 @@
-"""The output of `dify-host serve`: the address, the plugins, sample calls, and the plugins' notices."""
+"""The output of `dify-host serve`: the address, the plugins and their routes, and the plugins' notices."""
 
 import json
 import sys
@@ -10,9 +10,22 @@ from dify_plugin_host._plugin.offers import Offer, offers
 from dify_plugin_host._process.connection import Notice
 from dify_plugin_packager.json_access import JsonObject
 
-from .sample_calls import API_KEY, ROUTES, SampleCalls
 from .screen import is_quiet, printable
 
+
+API_KEY = "DIFY_HOST_API_KEY"
+"""The environment variable that may hold the key."""
+
+_ROUTES = {
+    "llm": "llm/invoke",
+    "text-embedding": "text_embedding/invoke",
+    "rerank": "rerank/invoke",
+    "moderation": "moderation/invoke",
+    "tts": "tts/invoke",
+    "speech2text": "speech2text/invoke",
+    "tools": "tool/invoke",
+    "agent_strategies": "agent_strategy/invoke",
+}
 
 _KINDS = (
     "models",
@@ -45,15 +58,13 @@ class Reporter:
         *,
         api_key: str | None,
         simulator: Mapping[str, str] | None,
-        samples: SampleCalls,
     ) -> None:
-        """Print the server's address, its plugins and sample calls.
+        """Print the server's address and its plugins.
 
         Args:
             server: The running server.
             api_key: The key that callers must send; None if they already have it.
             simulator: The credentials for the simulator, if there is one.
-            samples: Calls to copy.
         """
         plugins = [_describe(server, plugin_id) for plugin_id in server.plugins]
         if self._as_json:
@@ -76,8 +87,6 @@ class Reporter:
             lines += ["", f"X-Plugin-ID: {plugin_id} ({version})"]
             lines += [f"  {_offer_line(offer)}" for offer in offers(plugin.folder)]
         lines += ["", _credential_line(simulator)]
-        for sample in samples:
-            lines += ["", *sample.to_shell(server.base_url, server.tenant or "local")]
         self._say("\n".join(lines))
 
     def report_notice(self, notice: Notice) -> None:
@@ -122,7 +131,9 @@ def _offer_line(offer: Offer) -> str:
     names = ", ".join(offer.names) or "models that you name"
     named = f"{offer.provider}: {names}" if offer.provider else names
     kind = offer.model_type or offer.kind
-    return f"{ROUTES[kind]}: {named}" if kind in ROUTES else f"{kind}: {named} (no route for these)"
+    return (
+        f"{_ROUTES[kind]}: {named}" if kind in _ROUTES else f"{kind}: {named} (no route for these)"
+    )
 
 
 def _credential_line(simulator: Mapping[str, str] | None) -> str:

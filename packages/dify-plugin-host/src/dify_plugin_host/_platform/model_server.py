@@ -10,9 +10,6 @@ from dify_plugin_host._errors import PluginHostError
 
 _KEY, _URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
-SERVER_VARIABLES = (_KEY, _URL)
-"""The environment variables that name a server."""
-
 
 class ServerAddressError(PluginHostError):
     """An invalid server address in the environment."""
