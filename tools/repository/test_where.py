@@ -11,8 +11,8 @@ PAGE = (ROOT / "docs/where.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (.*\?) \| `(.*)` \| `(.*)` \|$", PAGE, re.MULTILINE)
 
 
-def test_there_are_fifty_questions_and_no_other_rows() -> None:
-    assert len(ROWS) == len({question for question, *_ in ROWS}) == 50
+def test_each_question_stands_there_once_and_there_are_no_other_rows() -> None:
+    assert len(ROWS) == len({question for question, *_ in ROWS}) > 50
     assert PAGE.count("\n|") - len(ROWS) == 2 * PAGE.count("\n## ")
 
 

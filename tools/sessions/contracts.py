@@ -1,7 +1,7 @@
 """The import contracts of the root pyproject.toml, with the packages that there are, so that a new one is held by them without an edit.
 
-In a list of packages `*` stands for all packages of the workspace, and `-NAME` leaves one out of them again. What a contract forbids to somebody is never that
-somebody itself.
+In a list of packages `*` stands for all packages of the workspace, and `-NAME` leaves one out of them again. As a layer `*` stands for those that no other layer
+names. What a contract forbids to somebody is never that somebody itself.
 """
 
 import json
@@ -37,6 +37,10 @@ def write_contracts(pyproject: Path, packages: Iterable[str], target: Path) -> N
 
 def _fill(table: dict[str, Any], known: set[str]) -> dict[str, Any]:
     filled = dict(table)
+    if "*" in filled.get("layers", ()):
+        named = {name for layer in filled["layers"] for name in layer.split(" | ")}
+        others = " | ".join(sorted(known - named))
+        filled["layers"] = [others if layer == "*" else layer for layer in filled["layers"]]
     for key in _LISTS:
         if "*" not in filled.get(key, ()):
             continue

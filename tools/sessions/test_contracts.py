@@ -29,6 +29,13 @@ def test_a_new_package_is_in_every_contract_that_speaks_of_all(tmp_path: Path) -
                 # Who lists nearly all of them by hand will forget the next one.
                 assert len(set(value) & set(packages)) < len(packages) / 2, name
     assert written[""]["root_packages"] == sorted(packages)
+    (layers,) = (one["layers"] for one in declared.values() if "*" in one.get("layers", ()))
+    names = [name for layer in layers for name in layer.split(" | ")]
+    new = " | ".join(sorted({*packages} - {*names}))
+    assert "throw_away" in new
+    assert [new if layer == "*" else layer for layer in layers] in [
+        one.get("layers") for one in written.values()
+    ]
 
 
 def test_what_a_contract_forbids_is_never_whom_it_is_about(tmp_path: Path) -> None:
