@@ -1,8 +1,5 @@
 """What a model may ask for in one round, and that a round costs no more than what is in it."""
 
-import gc
-import time
-
 from agent_loop import (
     AgentRun,
     CallModel,
@@ -15,6 +12,7 @@ from agent_loop import (
     ToolCallFragment,
     ToolResult,
 )
+from counting import is_linear
 
 
 QUESTION = (Message(role="user", content="?"),)
@@ -68,24 +66,12 @@ def test_refusals_do_not_flood_what_is_shown():
     assert sum(isinstance(event, ShowText) for event in run.feed(ModelDone())) == 128
 
 
-def cpu(act, size):
-    """Return the least of three costs: what else goes on only adds."""
-    costs = []
-    gc.disable()
-    for _ in range(3):
-        start = time.process_time()
-        act(size)
-        costs.append(time.process_time() - start)
-    gc.enable()
-    return min(costs)
-
-
 def test_twice_the_calls_cost_twice_as_much():
     def play(count):
         run, events = ask_many(count)
         give_results(run, events[-1].calls)
 
-    assert any(cpu(play, 4_000) < 3 * cpu(play, 2_000) for _ in range(3))
+    assert is_linear(play, 200)
 
 
 def test_twice_the_pieces_without_a_name_cost_twice_as_much():
@@ -95,4 +81,4 @@ def test_twice_the_pieces_without_a_name_cost_twice_as_much():
         for number in range(count):
             run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id=f"c{number}"),)))
 
-    assert any(cpu(play, 4_000) < 3 * cpu(play, 2_000) for _ in range(3))
+    assert is_linear(play, 200)

@@ -1,6 +1,3 @@
-import gc
-import time
-
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
@@ -26,20 +23,3 @@ def pytest_itemcollected(item):
 def anyio_backend():
     """Run asynchronous tests on asyncio, and on nothing else."""
     return "asyncio"
-
-
-@pytest.fixture
-def cpu():
-    """Measure what an act costs: the least of three times, for what else goes on only adds."""
-
-    def measure(act):
-        costs = []
-        gc.disable()
-        for _ in range(3):
-            start = time.process_time()
-            act()
-            costs.append(time.process_time() - start)
-        gc.enable()
-        return min(costs)
-
-    return measure

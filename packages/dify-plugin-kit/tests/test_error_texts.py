@@ -2,12 +2,12 @@
 
 import json
 import re
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counting import not_for_ever
 from dify_plugin_kit.error_texts import read_call_failure, without_server_words
 
 
@@ -329,9 +329,8 @@ def test_any_text_is_read(text):
     ],
 )
 def test_no_text_takes_long_to_be_read(piece):
-    start = time.process_time()
-    read_call_failure(piece * 1_000_000)
-    assert time.process_time() - start < 0.5
+    with not_for_ever():
+        read_call_failure(piece * 1_000_000)
 
 
 @pytest.mark.parametrize(

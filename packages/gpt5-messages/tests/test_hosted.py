@@ -2,7 +2,6 @@
 
 import base64
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counting import is_linear
 from gpt5_messages import (
     ApprovalRequest,
     Completion,
@@ -542,13 +542,12 @@ def test_what_was_added_for_a_reader_does_not_go_back_to_the_model() -> None:
 
 
 def test_the_cost_of_large_images_and_many_citations_does_not_grow_faster_than_they_do() -> None:
-    def cost(size: int) -> float:
+    def decode(size: int) -> None:
         data = json.dumps({"type": "x", "partial_image_b64": "A" * (size * 1_000)}).encode()
         frame = b"data: " + data + b"\n\n"
         links = [f"https://a{number}.example.org/{number}" for number in range(size)]
         answer = message(" ".join(links[::2]), *(cited(link) for link in links))
         image = {"type": "image_generation_call", "result": "A" * (size * 1_000)}
-        started = time.process_time()
         frames, decoder = SSEDecoder(), StreamDecoder()
         for start in range(0, len(frame), 4_096):
             for event in frames.feed(frame[start : start + 4_096]):
@@ -556,8 +555,5 @@ def test_the_cost_of_large_images_and_many_citations_does_not_grow_faster_than_t
         completion = completed(answer, image)
         assert len(completion.unlinked_sources) == size // 2
         assert len(completion.images) == 1
-        return time.process_time() - started
 
-    cost(100)
-    # Four times as much costs about four times as much; what is quadratic costs sixteen times as much.
-    assert min(cost(1_600) / cost(400) for _ in range(3)) < 9
+    assert is_linear(decode, 100)

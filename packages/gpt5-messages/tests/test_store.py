@@ -1,6 +1,5 @@
 import json
 import re
-import time
 from functools import partial
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counting import is_linear, not_for_ever
 from gpt5_messages import History, ItemStore, MessageError, build_input
 
 
@@ -458,13 +458,12 @@ def test_a_bound_of_zero_is_refused_by_its_name(bound: str) -> None:
 def test_the_cost_of_a_message_does_not_grow_faster_than_its_text(text: str) -> None:
     store = ItemStore()
 
-    def cost(count: int) -> float:
-        started = time.process_time()
+    def look(count: int) -> None:
         is_recalled(store, {"role": "assistant", "content": text * count}, *called("a"))
-        return time.process_time() - started
 
-    # Four times as much costs about four times as much; what is quadratic costs sixteen times as much.
-    assert min(cost(8_000) / cost(2_000) for _ in range(5)) < 9
+    assert is_linear(look, 500)
+    with not_for_ever():
+        look(400_000 // len(text))
 
 
 def renamed(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,5 +1,4 @@
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
@@ -70,20 +69,5 @@ def assert_linear():
         once, twice = count_work(lambda: act(size)), count_work(lambda: act(2 * size))
         assert size < once
         assert twice < 2.2 * once
-
-    return check
-
-
-@pytest.fixture(scope="session")
-def costs_twice_for_twice():
-    """Return whether twice the size takes about twice the processor's time; what else the machine does may spoil two of three tries."""
-
-    def check(act: Callable[[int], object], size: int, *, spare: float) -> bool:
-        def cost(count: int) -> float:
-            begin = time.process_time()
-            act(count)
-            return time.process_time() - begin
-
-        return any(cost(2 * size) < 3 * cost(size) + spare for _ in range(3))
 
     return check

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counting import not_for_ever
 from stream_text import (
     REDACTED,
     KnownSecrets,
@@ -382,13 +383,12 @@ def test_a_known_secret_is_found_with_any_of_its_characters_escaped(data, secret
         *("&#90;", "&amp;", "Z\u200b", "Z" + "\u200b" * 16),
     ],
 )
-@pytest.mark.parametrize("end", ["Z", ""])
-def test_what_almost_is_an_escaped_secret_costs_no_more_than_its_length(
-    near, end, costs_twice_for_twice
-):
+def test_what_almost_is_an_escaped_secret_costs_no_more_than_its_length(near):
     known = KnownSecrets(["Z" * 100 + "!", "Zebra-" * 20])
-    assert known.redact(near * 1_000 + end) == near * 1_000 + end
-    assert costs_twice_for_twice(lambda count: known.redact(near * count + end), 500, spare=0.01)
+    assert known.redact(near * 1_000) == near * 1_000
+    text = near * (100_000 // len(near)) + "Z"
+    with not_for_ever():
+        assert known.redact(text) == text
 
 
 def test_a_known_secret_stays_found_in_json_of_json_of_json():
@@ -420,12 +420,12 @@ def test_what_only_resembles_a_form_of_a_secret_stays(text):
 @pytest.mark.parametrize(
     "secret", ["\\" * 20, "%25" * 20, "%" * 20, " +" * 20, "a\\" * 20, "&<" * 20]
 )
-def test_what_almost_is_a_secret_costs_no_more_than_its_length(secret, costs_twice_for_twice):
-    """Twice the text, twice the time; each place is looked at once."""
+def test_what_almost_is_a_secret_costs_no_more_than_its_length(secret):
+    """Each place is looked at once."""
     known = KnownSecrets(["x" + secret + "x"])
     near = ENCODINGS["URL"](ENCODINGS["JSON"]("x" + secret)) + "y"
-    assert known.redact(near * 1_000) == near * 1_000
-    assert costs_twice_for_twice(lambda count: known.redact(near * count), 500, spare=0.01)
+    with not_for_ever():
+        assert known.redact(near * 4_000) == near * 4_000
 
 
 def test_a_known_secret_may_end_in_backslashes():
