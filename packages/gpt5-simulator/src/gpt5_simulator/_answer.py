@@ -12,7 +12,7 @@ from gpt5_simulator._checks.items import validate_items
 from gpt5_simulator._checks.settings import Call, validate_settings, validate_shape
 from gpt5_simulator._checks.tools import validate_tools
 from gpt5_simulator._errors import ApiError
-from gpt5_simulator._json import Json, dump, objects_in
+from gpt5_simulator._json import Json, dump, object_at, objects_in
 from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._model.turn import Model
 from gpt5_simulator._profiles import ModelProfile, profile_for, profile_for_unknown
@@ -28,7 +28,7 @@ from gpt5_simulator._responses.usage import (
     prompt_text,
 )
 from gpt5_simulator._stored.background import BackgroundRun
-from gpt5_simulator._stored.store import ResponseStore, StoredResponse
+from gpt5_simulator._stored.store import Lane, ResponseStore, StoredResponse
 from gpt5_simulator._stored.stored_calls import listed_items
 
 
@@ -62,7 +62,7 @@ class Responder:
     _lock: Lock = field(default_factory=Lock)
 
     def answer(
-        self, body: Json, *, owner: str, id_source: str
+        self, body: Json, *, owner: str, id_source: str, lane: Lane | None = None
     ) -> tuple[Json, BackgroundRun | None]:
         """Return the final response to a request, with its run if it is made in the background; store it if the request asks for that.
 
@@ -70,11 +70,12 @@ class Responder:
             body: The request.
             owner: The fingerprint of the request's key.
             id_source: Text that no other request has; ids are made from it.
+            lane: What the request's WebSocket remembers; None for a request over HTTP.
 
         Raises:
             ApiError: If the checks or the model refuse the request.
         """
-        request = self.read(body, owner=owner)
+        request = self.read(body, owner=owner, lane=lane)
         ids = self._ids(id_source, owner)
         response_id = ids.make("resp")
         now = self.clock()
@@ -155,7 +156,13 @@ class Responder:
         }
 
     def read(
-        self, body: Json, *, owner: str, knows_model: bool = False, call: Call = "create"
+        self,
+        body: Json,
+        *,
+        owner: str,
+        knows_model: bool = False,
+        call: Call = "create",
+        lane: Lane | None = None,
     ) -> ModelRequest:
         """Return a request as the model reads it.
 
@@ -164,10 +171,14 @@ class Responder:
             owner: The fingerprint of the request's key.
             knows_model: Whether any model is accepted.
             call: The call that it is for.
+            lane: What the request's WebSocket remembers; it notes the conversation there.
 
         Raises:
             ApiError: If a real server would refuse the request.
         """
+        if call == "create" and lane is not None:
+            call = "socket"
+        lane = lane or Lane()
         # The shape first: what follows relies on the types of the fields.
         if self.strict:
             validate_shape(body, call=call)
@@ -182,9 +193,9 @@ class Responder:
         # One lock for all of it: nothing that a reference leads to may go before it has been checked.
         with self._lock:
             said = (self._referenced(item, owner) for item in input_items(body))
-            items = (*self._earlier(body, owner), *said)
+            items = lane.asked = (*self._earlier(body, owner, lane), *said)
             if self.strict:
-                is_stored = partial(self._is_stored, owner=owner)
+                is_stored = partial(self._is_stored, owner=owner, lane=lane)
                 validate_conversation(items, key=_key(owner), is_stored=is_stored)
                 self.store.validate_windows(input_items(body))
         return read_request(body, profile=profile, items=items)
@@ -196,6 +207,9 @@ class Responder:
         self, request: ModelRequest, ids: IdSource, *, is_background: bool
     ) -> tuple[Output, ApiError | None]:
         """Return the model's output; for a background response the error as well, if the model refused."""
+        warms_up = object_at(request.body, "prompt_cache_options").get("prewarm")
+        if warms_up or request.body.get("generate") is False:
+            return Output(items=(), tokens=0, reasoning=0, is_cut=False), None
         try:
             turn = self.model.respond(request)
         except ApiError as error:
@@ -243,14 +257,17 @@ class Responder:
             raise _deprecated(model)
         return known
 
-    def _earlier(self, body: Json, owner: str) -> tuple[Json, ...]:
+    def _earlier(self, body: Json, owner: str, lane: Lane) -> tuple[Json, ...]:
         previous: object = body.get("previous_response_id")
         if not isinstance(previous, str):
             return ()
+        if previous == lane.response_id:
+            return lane.items
         return self.store.conversation(previous, owner=owner)
 
-    def _is_stored(self, item_id: str, *, owner: str) -> bool:
-        return self.store.find_item(item_id, owner=owner) is not None
+    def _is_stored(self, item_id: str, *, owner: str, lane: Lane) -> bool:
+        is_kept = any(item.get("id") == item_id for item in lane.items)
+        return is_kept or self.store.find_item(item_id, owner=owner) is not None
 
     def _cache_use(self, prompt: str, request: ModelRequest, owner: str) -> CacheUse:
         # Requests share a cache if the server routes them alike: by their key, or by how they begin.

@@ -24,9 +24,17 @@ class Pause:
     seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """A connection that closes in the middle of the body."""
+    """A connection that closes in the middle of the body.
+
+    Attributes:
+        code: The code of the close frame. With one it is a WebSocket's alone, and does nothing over HTTP.
+        reason: The text beside it.
+    """
+
+    code: int | None = None
+    reason: str = ""
 
 
 type Step = bytes | Pause | Drop

@@ -19,12 +19,15 @@ from gpt5_simulator._json import Json, is_object, object_at, objects_in
 from gpt5_simulator._profiles import ModelProfile
 
 
-type Call = Literal["create", "input_tokens", "compact"]
+type Call = Literal["create", "socket", "input_tokens", "compact"]
 
 _PARAMETERS: Json = SCHEMAS["parameters"]
 _REQUEST: Json = {"properties": _PARAMETERS}
 _KNOWN: dict[Call, frozenset[str]] = {
-    "create": frozenset(_PARAMETERS) - {"personality"},  # which only the count of tokens takes
+    # Only the count of tokens takes a personality, and only a WebSocket may be told not to generate.
+    "create": frozenset(_PARAMETERS) - {"personality", "generate"},
+    "socket": frozenset({*_PARAMETERS, "type"})
+    - {"personality", "background", "background_options"},
     "input_tokens": frozenset(SCHEMAS["calls"]["input_tokens"]),
     "compact": frozenset(SCHEMAS["calls"]["compact"]),
 }

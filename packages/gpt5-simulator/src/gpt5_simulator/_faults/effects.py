@@ -3,14 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gpt5_simulator._errors import ApiError
 from gpt5_simulator._faults.faults import (
     BrokenFrame,
+    CloseSocket,
     CutStream,
     DuplicateEvents,
     Fault,
     HtmlPage,
     LateError,
     LateFailure,
+    RefuseUpgrade,
     Silence,
     UnknownEvent,
 )
@@ -19,6 +22,8 @@ from gpt5_simulator._reply import Drop, Pause, Reply, Step
 from gpt5_simulator._responses.events import encode_event
 
 
+_HTML = "text/html; charset=utf-8"
+_LEAST_ERROR = 400
 _PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body><h1>Please sign in</h1></body></html>\n"
 _BROKEN = b'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"oops\n\n'
 
@@ -26,10 +31,20 @@ _BROKEN = b'event: response.output_text.delta\ndata: {"type":"response.output_te
 def damage(reply: Reply, fault: Fault) -> Reply:
     """Return a reply damaged by a fault; faults that refuse a request beforehand do not change it."""
     if isinstance(fault, HtmlPage):
-        page = "text/html; charset=utf-8"
-        return Reply(status=fault.status, content_type=page, steps=(_PAGE,))
+        return Reply(status=fault.status, content_type=_HTML, steps=(_PAGE,))
     damaged = _damaged_stream if reply.is_stream else _damaged_body
     return replace(reply, steps=tuple(damaged(tuple(reply.steps), fault)))
+
+
+def refuse_upgrade(fault: RefuseUpgrade) -> Reply:
+    """Return the reply to a request for a WebSocket that is refused."""
+    status = fault.status
+    if status is None:
+        return Reply(content_type=_HTML, steps=(Pause(seconds=None),))
+    if status < _LEAST_ERROR:
+        return Reply(status=status, content_type=_HTML, steps=(_PAGE,))
+    error = ApiError("There is no WebSocket here.", status=status)
+    return Reply.of_json(error.envelope(), status=status)
 
 
 def _damaged_stream(steps: tuple[Step, ...], fault: Fault) -> Iterator[Step]:
@@ -39,6 +54,9 @@ def _damaged_stream(steps: tuple[Step, ...], fault: Fault) -> Iterator[Step]:
             yield from (_joined(steps)[: min(size, len(_joined(steps[:-1])))], Drop())
         case CutStream(after_events=number):
             yield from (*_unfinished(steps, number), Drop())
+        case CloseSocket(code=code, reason=reason):
+            number = len(steps) if fault.after_events is None else fault.after_events
+            yield from (*steps[:number], Drop(code=code, reason=reason), *steps[number:])
         case Silence(after_events=number, seconds=seconds):
             yield from (*steps[:number], Pause(seconds=seconds), *steps[number:])
         case BrokenFrame(after_events=number, replaces=replaces):

@@ -8,24 +8,32 @@ from typing import get_args
 
 from gpt5_simulator._arguments import entries_of, wrong_kind
 from gpt5_simulator._faults.fault_text import parse_fault
-from gpt5_simulator._faults.faults import Fault
+from gpt5_simulator._faults.faults import Fault, NoPongs, RefuseUpgrade
 
 
 _FAULTS: tuple[type, ...] = get_args(Fault.__value__)
+_OF_UPGRADES = (RefuseUpgrade, NoPongs)
+
+
+class _Line:
+    """The faults of one sort."""
+
+    def __init__(self) -> None:
+        self.lasting: list[Fault] = []
+        self.lasting_taken = 0
+        self.queue: deque[Fault | None] = deque()
 
 
 class FaultQueue:
     """The faults that wait for their requests; more may be added while the server runs.
 
     A fault with `times=None` hits every request. The others come one after the other, each for `times` requests; None lets
-    one request pass.
+    one request pass. Faults of requests for a WebSocket wait in a line of their own.
     """
 
     def __init__(self, faults: Iterable[Fault | str | None] = ()) -> None:
         self._lock = Lock()
-        self._lasting: list[Fault] = []
-        self._lasting_taken = 0
-        self._queue: deque[Fault | None] = deque()
+        self._lines = {False: _Line(), True: _Line()}
         for index, fault in enumerate(entries_of("faults", faults)):
             self.add(fault, where=f"faults[{index}]")
 
@@ -41,25 +49,32 @@ class FaultQueue:
         if fault is not None and not isinstance(fault, _FAULTS):
             raise wrong_kind(where, "a fault such as CutStream() or 'cut', or None", fault)
         # A test adds faults from its own thread while the server takes them.
+        line = self._lines[isinstance(fault, _OF_UPGRADES)]
         with self._lock:
             if fault is not None and fault.times is None:
-                self._lasting.append(fault)
+                line.lasting.append(fault)
             elif fault is None or fault.times:
-                self._queue.append(fault)
+                line.queue.append(fault)
 
-    def take(self) -> tuple[Fault, ...]:
-        """Return the faults that hit the next request."""
+    def take(self, *, is_upgrade: bool = False) -> tuple[Fault, ...]:
+        """Return the faults that hit the next request, or the next one for a WebSocket."""
+        line = self._lines[is_upgrade]
         with self._lock:
-            self._lasting_taken = len(self._lasting)
-            due = self._queue.popleft() if self._queue else None
+            line.lasting_taken = len(line.lasting)
+            due = line.queue.popleft() if line.queue else None
             if due is not None and due.times is not None and due.times > 1:
-                self._queue.appendleft(replace(due, times=due.times - 1))
-            return (*self._lasting, *(() if due is None else (due,)))
+                line.queue.appendleft(replace(due, times=due.times - 1))
+            return (*line.lasting, *(() if due is None else (due,)))
 
     def find_unused(self) -> list[str]:
         """Return the faults that have not hit as many requests as they should, written as Python."""
         with self._lock:
-            waiting = [*self._lasting[self._lasting_taken :], *self._queue]
+            lines = self._lines.values()
+            waiting = [
+                fault
+                for line in lines
+                for fault in (*line.lasting[line.lasting_taken :], *line.queue)
+            ]
         return [_written(fault) for fault in waiting if fault is not None]
 
 

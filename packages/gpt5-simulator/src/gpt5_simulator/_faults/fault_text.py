@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from gpt5_simulator._errors import FaultError
 from gpt5_simulator._faults.faults import (
     BrokenFrame,
+    CloseSocket,
     CutStream,
     DuplicateEvents,
     EncryptedContentRefused,
@@ -18,6 +19,8 @@ from gpt5_simulator._faults.faults import (
     HttpError,
     LateError,
     LateFailure,
+    NoPongs,
+    RefuseUpgrade,
     Silence,
     UnknownEvent,
     UnverifiedOrganization,
@@ -46,6 +49,14 @@ _BY_NAME: dict[str, tuple[type[Fault], dict[str, Any]]] = {
     "duplicate_events": (DuplicateEvents, {}),
     "unverified_organization": (UnverifiedOrganization, {}),
     "encrypted_content_refused": (EncryptedContentRefused, {}),
+    "close": (CloseSocket, {}),
+    "close_idle": (CloseSocket, {"after_events": None}),
+    "message_too_big": (
+        CloseSocket,
+        {"code": 1009, "reason": "message too big", "after_events": 0},
+    ),
+    "refuse_upgrade": (RefuseUpgrade, {}),
+    "no_pongs": (NoPongs, {}),
 }
 
 _ERROR_STATUSES = range(400, 600)

@@ -182,6 +182,47 @@ class EncryptedContentRefused:
     times: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseSocket:
+    """A WebSocket that the server closes with a code; `CutStream` ends one without. Over HTTP nothing happens.
+
+    Attributes:
+        code: The code of the close frame.
+        reason: The text beside it.
+        after_events: Events to send first; None means all, so that the socket closes while it is idle.
+        times: How many requests are hit; None means all.
+    """
+
+    code: int = 1011
+    reason: str = ""
+    after_events: int | None = 3
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefuseUpgrade:
+    """A request for a WebSocket that is answered as if this server, or what stands before it, had none.
+
+    Attributes:
+        status: The HTTP status, 200 to 599; one below 400 comes with a web page. None means no answer at all.
+        times: How many requests for a WebSocket are hit; None means all.
+    """
+
+    status: int | None = 426
+    times: int | None = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoPongs:
+    """A WebSocket whose server does not answer pings.
+
+    Attributes:
+        times: How many requests for a WebSocket are hit; None means all.
+    """
+
+    times: int | None = 1
+
+
 type Fault = (
     HttpError
     | CutStream
@@ -194,5 +235,8 @@ type Fault = (
     | DuplicateEvents
     | UnverifiedOrganization
     | EncryptedContentRefused
+    | CloseSocket
+    | RefuseUpgrade
+    | NoPongs
 )
 """Any fault that the simulator can produce on request."""

@@ -2,84 +2,50 @@
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gpt5_simulator._answer import Responder
 from gpt5_simulator._errors import ApiError, FaultError
-from gpt5_simulator._faults.effects import damage
+from gpt5_simulator._faults.effects import damage, refuse_upgrade
 from gpt5_simulator._faults.fault_queue import FaultQueue
-from gpt5_simulator._faults.fault_text import parse_fault
-from gpt5_simulator._faults.faults import Fault, HttpError
+from gpt5_simulator._faults.faults import HttpError, RefuseUpgrade
 from gpt5_simulator._faults.refusals import build_error, retry_headers, validate_against
+from gpt5_simulator._http.calls import Call
 from gpt5_simulator._http.delivery import Delivery
 from gpt5_simulator._http.exchanges import ExchangeQueue, read_asked
 from gpt5_simulator._http.recorded import RequestLog, fingerprint
 from gpt5_simulator._http.replay import Recording, ReplayQueue
-from gpt5_simulator._json import Json, is_object, object_at
+from gpt5_simulator._http.sockets import NO_PONGS, Socket, answer_as_get
+from gpt5_simulator._json import Json, object_at, object_in
 from gpt5_simulator._likeness import Likeness
 from gpt5_simulator._profiles import iter_profiles
-from gpt5_simulator._reply import JSON, ChunkSizes, Reply
+from gpt5_simulator._reply import ChunkSizes, Drop, Reply
 from gpt5_simulator._responses.events import begun, encode_event, iter_events
 from gpt5_simulator._stored.background import BackgroundRun
+from gpt5_simulator._stored.store import Lane
 from gpt5_simulator._stored.stored_calls import StoredCalls
 
 
 FAULT_HEADER = "x-simulator-fault"
 REPLAY_HEADER = "x-simulator-replay"
 
-type FaultsOf = Callable[[Request], tuple[Fault, ...]]
-
 _WORKERS = 256  # requests at once, since a model object may block as long as a test wants
 _MODEL_CREATED = 1754425777
+_SOCKET_PATH = "/v1/responses"
+_SOCKET_SECONDS = 3600
+_SOCKET_OVER = "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue."
 _NO_KEY = "You didn't provide an API key. Put it in an Authorization header using Bearer auth (Authorization: Bearer YOUR_KEY)."
 _WRONG_KEY = "Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys."
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A request with an accepted key.
-
-    Attributes:
-        request: The request.
-        raw: Its body.
-        source: Text that no other request has.
-        owner: The fingerprint of its key.
-        faults: The faults that hit it.
-    """
-
-    request: Request
-    raw: bytes
-    source: str
-    owner: str
-    faults: tuple[Fault, ...]
-
-    def body(self) -> Json:
-        """Return its body, decoded.
-
-        Raises:
-            ApiError: If it is not a JSON object, or has another content type.
-        """
-        kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != JSON:
-            text = f"Unsupported content type: '{kind}'. This API method only accepts '{JSON}' requests."
-            raise ApiError(text, code="unsupported_content_type")
-        try:
-            decoded: object = json.loads(self.raw, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            raise ApiError("We could not parse the JSON body of your request.") from error
-        if not is_object(decoded):
-            raise ApiError("The JSON body of your request has to be an object.")
-        return decoded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +65,12 @@ class Api:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
 
-    def build_app(self) -> Starlette:
-        """Build the ASGI application, in which each route has a handler and its source of faults."""
-        due, asked = self._due_faults, self._asked_faults
-        calls: list[tuple[str, str, Callable[[Call], Awaitable[Reply]], FaultsOf]] = [
-            ("GET", "/models", self.list_models, _no_faults),
-            ("GET", "/models/{model}", self.show_model, _no_faults),
+    def build_app(self) -> ASGIApp:
+        """Build the ASGI application, in which each route has a handler and the faults that wait for it; None where a request cannot even ask for one."""
+        due, asked = self.faults, FaultQueue()
+        calls: list[tuple[str, str, Callable[[Call], Awaitable[Reply]], FaultQueue | None]] = [
+            ("GET", "/models", self.list_models, None),
+            ("GET", "/models/{model}", self.show_model, None),
             ("POST", "/responses", self.create_response, due),
             ("POST", "/responses/input_tokens", self.count_input, asked),
             ("POST", "/responses/compact", self.compact, asked),
@@ -118,7 +84,7 @@ class Api:
             for method, path, answer, faults in calls
         ]
         handlers = {HTTPException: self.refuse_route, Exception: self.report_failure}
-        return Starlette(routes=routes, exception_handlers=handlers)
+        return partial(self._serve, Starlette(routes=routes, exception_handlers=handlers))
 
     async def replay_exchange(self, call: Call) -> Reply:
         """Answer a request as it was answered when it was recorded."""
@@ -133,7 +99,8 @@ class Api:
             return self._replayed(call, body)
         read = body if self.like is None else self.like.read_body(body)
         # In a thread: the event loop has to go on while a model object blocks.
-        answer = partial(self.responder.answer, read, owner=call.owner, id_source=call.source)
+        known = {"owner": call.owner, "id_source": call.source, "lane": call.lane}
+        answer = partial(self.responder.answer, read, **known)
         made = await asyncio.get_running_loop().run_in_executor(self.workers, answer)
         if self.like is not None:
             return self.like.reply(made[0], body)
@@ -183,43 +150,94 @@ class Api:
     async def refuse_route(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which there is no route."""
         if self.exchanges.is_used:
-            return await self._answer(self.replay_exchange, _no_faults, request)
+            return await self._answer(self.replay_exchange, None, request)
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
-        number = self.log.add(request).number
+        number = self.log.add(request, method=request.method).number
         return self._deliver(self._refuse(_no_route(request, status)), number)
 
     async def report_failure(self, request: Request, error: Exception) -> Delivery:
         """Answer a request for which a model object, or the simulator itself, raised an unexpected error."""
-        text = f"The simulator failed: {type(error).__name__}: {error}"
-        status = HTTPStatus.INTERNAL_SERVER_ERROR
-        refusal = ApiError(text, status=status, error_type="server_error")
         del request
-        return self._deliver(self._refuse(refusal))
+        return self._deliver(self._failure(error))
 
     async def _answer(
-        self, answer: Callable[[Call], Awaitable[Reply]], faults_of: FaultsOf, request: Request
+        self,
+        answer: Callable[[Call], Awaitable[Reply]],
+        waiting: FaultQueue | None,
+        request: Request,
     ) -> Delivery:
         """Answer a request by its route's handler, unless it is refused, and damage the reply by its faults."""
         # Recorded first, for a test wants to see the requests that were refused, too.
         raw = await request.body()
-        number = self.log.add(request, raw).number
+        number = self.log.add(request, raw, method=request.method).number
         if self.exchanges.is_used:
             answer = self.replay_exchange
         try:
             owner = "" if self.exchanges.is_used else self._owner(request)
-            faults = faults_of(request)
-            refusal = next((fault for fault in faults if isinstance(fault, HttpError)), None)
-            if refusal is not None:
-                reply = self._refuse(build_error(refusal), retry_headers(refusal))
-                return self._deliver(reply, number)
-            # The same for the same requests in the same order, so that ids are.
-            source = f"{number}:{hashlib.sha256(raw).hexdigest()}"
-            reply = await answer(Call(request, raw, source, owner, faults))
+            faults = () if waiting is None else _queue_of(request, waiting).take()
         except ApiError as error:
             return self._deliver(self._refuse(error), number)
-        for fault in faults:
-            reply = damage(reply, fault)
+        reply = await self._reply(Call(request, raw, number, owner, faults), answer)
         return self._deliver(reply, number)
+
+    async def _reply(self, call: Call, answer: Callable[[Call], Awaitable[Reply]]) -> Reply:
+        """Return a handler's answer, damaged by the faults, or a refusal."""
+        refusal = next((fault for fault in call.faults if isinstance(fault, HttpError)), None)
+        if refusal is not None:
+            return self._refuse(build_error(refusal), retry_headers(refusal))
+        try:
+            reply = await answer(call)
+        except ApiError as error:
+            return self._refuse(error)
+        for fault in call.faults:
+            reply = damage(reply, fault)
+        return reply
+
+    async def _serve(self, http: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or one for a WebSocket where there is one: other servers are played without."""
+        if scope["type"] == "http":
+            await http(scope, receive, send)
+        elif self.like is not None or self.exchanges.is_used or scope["path"] != _SOCKET_PATH:
+            await answer_as_get(http, scope, receive, send)
+        else:
+            await self._serve_socket(HTTPConnection(scope), receive, send)
+
+    async def _serve_socket(self, upgrade: HTTPConnection, receive: Receive, send: Send) -> None:
+        """Open a WebSocket, unless it is refused, and answer its messages."""
+        number = self.log.add(upgrade, method="GET").number
+        try:
+            owner, waiting = self._owner(upgrade), _queue_of(upgrade, self.faults)
+        except ApiError as error:
+            refusal = self._deliver(self._refuse(error), number)
+            await answer_as_get(refusal, upgrade.scope, receive, send)
+            return
+        for fault in waiting.take(is_upgrade=True):
+            if isinstance(fault, RefuseUpgrade):
+                refusal = self._deliver(refuse_upgrade(fault), number)
+                await answer_as_get(refusal, upgrade.scope, receive, send)
+                return
+            upgrade.scope[NO_PONGS] = True
+        ends = self.responder.clock() + _SOCKET_SECONDS
+
+        async def answer(raw: bytes, lane: Lane) -> Reply:
+            logged = self.log.add(upgrade, raw, method="WEBSOCKET", socket=number)
+            if self.responder.clock() >= ends:
+                over = self._refuse(
+                    ApiError(_SOCKET_OVER, code="websocket_connection_limit_reached")
+                )
+                return replace(over, steps=(*over.steps, Drop(code=1000)))
+            call = Call(upgrade, raw, logged.number, owner, waiting.take(), lane)
+            try:
+                reply = await self._reply(call, self.create_response)
+            except Exception as error:  # noqa: BLE001  a model object's, of which HTTP tells as well
+                reply = self._failure(error)
+            if reply.status >= HTTPStatus.BAD_REQUEST:
+                lane.forget(object_in(raw).get("previous_response_id"))
+            return reply
+
+        await Socket(answer, delay_seconds=self.delay_seconds, stopping=self.stopping).serve(
+            receive, send
+        )
 
     def _stored(self, call: Call) -> StoredCalls:
         """Return the calls about a stored response; its stream is paced unless a fault needs all of it at once.
@@ -248,11 +266,11 @@ class Api:
     def _replayed(self, call: Call, body: Json) -> Reply:
         chosen = self._find_recording(call.request, body)
         # Only for what it refuses. A request that chooses by its model names one that nobody knows.
-        self.responder.read(body, owner=call.owner, knows_model=chosen is not None)
+        self.responder.read(body, owner=call.owner, knows_model=chosen is not None, lane=call.lane)
         due = chosen or self.replay.take(is_stream=bool(body.get("stream")))
         return due.to_reply()
 
-    def _find_recording(self, request: Request, body: Json) -> Recording | None:
+    def _find_recording(self, request: HTTPConnection, body: Json) -> Recording | None:
         """Return the recording that the request names, in the header or as its model.
 
         Raises:
@@ -265,7 +283,7 @@ class Api:
             raise ApiError(text, status=HTTPStatus.NOT_FOUND, param=REPLAY_HEADER)
         return found
 
-    def _owner(self, request: Request) -> str:
+    def _owner(self, request: HTTPConnection) -> str:
         """Return the fingerprint of the request's key.
 
         Raises:
@@ -279,30 +297,7 @@ class Api:
             raise ApiError(_WRONG_KEY, status=HTTPStatus.UNAUTHORIZED, code="invalid_api_key")
         return fingerprint(key.strip())
 
-    def _due_faults(self, request: Request) -> tuple[Fault, ...]:
-        """Return the fault that the request itself asks for, or else those that are due.
-
-        Raises:
-            ApiError: If the header names no fault.
-        """
-        # `none` counts as well: such a request leaves the queue as it is.
-        if FAULT_HEADER in request.headers:
-            return self._asked_faults(request)
-        return self.faults.take()
-
-    def _asked_faults(self, request: Request) -> tuple[Fault, ...]:
-        """Return the fault that the request itself asks for.
-
-        Raises:
-            ApiError: If the header names no fault.
-        """
-        try:
-            asked = parse_fault(request.headers.get(FAULT_HEADER, "none"))
-        except FaultError as error:
-            raise ApiError(str(error), param=FAULT_HEADER) from error
-        return () if asked is None else (asked,)
-
-    def _model_names(self, request: Request) -> list[str]:
+    def _model_names(self, request: HTTPConnection) -> list[str]:
         """Return the models that are served.
 
         Raises:
@@ -324,6 +319,11 @@ class Api:
             "shutdown_date": self.responder.lifetimes.find_date(name),
         }
 
+    def _failure(self, error: Exception) -> Reply:
+        text = f"The simulator failed: {type(error).__name__}: {error}"
+        status = HTTPStatus.INTERNAL_SERVER_ERROR
+        return self._refuse(ApiError(text, status=status, error_type="server_error"))
+
     def _refuse(self, error: ApiError, headers: dict[str, str] | None = None) -> Reply:
         """Return the reply with an error, as OpenAI sends it or the server that this one is like."""
         if self.like is not None:
@@ -343,16 +343,22 @@ class Api:
         )
 
 
-def _no_faults(_: Request) -> tuple[Fault, ...]:
-    return ()
+def _queue_of(request: HTTPConnection, waiting: FaultQueue) -> FaultQueue:
+    """Return the faults that the request itself asks for, or else those that wait.
+
+    Raises:
+        ApiError: If the header names no fault.
+    """
+    # `none` counts as well: such a request leaves those that wait as they are.
+    if FAULT_HEADER not in request.headers:
+        return waiting
+    try:
+        return FaultQueue([request.headers[FAULT_HEADER]])
+    except FaultError as error:
+        raise ApiError(str(error), param=FAULT_HEADER) from error
 
 
-def _refuse_constant(name: str) -> None:
-    """Refuse `NaN` and the infinities, which Python reads although JSON has no such numbers."""
-    raise ValueError(name)
-
-
-def _no_route(request: Request, status: int) -> ApiError:
+def _no_route(request: HTTPConnection, status: int) -> ApiError:
     is_method = status == HTTPStatus.METHOD_NOT_ALLOWED
     what = "Invalid method for URL" if is_method else "Invalid URL"
-    return ApiError(f"{what} ({request.method} {request.url.path})", status=status)
+    return ApiError(f"{what} ({request.scope['method']} {request.url.path})", status=status)

@@ -49,7 +49,9 @@ class Delivery(Response):
         await send({"type": "http.response.start"} | start)
         for number, step in enumerate(rechunk(self._reply.steps, self._chunk_bytes)):
             if isinstance(step, Drop):
-                return
+                if step.code is None:
+                    return
+                continue
             if isinstance(step, Pause):
                 await asyncio.sleep(math.inf if step.seconds is None else step.seconds)
                 continue
@@ -90,5 +92,5 @@ def _headers(reply: Reply) -> dict[str, str]:
 
 
 async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
+    while not (await receive())["type"].endswith(".disconnect"):
         pass

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from threading import Lock
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
 from gpt5_simulator._errors import ApiError, RecordingError
 from gpt5_simulator._http.differences import Difference, find_difference
@@ -20,12 +20,12 @@ from gpt5_simulator._reply import Reply
 _CODE = "replay_difference"
 
 
-def read_asked(request: Request, body: bytes) -> Asked:
+def read_asked(request: HTTPConnection, body: bytes) -> Asked:
     """Return what a request asks, without its secrets."""
     path = request.scope["raw_path"].decode("latin-1")
     credentials = find_credentials(request.headers.raw)
     return Asked(
-        method=request.method,
+        method=request.scope["method"],
         path=redact_target(path, request.url.query, credentials),
         body=redact_request(body, credentials),
     )

@@ -18,6 +18,9 @@ _GRACE_SECONDS = 1.0  # for a model object that blocks; whatever is being sent e
 _IDLE_SECONDS = 75  # longer than clients keep idle connections; else a request may arrive on one that is being closed
 _TICK_SECONDS = 1.0  # how often uvicorn makes the date header anew
 _POLL_SECONDS = 0.001
+_MAX_MESSAGE_BYTES = (
+    2**26
+)  # more than a conversation with pictures has; a longer message closes the socket with 1009
 
 
 class LoopbackServer(uvicorn.Server):
@@ -30,20 +33,32 @@ class LoopbackServer(uvicorn.Server):
         app: The application.
         port: The port of 127.0.0.1; 0 picks a free one.
         stopping: Set when the server stops, so that the application ends the replies that it is still sending.
+        sockets: What reads a WebSocket; without it the application never hears of one.
 
     Raises:
         StartError: If the port is taken or the server does not start.
     """
 
-    def __init__(self, app: ASGIApp, *, port: int, stopping: asyncio.Event) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        port: int,
+        stopping: asyncio.Event,
+        sockets: type[asyncio.Protocol] | None = None,
+    ) -> None:
         # Here and not in the thread, so that a port that is taken raises at once.
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
             http="h11",
-            ws="none",
+            ws="none" if sockets is None else sockets,
+            ws_max_size=_MAX_MESSAGE_BYTES,
+            ws_ping_interval=None,  # or a test that is held up for some seconds would lose its socket
+            ws_per_message_deflate=False,  # as its clients do not offer it
             loop="asyncio",
+            interface="asgi3",
             lifespan="off",
             log_config=None,  # or uvicorn would set up the logging of the process that runs the tests
             log_level="critical",

@@ -7,7 +7,7 @@ from itertools import count
 from threading import Lock
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
 from gpt5_simulator._json import decoded
 
@@ -22,10 +22,11 @@ class RecordedRequest:
 
     Attributes:
         number: Its index in the order of arrival, from 0.
-        method: The HTTP method.
+        method: The HTTP method; `WEBSOCKET` for a message on a socket, whose upgrade is a `GET` of its own.
         path: The path, such as `/v1/responses`.
-        headers: The headers, names in lower case; keys are replaced by a fingerprint, `Bearer sha256:` and 12 digits.
+        headers: The headers, names in lower case; keys are replaced by a fingerprint, `Bearer sha256:` and 12 digits. A message has those of its upgrade.
         body: The decoded JSON body; None when there is none or it is not JSON.
+        socket: For a message on a socket the number of its upgrade; None for a request over HTTP.
     """
 
     number: int
@@ -33,6 +34,7 @@ class RecordedRequest:
     path: str
     headers: dict[str, str]
     body: Any
+    socket: int | None = None
 
 
 class RequestLog:
@@ -43,16 +45,19 @@ class RequestLog:
         self._numbers = count()
         self._requests: deque[RecordedRequest] = deque(maxlen=_MAX_REQUESTS)
 
-    def add(self, request: Request, body: bytes = b"") -> RecordedRequest:
+    def add(
+        self, request: HTTPConnection, body: bytes = b"", *, method: str, socket: int | None = None
+    ) -> RecordedRequest:
         """Keep a request without its secrets and return it."""
         headers = {name: _shown(name, value) for name, value in request.headers.items()}
         with self._lock:
             recorded = RecordedRequest(
                 number=next(self._numbers),
-                method=request.method,
+                method=method,
                 path=request.url.path,
                 headers=headers,
                 body=decoded(body),
+                socket=socket,
             )
             self._requests.append(recorded)
         return recorded

@@ -17,7 +17,6 @@ STREAM = ".sse"
 BODY = ".response.json"
 REQUEST = ".request.json"
 
-# An event with its blank line; the last one of a recording that was cut may have none.
 _EVENT = re.compile(rb".*?(?:\r\n\r\n|\n\n|\r\r)|.+\Z", re.DOTALL)
 
 
@@ -57,8 +56,13 @@ class Recording:
     def to_reply(self) -> Reply:
         """Return the reply that sends the recorded bytes."""
         if self.is_stream:
-            return replace(Reply.of_events(_EVENT.findall(self.body)), status=self.status)
+            return replace(Reply.of_events(split_events(self.body)), status=self.status)
         return Reply(status=self.status, content_type=JSON, steps=(self.body,))
+
+
+def split_events(body: bytes) -> list[bytes]:
+    """Return the events of a stream, each with its blank line; the last one of a stream that was cut may have none."""
+    return _EVENT.findall(body)
 
 
 def read_recordings(sources: Iterable[Recording | str | Path]) -> tuple[Recording, ...]:

@@ -18,6 +18,7 @@ from gpt5_simulator._http.exchanges import ExchangeQueue
 from gpt5_simulator._http.loopback_server import LoopbackServer
 from gpt5_simulator._http.recorded import RecordedRequest, RequestLog
 from gpt5_simulator._http.replay import Recording, ReplayQueue, read_recordings
+from gpt5_simulator._http.sockets import SocketProtocol
 from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._likeness import Likeness
 from gpt5_simulator._model.demo_model import DemoModel
@@ -226,7 +227,9 @@ class ResponsesSimulator:
             StartError: If the port is taken or the server does not start.
         """
         api = self._new_api()
-        server = LoopbackServer(api.build_app(), port=self._port, stopping=api.stopping)
+        server = LoopbackServer(
+            api.build_app(), port=self._port, stopping=api.stopping, sockets=SocketProtocol
+        )
         self._running = (api, server)
         return self
 

@@ -48,6 +48,34 @@ class BackgroundCounts:
     cancelled: int
 
 
+@dataclass(slots=True)
+class Lane:
+    """What a WebSocket remembers: its newest response and the conversation up to that, stored or not.
+
+    Source: https://developers.openai.com/api/docs/guides/websocket-mode, read in November 2026.
+
+    Attributes:
+        asked: The conversation of the request under way.
+        response_id: The newest response; None if there is none.
+        items: The conversation up to and including it.
+    """
+
+    asked: tuple[Json, ...] = ()
+    response_id: str | None = None
+    items: tuple[Json, ...] = ()
+
+    def keep(self, response: Json) -> None:
+        """Remember the response to the request under way; one that is not complete takes the place of the one before, and nothing can go on from it."""
+        is_complete = response.get("status") == "completed"
+        self.response_id = str(response.get("id")) if is_complete else None
+        self.items = _since_compaction((*self.asked, *objects_in(response.get("output"))))
+
+    def forget(self, response_id: object) -> None:
+        """Forget the newest response if it is the one that a refused request went on from."""
+        if response_id == self.response_id:
+            self.response_id, self.items = None, ()
+
+
 class ResponseStore:
     """The newest responses of all customers; nobody sees another's."""
 
@@ -104,9 +132,7 @@ class ResponseStore:
             text = f"Previous response with id '{response_id}' not found."
             code = "previous_response_not_found"
             raise ApiError(text, param="previous_response_id", code=code)
-        items = (*kept.items, *objects_in(kept.response["output"]))
-        compacted = [index for index, item in enumerate(items) if item.get("type") == "compaction"]
-        return items[compacted[-1] :] if compacted else items
+        return _since_compaction((*kept.items, *objects_in(kept.response["output"])))
 
     def keep_window(self, compaction_id: str, said: Sequence[Json]) -> None:
         """Remember the messages that a window of the compact call has before its compaction item."""
@@ -136,3 +162,8 @@ class ResponseStore:
                     if item.get("id") == item_id:
                         return item
         return None
+
+
+def _since_compaction(items: tuple[Json, ...]) -> tuple[Json, ...]:
+    compacted = [index for index, item in enumerate(items) if item.get("type") == "compaction"]
+    return items[compacted[-1] :] if compacted else items
