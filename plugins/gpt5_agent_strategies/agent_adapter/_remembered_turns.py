@@ -14,6 +14,7 @@ import secrets
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, Self
 
 from dify_plugin.entities.model.message import PromptMessage, TextPromptMessageContent
@@ -29,6 +30,9 @@ _ALL_BYTES = (
     20_000_000  # Of the 50 MB that the plugin has in a workspace; the rest is for approvals.
 )
 _MAX_UNPACKED = 16 * 1024 * 1024
+_MAX_ROOM = 2 * 1024 * 1024  # Of the 5 MiB that a request to a model may have.
+_BYTES_A_TOKEN = 3  # As a run estimates its window.
+_UNKNOWN_TOKENS = 32_000  # Our choice, for a model whose size Dify does not say.
 _OWNER_BYTES = _SIGNATURE_BYTES = 32
 # What reading an entry of another release, or a damaged one, raises.
 _UNREADABLE = (ValueError, TypeError, KeyError, RecursionError, zlib.error)
@@ -60,14 +64,13 @@ class _RememberedTurn:
             start, end = end, end + size
             yield cls(name=name, before=before, seen_as=seen_as, packed=packed[start:end])
 
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """Its messages; none if they cannot be read."""
+    def unpack(self) -> tuple[tuple[Message, ...], int]:
+        """Return its messages, and how many bytes they have; none if they cannot be read."""
         try:
             text = zlib.decompressobj().decompress(self.packed, _MAX_UNPACKED)
-            return load_messages(text.decode())
+            return load_messages(text.decode()), len(text)
         except _UNREADABLE:
-            return ()
+            return (), 0
 
     def ends(self, history: Sequence[str]) -> bool:
         """Return whether a history with these digests ends with it."""
@@ -75,6 +78,23 @@ class _RememberedTurn:
         return len(shown) == len(self.seen_as) and all(
             digest in texts for digest, texts in zip(shown, self.seen_as, strict=True)
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A remembered turn that a history has.
+
+    Attributes:
+        name: Its name.
+        messages: Its messages.
+        size: How many bytes they have.
+        place: Which messages of the history it takes the place of.
+    """
+
+    name: str
+    messages: Sequence[Message]
+    size: int
+    place: slice
 
 
 class RememberedTurns:
@@ -94,9 +114,13 @@ class RememberedTurns:
         self._slot = f"turns-{int(self._scope.digest, 16) % slots}"
         self._is_known = bool(turn.session.conversation_id and turn.strategy.runtime.user_id)
         self._query = turn.parameters.query
-        self._model = turn.parameters.model.full_name
+        model = turn.parameters.model
+        self._model = model.full_name
+        tokens = turn.settings.window_tokens or model.input_tokens or _UNKNOWN_TOKENS
+        self._room = min(tokens * _BYTES_A_TOKEN // 2, _MAX_ROOM)
         self._history: list[str] = []
         self._before = ""
+        self._forgotten: set[str] = set()
         self._notes: list[str] = []
         self._taken = 0
 
@@ -124,25 +148,48 @@ class RememberedTurns:
     def _recall(
         self, turns: Sequence[_RememberedTurn], history: Sequence[Message]
     ) -> list[Message]:
-        recalled: list[Message] = []
-        before, candidates, texts, end = "", turns, 0, len(history)
-        while end:
-            found = next((one for one in candidates if one.ends(self._history[:end])), None)
-            if found is None or not (messages := found.messages):
-                end, texts = end - 1, texts + 1
-                recalled.insert(0, history[end])
-                continue
-            recalled[:0] = messages
-            end -= len(found.seen_as)
-            before = before or found.name
-            # Each turn names the one before it, so equal messages are not taken for each other.
-            candidates = [one for one in turns if one.name == found.before]
-        self._before = before
-        if texts:
+        found = self._bound([*self._find(turns)])
+        recalled, end = [], len(history)
+        for one in found:
+            recalled = [*one.messages, *history[one.place.stop : end], *recalled]
+            end = one.place.start
+        self._before = found[0].name if found else ""
+        texts = len(history) - sum(one.place.stop - one.place.start for one in found)
+        if texts and not self._forgotten:
             self._note(
                 f"{texts} of {len(history)} messages of the history are texts: no remembered turn fits them"
             )
-        return recalled
+        return [*history[:end], *recalled]
+
+    def _find(self, turns: Sequence[_RememberedTurn]) -> Iterator[_Found]:
+        """Yield the turns that the history has, the newest first."""
+        candidates, end = turns, len(self._history)
+        while end:
+            turn = next((one for one in candidates if one.ends(self._history[:end])), None)
+            messages, size = turn.unpack() if turn else ((), 0)
+            if turn is None or not messages:
+                end -= 1
+                continue
+            place = slice(end - len(turn.seen_as), end)
+            yield _Found(name=turn.name, messages=messages, size=size, place=place)
+            end = place.start
+            # Each turn names the one before it, so equal messages are not taken for each other.
+            candidates = [one for one in turns if one.name == turn.before]
+
+    def _bound(self, found: Sequence[_Found]) -> Sequence[_Found]:
+        """Return all turns if the model has room for them beside the turn that begins; else only the newest, and room for some more before it is full again.
+
+        Else a conversation that has outgrown its model would be summed up in each turn, or refused.
+        """
+        sizes = [*accumulate(one.size for one in found)]
+        if not sizes or sizes[-1] <= self._room:
+            return found
+        kept = [one for one, size in zip(found, sizes, strict=True) if size <= self._room // 2]
+        self._forgotten = {one.name for one in found[len(kept) :]}
+        self._note(
+            f"{len(self._forgotten)} of {len(found)} remembered turns are forgotten: together they take more than half of what the model reads; {_ANEW}"
+        )
+        return kept
 
     def keep(
         self,
@@ -204,13 +251,14 @@ class RememberedTurns:
         self._note("what lay in Dify's storage was changed since, and is left out")
 
     def _write(self, newest: _RememberedTurn) -> None:
-        turns = [newest, *self._read()]  # Another message may have written meanwhile.
-        kept = [*turns]
-        while len(data := _pack(kept)) > self._max_bytes - _OWNER_BYTES - _SIGNATURE_BYTES:
+        # Another message may have written meanwhile.
+        turns = [newest, *(one for one in self._read() if one.name not in self._forgotten)]
+        kept, most = [*turns], self._max_bytes - _OWNER_BYTES - _SIGNATURE_BYTES
+        while len(data := _pack(kept)) > most and kept:
             kept.pop()
         if gone := len(turns) - len(kept):
-            room = f"{gone} of {len(turns)} turns do not fit in {self._max_bytes:,} bytes"
-            self._note(f"{room}; {_ANEW}")
+            told = f"{gone} of {len(turns)} turns do" if kept else "this turn does"
+            self._note(f"{told} not fit in {self._max_bytes:,} bytes; {_ANEW}")
         if kept:
             self._storage.set(self._slot, self._owner + self._scope.sign(data) + data)
 

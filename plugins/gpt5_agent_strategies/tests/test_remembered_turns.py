@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+import json
 import random
 
 import pytest
@@ -68,6 +69,11 @@ def test_the_next_turn_begins_with_the_whole_of_the_one_before(agent):
     ]
     assert sent[2][2]["content"][0]["opaque_body"] == BODY
     assert sent[2][3]["content"] == "a red door"
+
+
+def reads(tokens):
+    """A model that reads so many tokens, as Dify describes it."""
+    return {"model_properties": {"mode": "chat", "context_size": tokens}}
 
 
 def roles(messages):
@@ -211,7 +217,7 @@ def test_another_models_answer_is_remembered_without_what_its_client_wants_back(
 def test_a_turn_that_does_not_fit_is_not_kept_and_the_log_says_so(agent, storage):
     agent.dify.model = [[chunk("Red.", opaque={**BODY, "encrypted": RANDOM_LETTERS})]]
     assert why(ask(agent, "Which colour?")) == [
-        "1 of 1 turns do not fit in 200,000 bytes; the model's prompt cache begins anew"
+        "this turn does not fit in 200,000 bytes; the model's prompt cache begins anew"
     ]
     assert storage.values == {}
 
@@ -221,12 +227,33 @@ def test_the_oldest_turns_make_room_for_new_ones(agent, storage):
     say(agent, *"abcd")
     history = []
     for query in "abcd":
-        answered = ask(agent, query, history=history)
+        answered = ask(agent, query, history=history, model={"entity": reads(400_000)})
         history += visible(query, answered)
 
     assert any("do not fit in 200,000 bytes" in line for line in why(answered))
     assert roles(requests(agent)[-2]) == ["system", *TURN[::3] * 1, *TURN * 2, "user"]
     assert all(len(value) <= 2 * 200_000 for value in storage.values.values())
+
+
+@pytest.mark.parametrize("entity", [reads(32_000), {}], ids=["known", "unknown"])
+def test_a_conversation_that_outgrows_its_model_begins_anew_with_the_newest_turns(agent, entity):
+    agent.dify.tools["look"] = [text_message("word " * 2_200)]
+    say(agent, *"abcdefgh")
+    history, whys = [], []
+    for query in "abcdefgh":
+        answered = ask(agent, query, history=history, model={"entity": entity})
+        history += visible(query, answered)
+        whys.append("".join(why(answered)))
+
+    sent = requests(agent)
+    assert len(sent) == 16
+    assert max(len(json.dumps(request)) for request in sent) < 70_000
+    [anew, *_] = [number for number, line in enumerate(whys) if "forgotten" in line]
+    assert "3 of 5 remembered turns are forgotten: together they take more than half" in whys[anew]
+    assert roles(sent[2 * anew])[-9:] == [*TURN * 2, "user"]
+    # What is kept has room again for turns that begin as the last one has ended.
+    after = sent[2 * anew + 2]
+    assert after[: len(sent[2 * anew + 1])] == sent[2 * anew + 1]
 
 
 def test_many_conversations_share_a_bounded_number_of_slots(agent, storage):
