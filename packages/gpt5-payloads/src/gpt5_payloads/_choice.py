@@ -1,7 +1,9 @@
 """The choice among the tools of a request."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
+
+from stream_text import is_object
 
 from ._errors import PayloadError, refused
 from ._hosted import plain_kind
@@ -29,9 +31,9 @@ def read_tool_choice(value: object) -> ToolChoice:
     if isinstance(value, str):
         text = value.strip()
         return text.lower() if text.lower() in _MODES else text
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise _refused_choice()
-    match cast("Mapping[str, Any]", value):
+    match value:
         case {"type": "allowed_tools", "mode": "auto" | "required" as mode, "tools": [*tools]}:
             return {"type": "allowed_tools", "mode": mode, "tools": [_read_form(t) for t in tools]}
         case {"type": "function", "function": {"name": str(name)}}:
@@ -124,7 +126,7 @@ def _label(form: Mapping[str, Any]) -> str:
 
 
 def _name(form: Mapping[str, Any]) -> str:
-    return cast("str", form.get("server_label") or form.get("name") or form["type"])
+    return str(form.get("server_label") or form.get("name") or form["type"])
 
 
 def _not_offered(name: str, *, field: str) -> PayloadError:

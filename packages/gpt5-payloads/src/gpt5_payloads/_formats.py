@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
+
+from stream_text import is_object
 
 from ._errors import refused
 from ._strict import is_strict, validate_strict
@@ -38,10 +40,10 @@ def json_schema_format(raw: object) -> dict[str, Any]:
     """
     spec = _named(_unwrapped(_json_object(raw)))
     schema = spec.get("schema")
-    if not isinstance(schema, Mapping):
+    if not is_object(schema):
         raise refused(_FIELD, "must include an object field named 'schema'")
     field = f"{_FIELD}.schema"
-    copied = copy_json(cast("object", schema), field=field)
+    copied = copy_json(schema, field=field)
     result: dict[str, Any] = {
         "type": "json_schema",
         "name": _name(spec.get("name")),
@@ -73,15 +75,15 @@ def _json_object(raw: object) -> Mapping[str, Any]:
     if is_blank(raw):
         raise refused(_FIELD, "is required when response_format is json_schema")
     value = parse_json(raw, field=_FIELD) if isinstance(raw, str) else raw
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise refused(_FIELD, "must be a JSON object")
-    return cast("Mapping[str, Any]", value)
+    return value
 
 
 def _unwrapped(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     inner = spec.get("json_schema")
-    if spec.get("type") == "json_schema" and isinstance(inner, Mapping):
-        return cast("Mapping[str, Any]", inner)
+    if spec.get("type") == "json_schema" and is_object(inner):
+        return inner
     return spec
 
 

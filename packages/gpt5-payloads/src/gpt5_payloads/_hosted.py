@@ -7,7 +7,9 @@ Source: openai 3.54.0, `types/responses/` (`web_search_tool.py`, `file_search_to
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal
+
+from stream_text import is_object
 
 from ._errors import PayloadError, refused
 from ._tools import function_tool, tool_name
@@ -270,9 +272,7 @@ def plain_kind(tool: Mapping[str, Any]) -> str:
 
 def _is_api_tool(tool: object) -> bool:
     """Return whether a tool is an object of the API of another type than `function`."""
-    if not isinstance(tool, Mapping):
-        return False
-    kind = cast("Mapping[str, object]", tool).get("type")
+    kind = tool.get("type") if is_object(tool) else None
     return isinstance(kind, str) and kind != "function"
 
 

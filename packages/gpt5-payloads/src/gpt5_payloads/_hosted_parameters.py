@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
-from stream_text import is_secret_key, is_secret_setting, redact_text
+from stream_text import is_list, is_object, is_secret_key, is_secret_setting, redact_text
 
 from ._errors import PayloadError, refused
 from ._hosted import (
@@ -123,7 +123,7 @@ def _mcp_servers(value: object) -> Iterator[dict[str, Any]]:
         mcp_tool(label or "", url=url, connector_id=connector, tunnel_id=tunnel)
         if label in labels:
             raise refused("mcp_servers", f"has two servers {label!r}")
-        labels.add(cast("str", label))
+        labels.add(str(label))
         yield {"type": "mcp", **server}
 
 
@@ -133,10 +133,9 @@ def _refuse_secrets(server: Mapping[str, Any], *, field: str) -> None:
     Raises:
         PayloadError: If there is one; the message quotes nothing of it.
     """
-    headers: object = server.get("headers") or {}
-    if not isinstance(headers, Mapping):
+    given: object = server.get("headers") or {}
+    if not is_object(given):
         raise PayloadError(f"{field}: headers must be an object of texts", field=field)
-    given = cast("Mapping[str, object]", headers)
     url = str(server.get("server_url"))
     # A token is known by the name of its field, or by its form where the name says nothing.
     is_named = any(is_secret_key(name, value) for name, value in [*server.items(), *given.items()])
@@ -158,8 +157,8 @@ def _objects(value: object, *, field: str) -> list[dict[str, Any]]:
         return []
     parsed = parse_json(value, field=field) if isinstance(value, str) else value
     # `[None]` is refused by the check below, as is a list with anything but objects.
-    listed = cast("list[object]", parsed) if isinstance(parsed, list | tuple) else [None]
-    if not all(isinstance(entry, Mapping) for entry in listed):
+    listed = parsed if is_list(parsed) else [None]
+    if not all(map(is_object, listed)):
         raise refused(field, "must be a JSON list of objects")
     return [copy_json(entry, field=field) for entry in listed]
 
@@ -170,7 +169,7 @@ def _lines(set_values: Mapping[str, object], field: str) -> list[str]:
     if value is None:
         return []
     split = value.splitlines() if isinstance(value, str) else value
-    lines = cast("list[object]", split) if isinstance(split, list | tuple) else [None]
+    lines = split if is_list(split) else [None]
     if not all(isinstance(line, str) for line in lines):
         raise refused(field, "must be a text, one entry a line")
     stripped = (str(line).strip() for line in lines)

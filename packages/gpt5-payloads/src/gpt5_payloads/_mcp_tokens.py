@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
+
+from stream_text import is_object
 
 from ._errors import PayloadError, refused
 from ._values import quote
@@ -37,10 +39,10 @@ def read_tokens(value: object) -> dict[str, _Token]:
     """
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise _refused_tokens()
     tokens: dict[str, _Token] = {}
-    for label, entry in cast("Mapping[object, object]", value).items():
+    for label, entry in value.items():
         token = _read_token(entry)
         if not isinstance(label, str):
             raise _refused_tokens()
@@ -52,8 +54,7 @@ def read_tokens(value: object) -> dict[str, _Token]:
 def _read_token(entry: object) -> _Token:
     if entry is None or isinstance(entry, str):
         return _Token((entry or "").strip(), None)
-    members = cast("Mapping[object, object]", entry if isinstance(entry, Mapping) else {})
-    match dict(members):
+    match dict(entry) if is_object(entry) else {}:
         case {"token": str(text), "host": str(host), **others} if (
             is_token_host(host.strip()) and not others
         ):
@@ -106,8 +107,7 @@ def _is_for_host(tool: Mapping[str, Any], host: str) -> bool:
 
 def _leads_on(headers: object) -> bool:
     """Return whether headers may name another host, to which a server at the address could pass the request on."""
-    names = cast("Mapping[object, object]", headers) if isinstance(headers, Mapping) else None
-    return names is None or any(_HOST_HEADER.search(str(name)) for name in names)
+    return not is_object(headers) or any(_HOST_HEADER.search(str(name)) for name in headers)
 
 
 def _compared(host: str) -> str:

@@ -7,11 +7,13 @@ Source: docs/evidence/responses-api.md, R15 and R40.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final
 from urllib.parse import unquote
+
+from stream_text import is_list, is_object
 
 from ._strict import MAX_LEVELS, MAX_PATH
 from ._strict_keywords import DEFINITIONS, TEXTS, TYPES, is_number, named_types
@@ -97,7 +99,7 @@ class _Mender:
     def _flatten(self, schema: object) -> _Flat:
         """Return what a schema says of names, together with its combinations: all that each of `allOf` says, and of alternatives what holds for any."""
         self._branches += 1
-        node = self._read(schema) if _is_object(schema) else {}
+        node = self._read(schema) if is_object(schema) else {}
         flat = _Flat(
             dict(_members(node.get("properties"))),
             dict.fromkeys(_texts(node.get("required"))),
@@ -116,7 +118,7 @@ class _Mender:
             _add_alternatives(flat, [self._flatten(one) for one in members])
         return flat
 
-    def _read(self, schema: _Schema) -> _Schema:
+    def _read(self, schema: Mapping[str, Any]) -> _Schema:
         """Return a schema without what says nothing, and with the words of earlier drafts as those of today."""
         is_older = "$ref" in schema and self._draft < _WITH_SIBLINGS
         node = {
@@ -139,17 +141,17 @@ class _Mender:
     def _read_types(self, node: _Schema, path: _Path) -> frozenset[str]:
         """Return the types that a schema names, written in it as the API spells them."""
         given: object = node.get("type", ())
-        listed = _listed(given) if _is_list(given) else [given]
+        listed = _listed(given) if is_list(given) else [given]
         names = [*dict.fromkeys(str(name).lower() for name in listed)] if given != () else []
         if names and TYPES.issuperset(names):
-            node["type"] = names if _is_list(given) else names[0]
+            node["type"] = names if is_list(given) else names[0]
             return frozenset(names)
         if "type" in node:
             self._loosen(path, "type", node.pop("type"))
         return frozenset()
 
     def _write(self, schema: object, path: _Path, level: int) -> _Schema:
-        if not _is_object(schema):
+        if not is_object(schema):
             if schema not in (True, None):
                 self._loosen(path, "the schema", schema)
             return {}
@@ -192,7 +194,7 @@ class _Mender:
             made = value if is_plain else self._write(value, path, inside)
         elif kind == "schemas" and (members := _listed(value)):
             made = [self._write(one, (*path, str(n)), inside) for n, one in enumerate(members)]
-        elif kind == "schemas by name" and _is_object(value):
+        elif kind == "schemas by name" and is_object(value):
             made = {
                 name: self._write(one, (*path, name), inside)
                 for name, one in _members(value).items()
@@ -218,17 +220,17 @@ class _Mender:
     def _write_reference(self, reference: object) -> object:
         """Return a reference in one of the two forms that the API follows, to `#` or a definition; `_NOTHING` if it leads nowhere."""
         target = self._find(reference)
-        if not isinstance(target, dict | bool):
+        if not (is_object(target) or isinstance(target, bool)):
             return _NOTHING
         # The root that is sent takes objects only and has no combinations.
         is_plain = self._root.keys().isdisjoint(_WORDS["not at the root"])
         is_same = target is not self._root or (is_plain and self._root.get("type") == "object")
         if is_same and _SENT_REFERENCE.fullmatch(str(reference)):
             return reference
-        key, taken = id(cast("object", target)), _members(self._root.get("$defs"))
+        key, taken = id(target), _members(self._root.get("$defs"))
         if key not in self._named:
             self._named[key] = f"referred_{len(taken)}_{len(self._named)}"
-            self._waiting.append((self._named[key], cast("object", target)))
+            self._waiting.append((self._named[key], target))
         return f"#/$defs/{self._named[key]}"
 
     def _find(self, reference: object) -> object:
@@ -246,20 +248,12 @@ class _Mender:
         return place
 
 
-def _is_object(value: object) -> TypeGuard[_Schema]:
-    return isinstance(value, dict)
+def _members(value: object) -> Mapping[str, Any]:
+    return value if is_object(value) else {}
 
 
-def _is_list(value: object) -> TypeGuard[list[object]]:
-    return isinstance(value, list)
-
-
-def _members(value: object) -> _Schema:
-    return value if _is_object(value) else {}
-
-
-def _listed(value: object) -> list[object]:
-    return value if _is_list(value) else []
+def _listed(value: object) -> Sequence[object]:
+    return value if is_list(value) else ()
 
 
 def _texts(value: object) -> list[str]:
@@ -294,8 +288,7 @@ def _with_null(schema: _Schema) -> _Schema:
         return {"anyOf": [schema, {"type": "null"}]}
     nullable = dict(schema)
     if types := schema.get("type"):
-        listed = cast("list[str]", types if _is_list(types) else [types])
-        nullable["type"] = list(dict.fromkeys([*listed, "null"]))
+        nullable["type"] = [*dict.fromkeys([*(types if is_list(types) else [types]), "null"])]
     if None not in schema.get("enum", [None]):
         nullable["enum"] = [*schema["enum"], None]
     return nullable
@@ -324,8 +317,8 @@ _CHECKS: Mapping[str | None, Callable[[Any], bool]] = {
     "a number": is_number,
     "a number over 0": lambda value: is_number(value) and value > 0,
     "a boolean": lambda value: isinstance(value, bool),
-    "a list": _is_list,
-    "names": _is_list,
-    "names by name": lambda value: _is_object(value) and all(map(_is_names, value.values())),
+    "a list": is_list,
+    "names": is_list,
+    "names by name": lambda value: is_object(value) and all(map(_is_names, value.values())),
     "a text": lambda value: isinstance(value, str),
 }

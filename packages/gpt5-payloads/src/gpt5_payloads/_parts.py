@@ -1,9 +1,9 @@
 """Images and files of a conversation, fitted to a model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, cast
 
-from stream_text import render_omission
+from stream_text import is_list, is_object, render_omission
 
 from ._model_profile import IMAGE_DETAILS, ImageDetail, ModelProfile
 from ._profiles import fit
@@ -38,13 +38,13 @@ def wire_item(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _joined_text(parts: object) -> str | None:
     """Return the text of parts that are nothing but text, a line break apart; None if there are others, or none at all."""
-    held = cast("Sequence[object]", parts if isinstance(parts, list | tuple) else ())
+    held = parts if is_list(parts) else ()
     texts = [
         found
         for part in held
-        if isinstance(part, Mapping)
-        and (members := cast("Mapping[str, Any]", part)).keys() <= _TEXT_MEMBERS
-        and isinstance(found := members.get("text", members.get("refusal")), str)
+        if is_object(part)
+        and part.keys() <= _TEXT_MEMBERS
+        and isinstance(found := part.get("text", part.get("refusal")), str)
     ]
     return "\n".join(texts) if texts and len(texts) == len(held) else None
 
@@ -79,8 +79,8 @@ def _with_parts(item: Mapping[str, Any], change: Callable[[object], object]) -> 
     changed = dict(item)
     for name in _PLACES:
         parts = item.get(name)
-        if isinstance(parts, list | tuple):
-            changed[name] = [change(part) for part in cast("Sequence[object]", parts)]
+        if is_list(parts):
+            changed[name] = [change(part) for part in parts]
     return changed
 
 
@@ -90,9 +90,7 @@ def iter_parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield {"type": "input_image", "image_url": f"data:image/png;base64,{item['result']}"}
     for name in _PLACES:
         parts = item.get(name)
-        for part in cast("Sequence[object]", parts if isinstance(parts, list | tuple) else ()):
-            if isinstance(part, Mapping):
-                yield cast("Mapping[str, Any]", part)
+        yield from filter(is_object, parts if is_list(parts) else ())
 
 
 def _fitted(part: object, profile: ModelProfile, detail: ImageDetail | None) -> object:
@@ -115,10 +113,7 @@ def _fitted(part: object, profile: ModelProfile, detail: ImageDetail | None) -> 
 
 def _omitted(part: object, kind: str, reason: str) -> object:
     """Return a sentence for a part of this kind, and any other part as it is."""
-    if not isinstance(part, Mapping):
+    if not is_object(part) or part.get("type") != f"input_{kind}":
         return part
-    members = cast("Mapping[str, Any]", part)
-    if members.get("type") != f"input_{kind}":
-        return members
-    name = str(members.get("filename") or "")
+    name = str(part.get("filename") or "")
     return {"type": "input_text", "text": render_omission(kind, reason=reason, name=name)}

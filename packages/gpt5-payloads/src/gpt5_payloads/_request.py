@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from stream_text import is_object
+
 from ._choice import resolve_tool_choice
 from ._combinations import validate_settings, validate_tools
 from ._errors import refused
@@ -141,13 +143,12 @@ def _input(
 def _item(
     item: object, profile: ModelProfile, settings: Parameters, roles: Mapping[object, str]
 ) -> dict[str, Any]:
-    if not isinstance(item, Mapping):
+    if not is_object(item):
         raise refused("input", "must contain only items, which are objects")
-    members = cast("Mapping[str, Any]", item)
     mark = "prompt_cache_breakpoint"
-    if not profile.cache_ttls and any(part.get(mark) is not None for part in iter_parts(members)):
+    if not profile.cache_ttls and any(part.get(mark) is not None for part in iter_parts(item)):
         raise refused(mark, "is not available for this model")
-    plain = with_fitted_parts(members, profile, detail=settings.image_detail)
+    plain = with_fitted_parts(item, profile, detail=settings.image_detail)
     role = plain.get("role")
     return plain | {"role": roles[role]} if isinstance(role, str) and role in roles else plain
 

@@ -8,9 +8,11 @@ docs/decisions/0010-strict-schemas.md.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+
+from stream_text import is_list, is_object
 
 from ._errors import PayloadError
 from ._strict_keywords import (
@@ -25,7 +27,7 @@ from ._strict_keywords import (
 from ._values import quote
 
 
-type _Schema = dict[str, Any]
+type _Schema = Mapping[str, Any]
 
 MAX_LEVELS = 10  # of objects and lists inside one another; a definition is counted for itself
 MAX_PATH = 100  # `anyOf` in `anyOf` is no level, and has no end
@@ -128,17 +130,17 @@ def _iter_children(node: _Node) -> Iterator[_Node]:
         # The API counts levels within one definition, wherever it is referred to.
         if keyword in DEFINITIONS:
             level = 1
-        if keyword in ("properties", *DEFINITIONS) and isinstance(value, dict):
-            members = list(cast("dict[str, object]", value).items())
-        elif keyword == "anyOf" and isinstance(value, list):
+        if keyword in ("properties", *DEFINITIONS) and is_object(value):
+            members = list(value.items())
+        elif keyword == "anyOf" and is_list(value):
             level = node.level
-            members = [(str(index), one) for index, one in enumerate(cast("list[object]", value))]
+            members = [(str(index), one) for index, one in enumerate(value)]
         elif keyword == "items":
             members = [("", value)]
         for name, child in members:
-            if isinstance(child, dict):
+            if is_object(child):
                 path = (*node.path, keyword, name) if name else (*node.path, keyword)
-                yield _Node(cast("_Schema", child), path, level)
+                yield _Node(child, path, level)
 
 
 def _check_node(node: _Node, root: _Schema) -> Iterator[Doubt]:
@@ -181,19 +183,19 @@ def _resolved(schema: _Schema, root: _Schema) -> _Schema | None:
     if found[1] is None:
         return root
     group = root.get(found[1])
-    target = cast("dict[str, object]", group).get(found[2]) if isinstance(group, dict) else None
-    return cast("_Schema", target) if isinstance(target, dict) else None
+    target = group.get(found[2]) if is_object(group) else None
+    return target if is_object(target) else None
 
 
 def _check_object(schema: _Schema) -> Iterator[Doubt]:
     if schema.get("additionalProperties") is not False:
         yield "additionalProperties must be false", True
     properties, required = schema.get("properties"), schema.get("required")
-    if not isinstance(properties, dict):
+    if not is_object(properties):
         yield "an object must have properties", False
-    elif not isinstance(required, list):
-        yield "required must list every property", bool(cast("_Schema", properties))
-    elif set(cast("_Schema", properties)) != set(map(str, cast("list[object]", required))):
+    elif not is_list(required):
+        yield "required must list every property", bool(properties)
+    elif set(properties) != set(map(str, required)):
         yield "required must list every property and nothing else", True
 
 
@@ -203,7 +205,7 @@ def _check_union(schema: _Schema, root: _Schema) -> Iterator[Doubt]:
     members = schema["anyOf"]
     names: set[str] = set()
     seen: set[tuple[str, str | None]] = set()
-    for member in cast("list[object]", members) if isinstance(members, list) else ():
+    for member in members if is_list(members) else ():
         if (first := _first_property(member, root)) is None:
             continue
         name, value = first
@@ -218,13 +220,13 @@ def _check_union(schema: _Schema, root: _Schema) -> Iterator[Doubt]:
 
 def _first_property(schema: object, root: _Schema) -> tuple[str, str | None] | None:
     """Return the first property of an object, and its value if that is fixed: the API distinguishes the members of `anyOf` by these."""
-    target = _resolved(cast("_Schema", schema), root) if isinstance(schema, dict) else None
+    target = _resolved(schema, root) if is_object(schema) else None
     properties = target.get("properties") if target else None
-    if not isinstance(properties, dict) or not properties:
+    if not is_object(properties) or not properties:
         return None
-    name, child = next(iter(cast("_Schema", properties).items()))
-    inner = cast("_Schema", child) if isinstance(child, dict) else {}
-    return name, repr(inner["const"]) if "const" in inner else None
+    name, child = next(iter(properties.items()))
+    is_fixed = is_object(child) and "const" in child
+    return name, repr(child["const"]) if is_fixed else None
 
 
 def _check_size(schemas: list[_Schema]) -> Iterator[str]:
@@ -233,8 +235,8 @@ def _check_size(schemas: list[_Schema]) -> Iterator[str]:
         name
         for schema in schemas
         for keyword in ("properties", *DEFINITIONS)
-        if isinstance(group := schema.get(keyword), dict)
-        for name in cast("_Schema", group)
+        if is_object(group := schema.get(keyword))
+        for name in group
     ]
     # For each schema the number of values in its enum, and of characters in these and its constant.
     sizes = [(len(enum_values(schema)), _count_characters(schema)) for schema in schemas]

@@ -4,8 +4,10 @@ Source: https://platform.openai.com/docs/guides/structured-outputs, "Supported s
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
+
+from stream_text import is_list, is_object
 
 from ._values import quote
 
@@ -30,13 +32,13 @@ def named_types(schema: Mapping[str, Any]) -> frozenset[str]:
     """Return the types that a schema names; none if it does not name them as it should."""
     kind = schema.get("type")
     names = [kind] if isinstance(kind, str) else kind
-    return frozenset(cast("list[str]", names)) if names and _is_names(names) else frozenset()
+    return frozenset(names) if _is_names(names) else frozenset()
 
 
-def enum_values(schema: Mapping[str, Any]) -> list[object]:
+def enum_values(schema: Mapping[str, Any]) -> Sequence[object]:
     """Return the values of a schema's `enum`; none if there is no list of them."""
     values = schema.get("enum")
-    return cast("list[object]", values) if isinstance(values, list) else []
+    return values if is_list(values) else ()
 
 
 def check_keywords(schema: Mapping[str, Any], *, is_root: bool) -> Iterator[Doubt]:
@@ -69,14 +71,12 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_names(value: object) -> bool:
+def _is_names(value: object) -> TypeGuard[Sequence[str]]:
     """Return whether a value is a list of different texts."""
-    if not isinstance(value, list) or not all(map(_is_text, cast("list[object]", value))):
-        return False
-    return len(set(cast("list[str]", value))) == len(cast("list[str]", value))
+    return is_list(value) and all(map(_is_text, value)) and len(set(value)) == len(value)
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a number of JSON."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -87,13 +87,8 @@ def _is_count(value: object) -> bool:
 
 def _is_schemas(value: object) -> bool:
     """Return whether a value is a schema's members: schemas by name, or one or more in a list."""
-    if isinstance(value, dict):
-        value = list(cast("dict[str, object]", value).values())
-    elif not value:
-        return False
-    return isinstance(value, list) and all(
-        isinstance(one, dict) for one in cast("list[object]", value)
-    )
+    members = list(value.values()) if is_object(value) else value
+    return is_list(members) and (is_object(value) or bool(members)) and all(map(is_object, members))
 
 
 _NUMERIC = frozenset({"integer", "number"})
@@ -110,13 +105,10 @@ _KEYWORDS: Mapping[str, tuple[frozenset[str], Callable[[object], bool]]] = {
     "type": (_ANY, lambda value: _is_text(value) or (bool(value) and _is_names(value))),
     "title": (_ANY, _is_text),
     "description": (_ANY, _is_text),
-    "enum": (_ANY, lambda value: isinstance(value, list) and bool(cast("list[object]", value))),
+    "enum": (_ANY, lambda value: is_list(value) and bool(value)),
     "const": (_ANY, lambda _: True),
-    "anyOf": (_ANY, lambda value: isinstance(value, list) and _is_schemas(cast("object", value))),
-    "properties": (
-        frozenset({"object"}),
-        lambda value: isinstance(value, dict) and _is_schemas(cast("object", value)),
-    ),
+    "anyOf": (_ANY, lambda value: is_list(value) and _is_schemas(value)),
+    "properties": (frozenset({"object"}), lambda value: is_object(value) and _is_schemas(value)),
     "required": (frozenset({"object"}), _is_names),
     "additionalProperties": (frozenset({"object"}), lambda value: isinstance(value, bool)),
     "items": (frozenset({"array"}), lambda value: isinstance(value, dict)),
@@ -131,5 +123,5 @@ _KEYWORDS: Mapping[str, tuple[frozenset[str], Callable[[object], bool]]] = {
     "maximum": (_NUMERIC, is_number),
     "exclusiveMinimum": (_NUMERIC, is_number),
     "exclusiveMaximum": (_NUMERIC, is_number),
-    "multipleOf": (_NUMERIC, lambda value: is_number(value) and cast("float", value) > 0),
+    "multipleOf": (_NUMERIC, lambda value: is_number(value) and value > 0),
 }

@@ -9,7 +9,9 @@ Source: docs/token-counts.md, with the error of each kind of input.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+
+from stream_text import is_list, is_object
 
 from ._image_tokens import count_media_tokens
 from ._model_profile import ModelProfile
@@ -138,13 +140,12 @@ def iter_texts(value: object) -> Iterator[str]:
     """Yield the texts in an item, or in a list of them, that the model reads."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        members = cast("Mapping[str, object]", value)
-        if members.get("type") == "image_generation_call":
+    elif is_object(value):
+        if value.get("type") == "image_generation_call":
             return  # an image and nothing else
-        for key, part in members.items():
+        for key, part in value.items():
             if key not in _NOT_READ:
                 yield from iter_texts(part)
-    elif isinstance(value, list):
-        for part in cast("list[object]", value):
+    elif is_list(value):
+        for part in value:
             yield from iter_texts(part)

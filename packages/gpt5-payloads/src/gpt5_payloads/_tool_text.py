@@ -6,7 +6,9 @@ https://github.com/openai/harmony, "Function calling" of its format.
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
+
+from stream_text import is_list, is_object
 
 
 _MOST_DEPTH = 40  # deeper than any schema that the API takes
@@ -15,9 +17,9 @@ _MOST_DEPTH = 40  # deeper than any schema that the API takes
 def iter_tool_texts(tool: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts of a tool: a declaration for a function, and for each function of a namespace; the JSON of any other tool."""
     kind, within = tool.get("type"), tool.get("tools")
-    if kind == "namespace" and isinstance(within, list):
+    if kind == "namespace" and is_list(within):
         yield f"{tool.get('name')} {tool.get('description') or ''}"
-        for entry in cast("list[object]", within):
+        for entry in within:
             yield from iter_tool_texts(_mapping(entry))
     elif kind == "function":
         yield _declaration(tool)
@@ -44,9 +46,8 @@ def _type(schema: Mapping[str, Any], definitions: dict[str, Any], depth: int) ->
         return reference.rpartition("/")[2]
     if alternatives := _alternatives(schema, definitions):
         return " | ".join(_type(one, definitions, depth - 1) for one in alternatives)
-    if isinstance(values, list):
-        listed = cast("list[object]", values)
-        return " | ".join(json.dumps(value, ensure_ascii=False, default=str) for value in listed)
+    if is_list(values):
+        return " | ".join(json.dumps(value, ensure_ascii=False, default=str) for value in values)
     match schema.get("type"):
         case "object":
             written = _object(schema, definitions, depth)
@@ -65,17 +66,17 @@ def _alternatives(
     options = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(reference, str):
         return [_mapping(definitions.pop(reference.rpartition("/")[2]))]
-    if isinstance(options, list):
-        return [_mapping(option) for option in cast("list[object]", options)]
-    if isinstance(kinds, list):
-        names = dict.fromkeys(str(kind) for kind in cast("list[object]", kinds))
+    if is_list(options):
+        return [_mapping(option) for option in options]
+    if is_list(kinds):
+        names = dict.fromkeys(map(str, kinds))
         return [{**schema, "type": kind} for kind in names]
     return []
 
 
 def _object(schema: Mapping[str, Any], definitions: dict[str, Any], depth: int) -> str:
     required = schema.get("required")
-    needed = cast("list[object]", required) if isinstance(required, list) else []
+    needed = required if is_list(required) else ()
     lines: list[str] = []
     for name, value in _mapping(schema.get("properties")).items():
         member = _mapping(value)
@@ -93,4 +94,4 @@ def _comment(described: Mapping[str, Any]) -> str:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_object(value) else {}

@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
-from stream_text import read_member
+from stream_text import is_object, read_member
 
 from ._errors import PayloadError
 from ._mended_schema import mend_schema
@@ -101,9 +101,9 @@ def _parameters(value: object, name: str) -> str:
     """Return the schema of parameters as JSON."""
     if not value or value is True:
         return "{}"
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise _refused_parameters(name, "must be a JSON schema object")
-    schema: dict[str, Any] = copy_json(cast("object", value), field="tools")
+    schema: dict[str, Any] = copy_json(value, field="tools")
     # Parameters are always those of an object, so a type that is missing, or none, can mean nothing else.
     types = {kind.lower() for kind in named_types(schema)}
     if types and types <= TYPES and "object" not in types:

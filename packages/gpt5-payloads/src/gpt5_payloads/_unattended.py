@@ -5,7 +5,9 @@ Source: openai 3.57.0, `types/responses/tool.py`, `function_shell_tool.py` and `
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
+
+from stream_text import is_object
 
 from ._choice import tool_label
 from ._combinations import is_lacking
@@ -70,9 +72,9 @@ def _is_of_caller(tool: Mapping[str, Any]) -> bool:
 def _asks(tool: Mapping[str, Any]) -> bool:
     """Return whether a call of an MCP server's tool may wait for a person: what is not said asks."""
     said = tool.get("require_approval")
-    if not isinstance(said, Mapping):
+    if not is_object(said):
         return said != "never"
-    never, always = (_filter(cast("Any", said).get(key)) for key in ("never", "always"))
+    never, always = (_filter(said.get(key)) for key in ("never", "always"))
     allowed = _filter(tool.get("allowed_tools"))
     if always or not never or not allowed:
         return True
@@ -83,6 +85,6 @@ def _asks(tool: Mapping[str, Any]) -> bool:
 
 def _filter(value: Any) -> Mapping[str, Any]:
     """Return a filter of tools as an object; a list is one of names."""
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value)
+    if is_object(value):
+        return value
     return {"tool_names": value} if isinstance(value, list) and value else {}

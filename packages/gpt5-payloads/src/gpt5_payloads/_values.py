@@ -1,11 +1,12 @@
 """Single values, read strictly; each error names the field."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 import stream_text
+from stream_text import is_object
 
 from ._errors import PayloadError, refused
 
@@ -139,6 +140,6 @@ def copy_json(value: object, *, field: str) -> Any:
 
 
 def _plain_mapping(value: object) -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return dict(cast("Mapping[str, Any]", value))
+    if is_object(value):
+        return dict(value)
     raise TypeError

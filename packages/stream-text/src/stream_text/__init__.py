@@ -32,6 +32,7 @@ from ._open_reasoning import MADE_BY_KEY, is_marked_reasoning
 from ._redaction import redact_log_data, redact_text
 from ._request_size import RequestSize
 from ._secret_names import find_named_value, is_secret_key, is_secret_setting
+from ._shapes import is_list, is_object
 from ._tags import break_tags
 from ._think import ThinkPiece, ThinkReader, render_thinking
 from ._think_filter import ThinkFilter, strip_think
@@ -76,7 +77,9 @@ __all__ = [
     "first_of_equal",
     "has_many_values",
     "is_hidden",
+    "is_list",
     "is_marked_reasoning",
+    "is_object",
     "is_secret_key",
     "is_secret_setting",
     "iter_header_secrets",
