@@ -18,7 +18,10 @@ from pathlib import Path
 
 _FOLDER = Path(__file__).parent
 # The members' own tests have peers that serve here, too.
-_PATHS = [".", "../../packages/gpt5-responses/tests", "../../plugins/gpt5_agent_strategies/tests"]
+_PATHS = [
+    *(".", "../../packages/gpt5-responses/tests", "../../plugins/gpt5_agent_strategies/tests"),
+    "../../tools/testing",
+]
 # Python itself ends with 1 where it cannot import pytest, as pytest does where tests fail.
 _PYTEST = "import sys, pytest; sys.exit(100 + pytest.main())"
 _PASSED, _FAILED = 100, 101

@@ -55,7 +55,7 @@ def test_a_large_answer_takes_bounded_memory_and_leaves_the_interpreter_to_other
 
     assert (outputs[0].error is None) == is_read
     assert most - before < 120_000_000  # With all that the first test starts besides.
-    assert longest < 1
+    assert longest < 10  # of the processor's seconds, where it needs a tenth of one
 
 
 def test_what_a_server_writes_beside_stops_nothing():

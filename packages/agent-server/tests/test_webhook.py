@@ -88,7 +88,7 @@ async def test_the_end_of_a_run_is_told_once_signed_and_without_content(database
         "type": f"run.{status}",
         "data": {"run_id": run_id, "agent": agent, "tenant": "ada", "status": status},
     }
-    assert abs((happened - run.finished_at).total_seconds()) < 1
+    assert run.started_at <= happened <= datetime.fromtimestamp(call.came_at, UTC)
     assert HIDDEN not in call.body
 
 
@@ -203,7 +203,7 @@ async def test_a_webhook_that_never_comes_to_its_answer_holds_no_run_up(
             await eventually(lambda: [tries for _, tries, _ in left(database)] == [1] * 10)
 
     assert [run.status for run in ended] == ["succeeded"] * 10
-    assert seconds() < 5
+    assert seconds() < 60
     assert ": RemoteProtocolError: no answer in HTTP" in caplog.text
 
 
@@ -360,7 +360,7 @@ async def test_what_a_server_was_sending_when_it_was_killed_is_sent_again_with_i
             server.kill()
         ((message, tries, next_at),) = left(database)
         receiver.answers.set()
-        seconds = next_at / 1e6 - time.time()
+        seconds = next_at / 1e6 - receiver.calls[0].came_at
         hurry(database)
         async with engine(database, **receiver.settings):
             await eventually(lambda: not left(database))

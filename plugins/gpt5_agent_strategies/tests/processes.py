@@ -13,9 +13,3 @@ def memory_of(pid):
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     [line] = [line for line in status.splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) / 1024
-
-
-def cpu_of(pid):
-    """Return the CPU time of a process, in the machine's ticks."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from processes import cpu_of, forget_peak, memory_of
+from processes import forget_peak, memory_of
 from scripted_dify import DifyError, call, chunk, parameter, text_message, tool, usage
 
 
@@ -244,21 +244,6 @@ def test_a_model_that_never_stops_is_stopped(agent):
     assert transcript.error.message == (
         "The model call of round 1 failed: the answer is over 16,777,216 characters"
     )
-
-
-@long
-def test_a_round_of_twice_the_calls_takes_the_plugin_twice_the_time(agent):
-    def cost(count):
-        agent.dify.model = [
-            [chunk(calls=[call("none", id_=f"c{n}") for n in range(count)])],
-            [chunk("Done.")],
-        ]
-        start = cpu_of(agent.process.pid)
-        assert agent.run().text.endswith("Done.")
-        return cpu_of(agent.process.pid) - start
-
-    cost(500)
-    assert cost(2_000) < 3 * cost(1_000)
 
 
 def test_lines_of_many_runs_at_once_stay_whole(agent):

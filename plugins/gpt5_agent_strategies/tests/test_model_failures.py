@@ -200,4 +200,4 @@ def test_a_minute_of_silence_after_keep_alives_is_death(agent):
     agent.dify.model = [die, [chunk("4")]]
     start = time.monotonic()
     assert agent.run().text == "4"
-    assert 60 <= time.monotonic() - start < 62
+    assert 60 <= time.monotonic() - start < 600  # and not the 900 s of a model that sends none
