@@ -182,6 +182,8 @@ async def test_what_a_step_shows_is_told_as_it_comes():
     await agent.with_(model=lambda _: "Three.").arun("?", steps=book)
     await agent.make_step(book.keys[0].request, on_event=hear)
     assert told == ["One, ", "two."]
+    # What a client keeps of a run's requests does not leave the process.
+    assert book.keys[0].request.call.kept is None
 
 
 async def request_of(agent: Agent[Any, Any], key: str, **options: Any) -> StepRequest:

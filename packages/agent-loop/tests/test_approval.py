@@ -766,7 +766,7 @@ def test_all_that_changes_in_a_run_is_in_its_snapshot_under_names_that_are_fixed
 
 def test_a_run_keeps_nothing_that_changes_outside_its_state():
     run = wait()
-    around = {"bind", "caller", "joined_at", "lock", "agent_depth", "called"}
+    around = {"bind", "caller", "joined_at", "lock", "agent_depth", "called", "kept"}
 
     assert set(vars(run)) == {"_run", "agents"}
     assert {known.name for known in fields(run._run)} == {"settings", "state", *around}

@@ -100,6 +100,19 @@ def test_a_tool_call_is_run_and_its_result_leads_to_the_next_request():
     )
 
 
+def test_what_the_models_client_keeps_is_the_runs_own_in_each_of_its_calls():
+    run, other = build_run(), build_run()
+    (_, first), (_, others) = run.start(), other.start()
+    ask_tools(run)
+    [second] = only(run.feed(ToolResult(call_id="c1", content="4")), CallModel)
+
+    first.kept["client"] = "built"
+    assert second.kept == {"client": "built"}
+    assert others.kept == {}
+    assert first == others
+    assert "built" not in repr(first)
+
+
 def test_results_may_come_in_any_order_and_go_back_in_the_order_of_the_calls():
     run = build_run()
     run.start()

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt5_payloads import PayloadError, WireRules, build_request, profile_for
+from stream_text import GrowingMap
 
 
 MODELS = [
@@ -227,3 +228,16 @@ def test_equal_arguments_give_equal_bytes_and_stay_unchanged(call, parameters):
 
     assert json.dumps(first, default=repr) == json.dumps(second, default=repr)
     assert (call, parameters) == before
+
+
+def test_items_that_the_last_request_had_are_not_fitted_again():
+    fitted, asked = GrowingMap(), [{"role": "system", "content": "a"}]
+    first = build(input=asked, fitted=fitted)["input"]
+    asked.append({"role": "user", "content": "b"})
+    second, other = (
+        build(model=model, input=asked, fitted=fitted)["input"] for model in ("gpt-5.2", "codex")
+    )
+
+    assert second[0] is first[0]
+    assert second == build(input=asked)["input"]
+    assert other == build(model="codex", input=asked)["input"] != second

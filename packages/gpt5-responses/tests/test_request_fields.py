@@ -90,7 +90,8 @@ def _rows() -> list[tuple[set[str], set[str], set[str]]]:
 
 ROWS = _rows()
 PARAMETERS = set(RequestParameters.__annotations__)
-CLIENT = {field.name for kind in (Request, ResponsesScheme) for field in fields(kind)}
+# What is kept of the last request decides nothing.
+CLIENT = {field.name for kind in (Request, ResponsesScheme) for field in fields(kind)} - {"kept"}
 
 
 def _body(**given: Any) -> dict[str, Any]:

@@ -39,8 +39,15 @@ from ._input.items import (
     ToolOutputItem,
     read_item,
 )
+from ._input.kept import KeptInput
 from ._input.open_reasoning import is_open_reasoning, mark_open_reasoning, without_marks
-from ._input.replay import drop_orphan_outputs, fit_items, replayable_items, without_reasoning
+from ._input.replay import (
+    build_items,
+    drop_orphan_outputs,
+    fit_items,
+    replayable_items,
+    without_reasoning,
+)
 from ._input.resume import FoundToken, ResumePoint, ResumeTokens, find_resume_token
 from ._input.turns import History, Turn
 from ._store import ItemStore
@@ -68,6 +75,7 @@ __all__ = [
     "Item",
     "ItemDone",
     "ItemStore",
+    "KeptInput",
     "MadeFile",
     "MessageError",
     "MessageItem",
@@ -94,6 +102,7 @@ __all__ = [
     "UsageReported",
     "VisibleText",
     "build_input",
+    "build_items",
     "carried_items",
     "drop_orphan_outputs",
     "find_protocol",

@@ -32,7 +32,9 @@ def iter_parts(
 
 def text_or_none(value: object) -> str | None:
     """Return a text in whole characters, and None for anything else."""
-    return whole_characters(value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return value if value.isascii() else whole_characters(value)
 
 
 def text_at(value: Mapping[str, Any], key: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from stream_text import is_object
+from stream_text import GrowingMap, is_object
 
 from ._choice import resolve_tool_choice
 from ._combinations import validate_settings, validate_tools
@@ -43,6 +43,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     base_model: str | None = None,
     previous_response_id: str | None = None,
     rules: WireRules | None = None,
+    fitted: GrowingMap[Any, dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Build the body of `POST /v1/responses`.
 
@@ -67,6 +68,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
         base_model: The model behind the name, whose profile counts; None for the name itself.
         previous_response_id: The id of a stored response to continue from.
         rules: Other decisions about the wire than these; what pads a stream is one of them.
+        fitted: The items of the conversation's last request as they were sent, so that only new ones are gone through: one map for each conversation.
 
     Raises:
         PayloadError: If a value cannot be sent, or a token is not for its server; `field` names it.
@@ -84,7 +86,7 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
     tokens = read_tokens(mcp_tokens)
     offered = [with_token(tool, tokens, field=field) for field, tool in asked]
     rules = rules or WireRules(include_obfuscation=None if include_obfuscation else False)
-    items = _input(input, profile, settings, rules)
+    items = _input(input, profile, settings, rules, fitted or GrowingMap())
     if text_format["type"] == "json_object":
         _validate_mention(items)
     is_stream = (
@@ -128,7 +130,11 @@ def _model_name(model: object) -> str:
 
 
 def _input(
-    items: object, profile: ModelProfile, settings: Parameters, rules: WireRules
+    items: object,
+    profile: ModelProfile,
+    settings: Parameters,
+    rules: WireRules,
+    fitted: GrowingMap[Any, dict[str, Any]],
 ) -> str | list[Any]:
     if isinstance(items, str):
         return items
@@ -137,7 +143,11 @@ def _input(
     roles: dict[object, str] = {"system": profile.system_role}
     if rules.system_role is not None:
         roles = dict.fromkeys(("system", "developer"), rules.system_role)
-    return [_item(item, profile, settings, roles) for item in cast("Sequence[object]", items)]
+    return fitted.map(
+        lambda item: _item(item, profile, settings, roles),
+        cast("Sequence[object]", items),
+        by=(profile, settings.image_detail, roles),
+    )
 
 
 def _item(

@@ -60,6 +60,7 @@ class Conversation:
     def __init__(self, items: Iterable[ConversationItem] = ()) -> None:
         self._items = list(items)
         self._previous_response_id: str | None = None
+        self._kept: dict[str, Any] = {}
 
     @property
     def items(self) -> tuple[ConversationItem, ...]:
@@ -117,4 +118,4 @@ class Conversation:
             settings: Further fields of `Request`.
         """
         previous = self._previous_response_id
-        return Request(items=self.items, previous_response_id=previous, **settings)
+        return Request(items=self.items, previous_response_id=previous, kept=self._kept, **settings)

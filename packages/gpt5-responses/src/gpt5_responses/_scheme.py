@@ -6,10 +6,10 @@ Source: docs/contracts/responses-scheme.md, D1 to D8, D19 to D22 and D24.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, cast
 
-from gpt5_messages import ConversationItem, build_input, replayable_items
+from gpt5_messages import ConversationItem, KeptInput, build_input, build_items
 from gpt5_payloads import (
     CacheTtl,
     Effort,
@@ -23,9 +23,13 @@ from gpt5_payloads import (
     WireRules,
     build_request,
 )
+from stream_text import GrowingMap
 
 from ._calls.calls import background_body
+from ._http.request_body import WrittenItems
 
+
+_KEY = "gpt5_responses"
 
 type ItemLike = ConversationItem | Mapping[str, Any]
 
@@ -58,6 +62,8 @@ class Request:
             the result.
         previous_response_id: The id of a stored response to continue from. Its conversation is not sent again; instructions and tools are.
         background: Whether the response is made in the background, which stores it: see `BackgroundStream`.
+        kept: Where clients keep what they have built of the conversation's last request, so that only new items are built and written: one mapping for each conversation, for them
+            alone, such as a `Conversation` gives to each of its requests. None keeps nothing.
     """
 
     items: Sequence[ItemLike] = ()
@@ -80,6 +86,24 @@ class Request:
     compact_threshold: int | None = None
     previous_response_id: str | None = None
     background: bool = False
+    kept: dict[str, Any] | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _KeptBody:
+    """What is kept of the body of a conversation's last request.
+
+    Attributes:
+        input: Its input, as it was built.
+        fitted: The items of the input as its model takes them.
+        written: The JSON of those.
+    """
+
+    input: KeptInput = field(default_factory=KeptInput)
+    fitted: GrowingMap[Any, dict[str, Any]] = field(default_factory=GrowingMap[Any, dict[str, Any]])
+    written: GrowingMap[Any, tuple[bytes, ...]] = field(
+        default_factory=GrowingMap[Any, tuple[bytes, ...]]
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +154,13 @@ class ResponsesScheme(WireRules):
             PayloadError: If part of the request cannot be sent, or a token is not for its server; `field` names it.
             MessageError: If a message cannot be read.
         """
+        kept = None if request.kept is None else request.kept.setdefault(_KEY, _KeptBody())
+        items = kept and kept.input
         body = build_request(
             model=model,
             input=[
-                *build_input(request.messages, made_by=made_by),
-                *_wire_items(request.items, made_by),
+                *build_input(request.messages, made_by=made_by, kept=items),
+                *build_items(request.items, made_by=made_by, kept=items),
             ],
             parameters={**_parameters(request), "prompt_cache_ttl": self.prompt_cache_ttl},
             tools=request.tools,
@@ -143,19 +169,11 @@ class ResponsesScheme(WireRules):
             mcp_tokens=mcp_tokens,
             previous_response_id=request.previous_response_id,
             rules=self,
+            fitted=kept and kept.fitted,
         )
+        if kept:
+            body["input"] = WrittenItems(body["input"], kept.written)
         return background_body(body) if request.background else body
-
-
-def _wire_items(items: Sequence[ItemLike], made_by: str | None) -> list[dict[str, Any]]:
-    wire = [dict(item) if isinstance(item, Mapping) else item.to_wire() for item in items]
-    answered = {
-        call_id
-        for item in wire
-        if str(item.get("type")).endswith("_call_output")
-        and isinstance(call_id := item.get("call_id"), str)
-    }
-    return replayable_items(wire, answered=answered, made_by=made_by)
 
 
 def _parameters(request: Request) -> RequestParameters:
@@ -165,4 +183,4 @@ def _parameters(request: Request) -> RequestParameters:
 
 
 # Named alike in both; `effort` is not.
-_SHARED = RequestParameters.__annotations__.keys() & {field.name for field in fields(Request)}
+_SHARED = RequestParameters.__annotations__.keys() & {one.name for one in fields(Request)}

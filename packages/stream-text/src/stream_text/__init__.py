@@ -11,6 +11,7 @@ from ._errors import (
     MessageError,
     StreamTextError,
 )
+from ._growing_map import GrowingMap
 from ._hidden import is_hidden
 from ._json import (
     LARGE_TEXT,
@@ -51,6 +52,7 @@ __all__ = [
     "REDACTED",
     "TRUSTED_DEPTH",
     "CallIds",
+    "GrowingMap",
     "InvalidJsonError",
     "KnownSecrets",
     "LineSplitter",

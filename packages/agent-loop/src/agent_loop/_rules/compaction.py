@@ -136,6 +136,7 @@ def _ask(run: RunContext, wait_seconds: float = 0.0) -> CallModel | None:
         is_compaction=True,
         hosted_tools=find_hosted(run),
         is_rewritten=len(messages) < len(state.messages),
+        kept=run.kept,
     )
 
 

@@ -94,6 +94,7 @@ def build_request(run: RunContext, wait_seconds: float = 0.0) -> CallModel:
         is_rewritten=is_rewritten,
         hosted_tools=hosted,
         max_hosted_calls=count_calls_left(run),
+        kept=run.kept,
     )
 
 

@@ -199,6 +199,7 @@ class RunContext:
         lock: One for all runs of a tree, which may be fed in different threads.
         agent_depth: How deeply agents may be nested below this run; 0 if it may not call any.
         called: The agents that this run has called: the name, the id of the call, and the run of each.
+        kept: What its model's client keeps.
     """
 
     settings: RunSettings
@@ -214,6 +215,7 @@ class RunContext:
     called: list[tuple[str, str, "RunContext"]] = field(
         default_factory=list[tuple[str, str, "RunContext"]]
     )
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def move(self, trigger: Trigger) -> None:
         """Move the run by a trigger.

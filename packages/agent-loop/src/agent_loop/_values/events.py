@@ -77,6 +77,8 @@ class CallModel:
             oldest open reasoning was left out for want of room.
         hosted_tools: The names of the tools to offer that the model's server runs by itself; None if the run was not told of any, and its model's client offers those that it has.
         max_hosted_calls: How many calls of them the run's budgets leave; None for any number.
+        kept: Where the model's client keeps what it has built of the run's last request, so that it builds only what is new: a mapping of the run's, the same in each of its calls.
+            It is no part of what is asked, and is in no snapshot. None where nothing is kept.
     """
 
     round: int
@@ -93,6 +95,7 @@ class CallModel:
     is_rewritten: bool = False
     hosted_tools: tuple[str, ...] | None = None
     max_hosted_calls: int | None = None
+    kept: dict[str, Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,8 @@ from gpt5_messages._members import wrong_kind
 from stream_text import MessageError, read_member
 
 from .compaction import compacts, is_compaction, without_compacted
-from .histories import Entry, iter_entries
+from .histories import Entry, Reader, list_messages
+from .kept import KeptInput, build_kept
 from .parts import is_plain_text, read_media, read_parts, read_text
 from .replay import pair_id, replayable_items
 from .turns import History, Turn, call_key
@@ -46,6 +47,7 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
     made_for: str | None = None,
     made_by: str | None = None,
     history: History | None = None,
+    kept: KeptInput | None = None,
 ) -> list[dict[str, Any]]:
     """Turn messages into input items.
 
@@ -72,23 +74,21 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
         made_for: The caller of these requests: a compaction item that travels in a body with another `made_for`, or without one, is not used. None uses all.
         made_by: The mark of the connection and model that the input is for: open reasoning that they made goes back to them, and no other does. None for OpenAI, which
             gets none. See `mark_open_reasoning`.
-        history: A new history that takes in the messages, for `ItemStore.remember`, which would otherwise read them again.
+        history: A new history that takes in the messages, for `ItemStore.remember`, which would otherwise read them again. Not beside `kept`.
+        kept: What is kept of the conversation's last request, so that only new messages are read and built; what was recalled stays.
 
     Raises:
         MessageError: If a message can't be read; `field` says where, such as `messages[1].content[0]`.
     """
-    entries = list(iter_entries(messages))
-    builder = _InputBuilder(Counter(map(_answered_id, entries)), recall, lenient=lenient)
-    builder.before = History() if history is None and recall else history
-    builder.takes_compactions, builder.made_for, builder.made_by = compacted, made_for, made_by
-    # Items in a row are looked at together, since reasoning goes back only with the item that it led to.
-    for are_items, alike in groupby(entries, key=lambda entry: entry.item is not None):
-        if are_items:
-            builder.add_items(list(alike))
-        else:
-            for entry in alike:
-                builder.add_message(entry)
-    return _with_media_moved(builder.items)
+
+    def begin() -> _InputBuilder:
+        builder = _InputBuilder(recall, lenient=lenient)
+        builder.before = History() if history is None and recall else history
+        builder.takes_compactions, builder.made_for, builder.made_by = compacted, made_for, made_by
+        return builder
+
+    settings = lenient, compacted, made_for, made_by
+    return build_kept(kept, "messages", list_messages(messages), settings, begin)
 
 
 def _answered_id(entry: Entry) -> str:
@@ -102,19 +102,60 @@ def _answered_id(entry: Entry) -> str:
 class _InputBuilder:
     """The items of a conversation, message by message."""
 
-    def __init__(self, results: Counter[str], recall: Recall | None, *, lenient: bool) -> None:
+    def __init__(self, recall: Recall | None, *, lenient: bool) -> None:
         self.items: list[dict[str, Any]] = []
         self.takes_compactions = True
         self.made_for: str | None = None
         self.made_by: str | None = None
         self.before: History | None = None
-        self._results = results  # that are still to come
-        self._answered = results.keys() - {""}
+        self._results = Counter[str]()  # that are still to come
+        self._answered: set[str] = set()
+        self._left_out: set[str] = set()  # calls for want of a result
+        self._reader = Reader()
+        self._ends_in_items = False
+        self._mover = _MediaMover()
+        self._count_moved = 0  # items that the mover has taken
         self._recall = recall
         self._lenient = lenient
         self._made: dict[str, ToolCall] = {}
         self._own_ids: dict[str, str] = {}  # of calls to which a platform has given new ids
         self._callers: dict[str, object] = {}  # of calls that a program of the model makes
+
+    def add(self, values: Sequence[object]) -> bool:
+        """Take the next messages; return False if they belong to a row of items that was built without them, or answer what was left out.
+
+        Raises:
+            MessageError: If one can't be read.
+        """
+        entries = [entry for value in values for entry in self._reader.read(value)]
+        results = Counter(map(_answered_id, entries))
+        answered = results.keys() - {""}
+        answered |= set(map(self._own_id, answered))
+        is_row = self._ends_in_items and bool(entries) and entries[0].item is not None
+        if is_row or not answered.isdisjoint(self._left_out):
+            return False
+        self._results, self._answered = results, answered
+        # Items in a row are looked at together, since reasoning goes back only with the item that it led to.
+        for self._ends_in_items, alike in groupby(
+            entries, key=lambda entry: entry.item is not None
+        ):
+            if self._ends_in_items:
+                self.add_items(list(alike))
+            else:
+                for entry in alike:
+                    self.add_message(entry)
+        return True
+
+    def built(self) -> list[dict[str, Any]]:
+        """Return the input so far."""
+        self._mover.feed(self.items[self._count_moved :])
+        self._count_moved = len(self.items)
+        return self._mover.placed + self._mover.moved
+
+    def _begin_again(self, items: list[dict[str, Any]]) -> None:
+        """Put other items in the place of all so far."""
+        self.items[:] = items  # in place, since it may be about to grow
+        self._mover, self._count_moved = _MediaMover(), 0
 
     def add_items(self, entries: list[Entry]) -> None:
         """Add items that already have the API's own shape."""
@@ -134,7 +175,7 @@ class _InputBuilder:
                 self.items += self._tool_output(entry)
             case role:
                 if entry.replaces_earlier:
-                    self.items = without_compacted([*self.items, _SUMMARIZED])[:-1]
+                    self._begin_again(without_compacted([*self.items, _SUMMARIZED])[:-1])
                 parts = read_parts(entry.content, field=entry.field)
                 self.items += [_message(role, parts)] if parts else []
         self._note([entry])
@@ -175,7 +216,7 @@ class _InputBuilder:
             if compacts(replayed):
                 # All that was built so far may be replaced, so it is built anew with these.
                 replayed = without_compacted([*self.items, *replayed])
-                self.items.clear()
+                self._begin_again([])
             return [*replayed, *_shown_media(_without_drawn(shown, replayed))]
         answer = said_text(text)
         said = [_message("assistant", answer)] if answer else []
@@ -203,6 +244,7 @@ class _InputBuilder:
             MessageError: If one has no name.
         """
         answered = [call for call in entry.calls if call["call_id"] in self._answered]
+        self._left_out |= {call["call_id"] for call in entry.calls} - self._answered
         for index, call in enumerate(entry.calls):
             if call["call_id"] in self._answered and not call["name"] and not self._lenient:
                 place = f"{entry.field}.tool_calls[{index}].name"
@@ -217,6 +259,7 @@ class _InputBuilder:
         self._callers |= {call.call_id: item.get("caller") for call, item in made}
         # The same ids as the server writes them, with the blanks that platforms have stripped.
         own = {call.call_id for call, _ in made if call.call_id.strip() in self._answered}
+        self._left_out |= {(pair_id(item) or "").strip() for item in items} - self._answered
         return replayable_items(items, answered=self._answered | own, made_by=self.made_by)
 
     def _tool_output(self, entry: Entry) -> list[dict[str, Any]]:
@@ -331,47 +374,62 @@ def move_result_media(items: Iterable[Item]) -> list[dict[str, Any]]:
 
     Source: docs/contracts/openai-gpt5-responses.md, A53.
     """
-    return _with_media_moved(items, of_results=True)
+    mover = _MediaMover(of_results=True)
+    mover.feed(items)
+    return [dict(item) for item in mover.placed + mover.moved]
 
 
-def _with_media_moved(items: Iterable[Item], *, of_results: bool = False) -> list[dict[str, Any]]:
-    """Return items with the images and files of other messages moved into user messages right behind those.
+class _MediaMover:
+    """Items with the images and files of other messages moved into user messages right behind those.
 
     Only a user's message and a tool's output may have images and files, for some servers only the first. A call stays with its output: behind an assistant's message means behind its calls and their outputs.
 
     Source: docs/contracts/openai-gpt5-responses.md, A53.
+
+    Attributes:
+        placed: The items so far.
+        moved: The messages that come behind them, or behind outputs that follow.
     """
-    placed: list[dict[str, Any]] = []
-    moved: list[dict[str, Any]] = []
-    open_calls: set[str] = set()
-    names: dict[str | None, str] = {}
-    for item in items:
-        kind, call_id = type_of(item), text_or_none(item.get("call_id"))
-        place, note = "content", _NOTES.get(str(item.get("role")))
-        if kind.endswith("_call"):
-            open_calls |= {call_id} if call_id else set()
-            names[call_id] = str(item.get("name") or kind)
-        elif kind.endswith("_call_output"):
-            open_calls -= {call_id}
-            if of_results:
-                place, note = "output", _RESULT_NOTE.format(names.get(call_id, "a tool"))
-        elif moved and not open_calls:
-            placed += moved
-            moved = []
+
+    def __init__(self, *, of_results: bool = False) -> None:
+        self.placed: list[dict[str, Any]] = []
+        self.moved: list[dict[str, Any]] = []
+        self._of_results = of_results
+        self._open_calls: set[str] = set()
+        self._names: dict[str | None, str] = {}
+
+    def feed(self, items: Iterable[Item]) -> None:
+        """Take the next items."""
+        for item in items:
+            kind, call_id = type_of(item), text_or_none(item.get("call_id"))
+            place, note = "content", _NOTES.get(str(item.get("role")))
+            if kind.endswith("_call"):
+                self._open_calls |= {call_id} if call_id else set()
+                self._names[call_id] = str(item.get("name") or kind)
+            elif kind.endswith("_call_output"):
+                self._open_calls -= {call_id}
+                if self._of_results:
+                    place = "output"
+                    note = _RESULT_NOTE.format(self._names.get(call_id, "a tool"))
+            elif self.moved and not self._open_calls:
+                self.placed += self.moved
+                self.moved = []
+            self._place(item, place, note)
+
+    def _place(self, item: Item, place: str, note: str | None) -> None:
         rest, media = _split_parts(item, place)
         if note is None or not media:
-            placed.append(dict(item))
-            continue
+            self.placed.append(cast("dict[str, Any]", item))
+            return
         if place == "output":
-            placed.append({**item, "output": rest or _PLACEHOLDER})
-        elif not rest and placed and type_of(placed[-1]) == "reasoning":
+            self.placed.append({**item, "output": rest or _PLACEHOLDER})
+        elif not rest and self.placed and type_of(self.placed[-1]) == "reasoning":
             # Reasoning is refused without the item that it led to, and nothing else is left of it.
-            placed.append(_message("assistant", _PLACEHOLDER))
+            self.placed.append(_message("assistant", _PLACEHOLDER))
         elif rest:
-            placed.append({**item, "content": rest})
+            self.placed.append({**item, "content": rest})
         said = {"type": "input_text", "text": note}
-        moved.append(_message("user", [said, *map(dict, media)]))
-    return placed + moved
+        self.moved.append(_message("user", [said, *map(dict, media)]))
 
 
 def _split_parts(item: Item, place: str) -> tuple[list[Item], list[Item]]:

@@ -75,24 +75,36 @@ def iter_entries(messages: object) -> Iterator[Entry]:
     Raises:
         MessageError: If they are not a list, or one cannot be read; `field` says which.
     """
+    reader = Reader()
+    for value in list_messages(messages):
+        yield from reader.read(value)
+
+
+def list_messages(messages: object) -> list[object]:
+    """Return the messages of a history.
+
+    Raises:
+        MessageError: If they are not a list.
+    """
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
         raise wrong_kind("messages", "a list of messages", cast("object", messages))
-    reader = _Reader()
-    for index, value in enumerate(cast("Iterable[object]", messages)):
-        yield from reader.read(value, f"messages[{index}]")
+    return list(cast("Iterable[object]", messages))
 
 
-class _Reader:
+class Reader:
     """A reader of the messages of one history, where results may belong to calls only by their order."""
 
     def __init__(self) -> None:
+        self._count = 0
         self._call_ids: set[str] = set()
         # Name and id of the calls whose results are known by their order: those that had no id, and those that share one.
         self._open: list[tuple[str, str]] = []
         self._shared: dict[str, list[tuple[str, str]]] = {}
 
-    def read(self, value: object, field: str) -> Iterator[Entry]:
-        """Yield the entries of a message."""
+    def read(self, value: object) -> Iterator[Entry]:
+        """Yield the entries of the next message."""
+        field = f"messages[{self._count}]"
+        self._count += 1
         if (item := _read_item(value)) is not None:
             if item.get("type") == "message":
                 read_role(item, field=field)

@@ -9,7 +9,7 @@ Source: docs/evidence/responses-api.md, R4 to R10, R36 and R37.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpt5_messages._completion.values import Item, argument_text
@@ -17,6 +17,8 @@ from gpt5_messages._json import text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS, CALL_OUTPUTS, KINDS, OUTPUT_TYPES, types_run_by
 from stream_text import is_marked_reasoning, render_omission
 
+from .items import ConversationItem
+from .kept import KeptInput, build_kept
 from .open_reasoning import returned_reasoning
 
 
@@ -40,27 +42,91 @@ def replayable_items(
         answered: The call ids whose outputs are in the request too, besides outputs after their calls among the items; other calls are left out. None keeps every call.
         made_by: The mark of the connection and model that these items are for: open reasoning with another mark, or with none, is left out. None for OpenAI, which gets none.
     """
-    held = list(items)
-    ids = (pair_id(item) for item in held if _is_output(item))
-    # The outputs that are still to come: one that stands before its call does not answer it.
-    ahead: Counter[str | None] = Counter(filter(None, ids))  # an id that is no text answers nothing
-    kept: list[dict[str, Any]] = []
-    waiting: list[dict[str, Any]] = []  # reasoning that needs the next item to be kept
-    for item in held:
-        of = pair_id(item)
-        if type_of(item) == "reasoning":
-            if (reasoning := returned_reasoning(item, made_by)) is not None:
-                waiting.append(reasoning)
-        elif _is_input(item):
-            ahead[of] -= _is_output(item)
-            kept.append(dict(item))
-            waiting = []
-        elif _may_be_sent(item, is_answered=answered is None or of in answered or ahead[of] > 0):
-            kept += [*waiting, _as_input(item)]
-            waiting = []
-        else:
-            waiting = []
-    return kept
+    replay = _Replay(made_by)
+    replay.feed(list(items), answered)
+    return replay.kept
+
+
+def build_items(
+    items: Sequence[Item | ConversationItem],
+    *,
+    made_by: str | None = None,
+    kept: KeptInput | None = None,
+) -> list[dict[str, Any]]:
+    """Turn a conversation that is kept as items into input items: those of `replayable_items`, with every call that has its output anywhere among them.
+
+    Args:
+        items: Item values, or items as on the wire, oldest first.
+        made_by: As for `replayable_items`.
+        kept: What is kept of the conversation's last request, so that only what is new is built.
+    """
+    return build_kept(kept, "items", items, made_by, lambda: _ItemBuilder(made_by))
+
+
+class _Replay:
+    """The items that may be sent back, from the first to those that were fed last.
+
+    Attributes:
+        kept: They, as new dictionaries.
+        left_out: What pairs items that were left out with their outputs.
+    """
+
+    def __init__(self, made_by: str | None) -> None:
+        self.kept: list[dict[str, Any]] = []
+        self.left_out: set[str | None] = set()
+        self._made_by = made_by
+        self._waiting: list[dict[str, Any]] = []  # reasoning that needs the next item to be kept
+
+    def feed(self, items: Sequence[Item], answered: Collection[str | None] | None) -> None:
+        """Take the next items, with the call ids whose outputs are elsewhere in the request; None for all."""
+        ids = (pair_id(item) for item in items if _is_output(item))
+        # The outputs that are still to come: one that stands before its call does not answer it.
+        ahead: Counter[str | None] = Counter(
+            filter(None, ids)
+        )  # an id that is no text answers nothing
+        for item in items:
+            of = pair_id(item)
+            if type_of(item) == "reasoning":
+                if (reasoning := returned_reasoning(item, self._made_by)) is not None:
+                    self._waiting.append(reasoning)
+                continue
+            if _is_input(item):
+                ahead[of] -= _is_output(item)
+                self.kept.append(dict(item))
+            elif _may_be_sent(
+                item, is_answered=answered is None or of in answered or ahead[of] > 0
+            ):
+                self.kept += [*self._waiting, _as_input(item)]
+            else:
+                self.left_out.add(of)
+            self._waiting = []
+
+
+class _ItemBuilder:
+    """The builder of a conversation that is kept as items."""
+
+    def __init__(self, made_by: str | None) -> None:
+        self._replay = _Replay(made_by)
+        self._answered: set[str | None] = set()
+
+    def add(self, values: Sequence[Item | ConversationItem]) -> bool:
+        """Take the next items; return False if they answer what was left out."""
+        wire = [value if isinstance(value, Mapping) else value.to_wire() for value in values]
+        answered = {
+            text_or_none(item.get("call_id"))
+            for item in wire
+            if type_of(item).endswith("_call_output")
+        }
+        outputs = {pair_id(item) for item in wire if _is_output(item)}
+        if not self._replay.left_out.isdisjoint(answered | outputs):
+            return False
+        self._answered |= answered - {None}
+        self._replay.feed(wire, self._answered)
+        return True
+
+    def built(self) -> list[dict[str, Any]]:
+        """Return the input so far."""
+        return list(self._replay.kept)
 
 
 def without_reasoning(items: Iterable[Item]) -> list[dict[str, Any]]:

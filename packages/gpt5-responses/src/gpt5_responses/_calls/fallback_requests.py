@@ -9,7 +9,7 @@ from gpt5_messages import without_marks
 from gpt5_payloads import wire_item
 from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
-from gpt5_responses._http.request_body import RequestBody, write_body
+from gpt5_responses._http.request_body import RequestBody, WrittenItems, write_body
 from gpt5_responses._http.steps import Blocking, NetworkKind
 from gpt5_responses._settings.connection import Connection
 
@@ -147,7 +147,9 @@ class FallbackClient(HttpClient):
             return request
         made_by = self.connection.reasoning_mark(model)
         readable = without_marks(cast("Sequence[object]", items), made_by)
-        return {**request, "input": readable if made_by is None else [*map(_said, readable)]}
+        readable = readable if made_by is None else map(_said, readable)
+        written = items.written if isinstance(items, WrittenItems) else None
+        return {**request, "input": WrittenItems(readable, written)}
 
     def _learn(self, request: Mapping[str, Any], parts: Sequence[LeftOut], model: str) -> None:
         """Remember parts that can have had other reasons to be refused: that the server takes the rest shows that they were it."""

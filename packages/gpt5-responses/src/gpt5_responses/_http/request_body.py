@@ -2,14 +2,14 @@
 
 import json
 import math
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, cast
 from uuid import uuid4
 
 from gpt5_responses._errors import InvalidRequestError
-from stream_text import MAX_DEPTH
+from stream_text import MAX_DEPTH, GrowingMap
 
 
 _NAMED_LEVELS = 4  # such as `tools[0].parameters.properties`
@@ -17,6 +17,11 @@ _MOST_LOOKED_AT = 1_000_000  # values; a list that holds itself has no end
 _DEEP = f"nests over {MAX_DEPTH} levels deep"
 _NOT_JSON = "is nothing that JSON can hold"
 _LARGE_CHARACTERS = 16 * 1024
+_MOST_JOINED_BYTES = 256 * 1024
+_MARK = (
+    uuid4().hex
+)  # stands for what is put in later; it never leaves the process, so no request holds it
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _ESCAPED = ('"', "\\", *map(chr, range(0x20)))
 
 type Path = tuple[str | int, ...]
@@ -33,13 +38,36 @@ class RequestBody:
         return sum(map(len, self.pieces))
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield its pieces."""
-        return iter(self.pieces)
+        """Yield its bytes: small pieces joined, large ones, whose copy would cost, as they are."""
+        joined: list[bytes] = []
+        size = 0
+        for piece in self.pieces:
+            if joined and size + len(piece) > _MOST_JOINED_BYTES:
+                yield b"".join(joined)
+                joined, size = [], 0
+            joined.append(piece)
+            size += len(piece)
+        yield b"".join(joined)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield its pieces."""
-        for piece in self.pieces:
-            yield piece
+        """Yield its bytes, as for a blocking client."""
+        for data in self:
+            yield data
+
+
+class WrittenItems(list[Any]):
+    """A request's input, with what has been written of the items that an earlier request had, too.
+
+    Args:
+        items: The items.
+        written: The JSON of items, by which only new ones are written.
+    """
+
+    def __init__(
+        self, items: Iterable[Any], written: GrowingMap[Any, tuple[bytes, ...]] | None = None
+    ) -> None:
+        super().__init__(items)
+        self.written = GrowingMap[Any, tuple[bytes, ...]]() if written is None else written
 
 
 def write_body(request: Mapping[str, Any]) -> RequestBody:
@@ -48,64 +76,68 @@ def write_body(request: Mapping[str, Any]) -> RequestBody:
     Raises:
         InvalidRequestError: If a field nests over 200 levels deep, or holds something that JSON cannot; the error names it.
     """
-    large = _LargeTexts()
-    written = large.without(request)
+    items = request.get("input")
     try:
-        text = json.dumps(written, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        if not isinstance(items, list):
+            return RequestBody((_write(request),))
+        held = items if isinstance(items, WrittenItems) else WrittenItems(cast("list[Any]", items))
+        before, after = _write({**request, "input": [_MARK]}).split(f'"{_MARK}"'.encode())
+        written = held.written.map(_write_item, held)
     except (RecursionError, TypeError, ValueError):
         raise _unsendable(request) from None
-    # The quick count first: hardly any request has so many brackets, nested or not.
-    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(request):
-        raise _unsendable(request)
-    # Half a character, which Python's texts can hold, is replaced.
-    return RequestBody(tuple(large.put_into(text.encode(errors="replace"))))
+    pieces = chain.from_iterable((b",", *item) for item in written)
+    next(pieces, b"")
+    return RequestBody((before, *pieces, after))
 
 
-class _LargeTexts:
-    """The large texts of one request that need no escapes in JSON, such as files in base64: taken out before the request is written, and put back afterwards.
+def _write_item(item: object) -> tuple[bytes, ...]:
+    """Return the JSON of an item in pieces: joining them would copy its large texts once more.
 
-    The JSON encoder would look at each of their characters.
+    Large texts that need no escapes in JSON, such as files in base64, are taken out before it is written, since the encoder would look at each of their characters.
     """
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._mark = uuid4().hex  # no request holds it by chance
-
-    def without(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the request with a mark in place of each large text."""
-        items = request.get("input")
-        if not isinstance(items, list):
-            return request
-        listed = cast("list[object]", items)
-        return {**request, "input": [_strip_item(item, self._texts, self._mark) for item in listed]}
-
-    def put_into(self, data: bytes) -> Iterator[bytes]:
-        """Yield the JSON of such a request with its texts, in pieces: joining them would copy everything once more."""
-        first, *rest = data.split(self._mark.encode())
-        yield first
-        for text, piece in zip(self._texts, rest, strict=True):
-            yield text.encode()
-            yield piece
+    large: list[str] = []
+    # In two lists, because it is as deep in a request.
+    written = _write([[_strip_item(item, large)]])[2:-2]
+    if not large:
+        return (written,)
+    first, *rest = written.split(_MARK.encode())
+    pairs = zip(large, rest, strict=True)
+    return first, *(piece for text, after in pairs for piece in (text.encode(), after))
 
 
-def _strip_item(item: object, large: list[str], mark: str) -> object:
+def _write(value: object) -> bytes:
+    """Return the JSON of a value.
+
+    Raises:
+        ValueError: If it nests too deeply, or JSON cannot hold it.
+        TypeError: If JSON cannot hold it.
+    """
+    text = _ENCODER.encode(value)
+    # The quick count first: hardly any request has so many brackets, nested or not.
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
+        raise ValueError
+    # Half a character, which Python's texts can hold, is replaced.
+    return text.encode(errors="replace")
+
+
+def _strip_item(item: object, large: list[str]) -> object:
     if not isinstance(item, Mapping):
         return item
     copy = dict(cast("Mapping[str, Any]", item))
     for name, parts in copy.items():  # where messages and tool results have their files
         if name in ("content", "output") and isinstance(parts, list):
-            copy[name] = [_strip_part(part, large, mark) for part in cast("list[object]", parts)]
+            copy[name] = [_strip_part(part, large) for part in cast("list[object]", parts)]
     return copy
 
 
-def _strip_part(part: object, large: list[str], mark: str) -> object:
+def _strip_part(part: object, large: list[str]) -> object:
     if not isinstance(part, Mapping):
         return part
     copy = dict(cast("Mapping[str, Any]", part))
     for name, value in copy.items():
         if isinstance(value, str) and len(value) >= _LARGE_CHARACTERS and _is_plain(value):
             large.append(value)
-            copy[name] = mark
+            copy[name] = _MARK
     return copy
 
 
@@ -119,9 +151,9 @@ def _is_plain(text: str) -> bool:
     )
 
 
-def _is_deep(request: Mapping[str, Any]) -> bool:
+def _is_deep(value: object) -> bool:
     # Level by level: a recursion would end at Python's own limit.
-    level: list[Any] = [request]
+    level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
         for outer in level:

@@ -160,4 +160,5 @@ def read_wanted(call: object, defaults: Request, hosted: Iterable[HostedTool]) -
         tools=(*(read_member(call, "tools") or ()), *beside),
         tool_choice=choice,
         max_tool_calls=min(filter(None, limits), default=None),
+        kept=read_member(call, "kept"),
     )
