@@ -30,7 +30,7 @@ from agent_server.http import are_parts, check_schemas, read_content, refuse
 from agent_server.logs import RunFeeds, about
 from stream_text import has_many_values
 
-from ._apart import ApartSteps, StepMaker
+from ._apart import ApartSteps, StepMaker, to_said
 from ._forms import find_difference
 from ._requests import HALVES, AgentRequest, read_request
 from ._teller import SHOWN, Path, Teller, to_usage
@@ -122,6 +122,17 @@ class AgentExecutor:
         for call_id, result in given.results.items():
             if are_parts(result):
                 read_content(result, f"results.{call_id}")
+
+    def check_steer(self, agent: str, message: Any) -> Any:  # noqa: ARG002 - the interface's
+        """Return what a run under way is told, as the content of a user message.
+
+        Raises:
+            RequestRefusedError: If it is none that agents take.
+        """
+        content = read_content(message, "steer")
+        if not (content.strip() if isinstance(content, str) else content):
+            raise refuse("steer", "expected a text, or parts, that say something")
+        return content
 
     def show(self, event: StoredEvent) -> Sequence[tuple[str, JsonObject]]:
         """Return what an event shows: the executor's own events are those of the contract."""
@@ -246,6 +257,9 @@ class _Steps:
         self._run = run
         self._teller = teller
 
+    async def read_steered(self, after: int, /) -> Sequence[object]:
+        return list(map(to_said, await self._run.read_steered(after)))
+
     async def step(self, key: StepKey, work: StepWork, /) -> bytes:
         async def make() -> bytes:
             if key.kind == "model":
@@ -277,6 +291,8 @@ def _wait(
 def _end(result: Result[Any], rounds: int) -> RunResult:
     usage = to_usage(result.usage, model_requests=rounds)
     details: JsonObject = {"reason": result.reason}
+    if result.unread:
+        details["unread"] = [one.content for one in result.unread]
     if not result.answered:
         return RunResult(
             status="failed",
@@ -284,6 +300,7 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
             error_type=result.reason,
             usage=usage,
             details=details,
+            steered=result.steered,
         )
     is_text = isinstance(result.value, str)
     state: bytes | None = None
@@ -296,6 +313,7 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
         usage=usage,
         details=details,
         state=state,
+        steered=result.steered,
     )
 
 
