@@ -218,7 +218,7 @@ def _take_news(run: RunContext, news: Steered | TimeShort | TimePassed) -> tuple
         case TimePassed():
             run.move("time_passed")
             pass_seconds(run, news.seconds)
-        case TimeShort():
+        case _:
             run.move("time_short")
             run.state.is_time_short = True
     return ()
