@@ -105,7 +105,7 @@ class Play:
         """Make the run, with the conversation of its session.
 
         Raises:
-            ValueError: If there is nothing to run or to resume, or calls wait in the session and there are no decisions.
+            ValueError: If there is nothing to run or to resume, calls wait in the session and there are no decisions, or there are decisions and nothing waits.
         """
         resume, history = self._resume, self._history
         self._conversation = conversation
@@ -113,9 +113,13 @@ class Play:
             history, self.notice = conversation.messages, conversation.notice
             resume = resume or conversation.waiting
             self._refuse_silence(conversation)
+        told = "" if self.notice is None else f". {self.notice}"
+        if resume is None and self._options.get("decisions") is not None:
+            place = "nothing is resumed" if conversation is None else "nothing waits in the session"
+            raise ValueError(f"decisions: expected none where {place}{told}")
         if resume is None and not self._prompt:
             expected = "prompt: expected a text or messages where nothing is resumed"
-            raise ValueError(expected if self.notice is None else f"{expected}. {self.notice}")
+            raise ValueError(f"{expected}{told}")
         if resume is not None and self._prompt:
             raise ValueError("prompt: expected none where a run is resumed")
         messages = [*history, *self._prompt]
