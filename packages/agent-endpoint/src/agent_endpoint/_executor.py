@@ -153,22 +153,23 @@ class AgentExecutor:
         is_large = has_many_values(run.request) and not run.is_apart
         # A large request takes several times as much as its messages, and is given up as they are made.
         begin = partial(self._begin, run, is_last=is_large)
-        agent, state, functions, prompt = await asyncio.to_thread(begin) if is_large else begin()
+        begun = await asyncio.to_thread(begin) if is_large else begin()
         if is_large:
             run.request.clear()
-        teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=functions)
+        state, hidden = begun.state, begun.functions
+        teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=hidden)
         steps = ApartSteps(run, teller) if run.is_apart else _Steps(run, teller)
         options: dict[str, Any] = {"steps": steps, **state.options}
         if run.agent in self._deps:
             options["deps"] = self._deps[run.agent]
-        async with agent.astream(prompt, **options) as events:
+        async with begun.agent.astream(begun.conversation, **options) as events:
             async for event in events:
                 await teller.tell(event)
         result = events.result
         if isinstance(result.cause, StepError):
             raise result.cause.__cause__ or result.cause
         if result.waiting is not None:
-            return _wait(result.waiting, run.agent, functions, teller.rounds)
+            return _wait(result.waiting, run.agent, hidden, teller.rounds)
         end = partial(_end, result, teller.rounds.get((), 0))
         return end() if run.is_apart else await asyncio.to_thread(end)
 
@@ -201,10 +202,11 @@ class AgentExecutor:
         # What is played in many places at a time is told in none of them.
         if not run.is_apart:
             agent = agent.with_(log=self._feeds.open(run, own=agent.log))
+        conversation = None
+        if run.resumption is None:
+            conversation = list(request.iter_messages(is_last=is_last))
         functions = {tool.name for tool in request.tools}
-        if run.resumption is not None:
-            return agent, state, functions, None
-        return agent, state, functions, list(request.iter_messages(is_last=is_last))
+        return _Begun(agent=agent, state=state, functions=functions, conversation=conversation)
 
     def _build(self, name: str, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
         agent = request.build_agent(self._agents[name], state.results, is_checked=True)
@@ -246,8 +248,21 @@ class _State:
         )
 
 
-type _Begun = tuple[Agent[Any, Any], _State, set[str], list[Any] | None]
-"""What an attempt begins with: the agent as the request has it, what the run goes on from, the names of the client's functions, and the conversation; None for a run that goes on."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """What an attempt begins with.
+
+    Attributes:
+        agent: The agent as the request has it.
+        state: What the run goes on from.
+        functions: The names of the client's functions.
+        conversation: The messages; None for a run that goes on.
+    """
+
+    agent: Agent[Any, Any]
+    state: _State
+    functions: set[str]
+    conversation: list[Any] | None
 
 
 class _Steps:
